@@ -81,9 +81,9 @@ impl Runs {
     }
 }
 
-/// One word for the program that is found: the first of these that is there.
+/// One word for the program that is found, under whichever of these names.
 fn any_of(find: &Find) -> [String; 1] {
-    [find.path.clone().unwrap_or_else(|| find.programs.join("|"))]
+    [agent::service::names(find).join("|")]
 }
 
 fn of_service(service: &Service) -> Runs {

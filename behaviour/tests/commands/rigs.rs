@@ -13,7 +13,7 @@ const SAYS: &str = "echo \"$1 $2 $3 $(id -u) $HOME\" >> LOG";
 /// With `namespace ADDRESS` of the client and of the server for each run in the log.
 fn lab(name: &str, port: u16) -> Lab {
     let server = format!(
-        "run = [\"sh\", \"work.sh\", \"{{server_address}}:{port}\"]\nserver = [\"sh\", \"-c\", \
+        "run = [\"sh\", \"work.sh\", \"{{server_address}}:{port}\", \"{{way}}\", \"{{size}}\"]\nserver = [\"sh\", \"-c\", \
          \"echo server $(readlink /proc/self/ns/net) $PWD {{dir}} >> LOG; \
          exec {{linerate}} serve --workers 1 --listen {{server_address}}:{port}\"]"
     );
@@ -37,8 +37,8 @@ fn record(lab: &Lab) -> CommandRun {
 #[test]
 fn a_server_is_up_beside_each_run_on_this_host_or_on_one_of_its_own() {
     for (name, rig, port) in [
-        ("served", &[][..], 47_113),
-        ("netns", &["--rig", "netns"], 47_114),
+        ("served", &[][..], 27_113),
+        ("netns", &["--rig", "netns"], 27_114),
     ] {
         let lab = lab(name, port);
         let mut run = lab.start();

@@ -177,5 +177,5 @@ fn no_arm_of_a_folder_has_a_server_loaded_that_is_somewhere() {
     });
     std::fs::write(folder.path().join("run/blocks.jsonl"), "").unwrap();
     let refused = refusal(&folder, &RESUME);
-    assert_says(&refused, "servers that were running");
+    assert_says(&refused, "what was there only then");
 }

@@ -11,7 +11,7 @@ fn a_whole_study_has_client_and_server_on_two_hosts_and_its_run_says_so() {
     let folder = Folder::new("hosts-netns");
     let run = words("study run http-json --rig netns --smoke --yes --out run");
     let page = answer(&mut linerate(&folder, &run));
-    assert_says(&page, "--rig netns --seed");
+    assert_says(&page, "--rig netns --smoke --seed");
     assert_two_hosts(&folder, "run", &Rig::Netns);
 }
 

@@ -30,8 +30,11 @@ class App(http.server.BaseHTTPRequestHandler):
     def log_message(self, *_):
         pass
 
+class Server(http.server.ThreadingHTTPServer):
+    request_queue_size = 1024
+
 host, port = sys.argv[1].rsplit(":", 1)
-http.server.ThreadingHTTPServer((host, int(port)), App).serve_forever()
+Server((host, int(port)), App).serve_forever()
 '''
 [start]
 arguments = ["-c", "exec python3 {dir}/app.py {listen}"]
@@ -56,7 +59,9 @@ fn an_application_whose_answers_change_is_measured_on_one_host_and_on_two() {
         let blocks = bench.0.text(&format!("{rig}/blocks.jsonl"));
         let blocks = <Blocks>::parse(&blocks).unwrap().records;
         assert!(
-            blocks.iter().any(|block| block.reading.answered > 64),
+            blocks
+                .iter()
+                .any(|block| block.arm != "floor" && block.reading.answered > 0),
             "{rig}"
         );
         for block in &blocks {
@@ -93,11 +98,11 @@ fn an_answer_that_is_not_like_its_description_is_told_with_what_was_seen_and_not
         ),
         (
             "json = { \"/message\" = \"Hi\" }",
-            "has `\"Hello, World!\"` at `/message`, and not `\"Hi\"`",
+            "with a body that has `\"Hello, World!\"` at `/message`, and not `\"Hi\"`",
         ),
         (
             "json = { \"/items/0\" = 1 }",
-            "has nothing at `/items/0`, and not `1`",
+            "with a body that has nothing at `/items/0`, and not `1`",
         ),
     ] {
         let bench = Bench::with_fake("unlike", BODY, &format!("{{ {like} }}"));

@@ -3,7 +3,8 @@
 use crate::common::{answer, assert_says, errors, refusal_of};
 use crate::service::bench::{Bench, RUN_FAKE};
 
-const MARKED: &str = "touch ran; echo fake/1.0";
+/// It leaves its mark where whoever runs it may write.
+const MARKED: &str = "touch tmp/ran; echo fake/1.0";
 
 #[test]
 fn a_service_from_elsewhere_shows_its_commands_and_runs_none_of_them() {
@@ -14,9 +15,25 @@ fn a_service_from_elsewhere_shows_its_commands_and_runs_none_of_them() {
         assert_says(&words, expected);
     }
     answer(&mut bench.linerate(&["service", "list"]));
-    assert_eq!(bench.0.text("ran"), "");
-    assert!(!bench.0.path().join("ran").exists(), "a command was run");
+    bench.assert_nothing_is_left();
     assert!(!bench.0.path().join("run").exists());
+}
+
+#[test]
+fn a_program_of_one_version_from_elsewhere_is_not_asked_which_it_is() {
+    let told = "version_arguments = [\"-c\", \"echo fake/1.0\"]";
+    let marked = format!("version = \"1\"\nversion_arguments = [\"-c\", \"{MARKED}\"]");
+    let bench = Bench::with_fake("untrusted-version", told, &marked);
+    let refused = refusal_of(&mut bench.linerate(&["service", "start", "fake"]));
+    assert_says(&refused, "sh1|sh-1|sh -c");
+    answer(&mut bench.linerate(&["service", "list"]));
+    bench.assert_nothing_is_left();
+    answer(&mut bench.linerate(&["service", "list", "--trust"]));
+    assert_eq!(
+        bench.0.names("tmp"),
+        ["ran"],
+        "it leaves a mark if it is run"
+    );
 }
 
 #[test]

@@ -156,7 +156,14 @@ fn a_program_by_its_path_needs_trust_and_a_target_that_is_none_is_named_with_its
         words.contains("add --trust") && words.contains("/bin/sh -v"),
         "{words}"
     );
-    for wrong in ["nginx@", "nginx@-rc", "nginx@bin/sh", "nginx@1 2", "@1"] {
+    for wrong in [
+        "nginx@",
+        "nginx@/x.toml",
+        "nginx@-rc",
+        "nginx@bin/sh",
+        "nginx@1 2",
+        "@1",
+    ] {
         let words = refused(wrong);
         let wanted = "expected \"serve\", the name of a service, its NAME@VERSION";
         assert!(

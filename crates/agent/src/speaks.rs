@@ -41,7 +41,7 @@ pub(crate) struct ExchangeBytes {
     pub(crate) answer: usize,
 }
 
-/// How a service is loaded that answers as it should, and whether its bodies differ from one another.
+/// How a service is loaded that answers as it should, and whether its bodies may differ from one another.
 pub(crate) fn as_expected(
     address: SocketAddr,
     path: &str,
@@ -51,7 +51,10 @@ pub(crate) fn as_expected(
     let (protocol, sizes, body) =
         asked.map_err(|failure| format!("is up, but {}", failure.what))?;
     let varies = match expected {
-        Expected::Like(likeness) => likeness::look(address, path, &protocol, likeness)?,
+        Expected::Like(likeness) => {
+            likeness::look(address, path, &protocol, likeness)?;
+            true
+        }
         Expected::Body(text) => {
             check_body(path, body, BodyMark::of(text.as_bytes()))?;
             false

@@ -38,7 +38,10 @@ pub enum Job {
         request: Box<RequestSpec>,
     },
     /// A command that is run to its end.
-    Run { command: String },
+    Run {
+        /// A line of the shell, in the tree of its commit.
+        command: String,
+    },
 }
 
 /// What one unit of work is.

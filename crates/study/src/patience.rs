@@ -7,6 +7,8 @@ use model::study::Program;
 
 /// How long an answer from across a network may take beyond what was asked for.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// How much longer the first answer may take: the line is connected before it, and an agent for keys may hang.
+const CONNECTING: Duration = Duration::from_secs(10);
 /// How long a service may take to come up: the most that its file can grant, and connecting.
 const STARTING: Duration = Duration::from_secs(630);
 
@@ -16,6 +18,7 @@ pub(crate) fn limit_of(ask: &Ask) -> Duration {
     PATIENCE
         + match ask {
             Ask::Block(block) | Ask::Load(block) => asked(block.settle_ms) + asked(block.score_ms),
+            Ask::Hello { .. } => CONNECTING,
             Ask::Watch { watch_ms } => asked(*watch_ms),
             Ask::Run(command) | Ask::Serve(command) => Duration::from_millis(command.timeout_ms),
             Ask::Start {

@@ -33,10 +33,11 @@ pub(crate) fn is_version(text: &str) -> bool {
         && text.bytes().all(plain)
 }
 
-/// Whether a text can be the path of a program.
+/// Whether a text can be the path of a program, and not of a service's file.
 pub(crate) fn is_path(text: &str) -> bool {
     let is_shown = |byte: u8| byte.is_ascii_graphic();
-    text.len() <= LONGEST && text.starts_with('/') && text.bytes().all(is_shown)
+    let is_file = text.ends_with(".toml");
+    text.len() <= LONGEST && text.starts_with('/') && !is_file && text.bytes().all(is_shown)
 }
 
 /// The name of the service that a target means: what becomes part of paths, and tells two versions apart.

@@ -9,7 +9,7 @@ use crate::campaign::{Acquaintance, CampaignError};
 ///
 /// # Errors
 /// What differs.
-pub(crate) fn check(run: &RunRecord, now: &Acquaintance) -> Result<(), CampaignError> {
+pub(crate) fn check<S, A>(run: &RunRecord<S, A>, now: &Acquaintance) -> Result<(), CampaignError> {
     if !now.rig.is_like(&run.rig) {
         return Err(CampaignError::OtherRig {
             was: name(&run.rig),

@@ -155,10 +155,10 @@ pub(crate) fn find_again(run: &RunRecord, agent: &mut dyn Agent) -> Result<(), C
 /// A program's version and the hash of its file.
 type Told<'a> = (&'a String, &'a Option<String>);
 
-/// Whether a program is the one that a run was begun with, which may have kept no hash.
+/// Whether a program is the one that a run was begun with, which may have kept no hash. One that cannot be read now
+/// may be another.
 pub(crate) fn check_same(title: &str, was: Told<'_>, now: Told<'_>) -> Result<(), CampaignError> {
-    let hashes = was.1.as_ref().zip(now.1.as_ref());
-    if was.0 == now.0 && hashes.is_none_or(|(was, now)| was == now) {
+    if was.0 == now.0 && (was.1.is_none() || was.1 == now.1) {
         return Ok(());
     }
     let words = |(version, sha256): Told<'_>| match sha256 {
@@ -182,5 +182,26 @@ fn found(service: &Service, agent: &mut dyn Agent) -> Result<FoundService, Campa
     match agent.ask(&ask)? {
         Tell::Found(found) => Ok(found),
         _ => Err(CampaignError::Unexpected("find")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_the_same_by_its_version_and_by_the_hash_that_was_kept() {
+        let hash = |text: &str| Some(text.to_owned());
+        for (was, now, is_same) in [
+            (("1", hash("a")), ("1", hash("a")), true),
+            (("1", None), ("1", hash("a")), true),
+            (("1", None), ("2", hash("a")), false),
+            (("1", hash("a")), ("1", hash("b")), false),
+            (("1", hash("a")), ("1", None), false),
+        ] {
+            let [was, now] = [was, now].map(|(version, hash)| (version.to_owned(), hash));
+            let checked = check_same("It", (&was.0, &was.1), (&now.0, &now.1));
+            assert_eq!(checked.is_ok(), is_same, "{was:?} {now:?}");
+        }
     }
 }

@@ -80,17 +80,25 @@ fn is_of(version: &str, wanted: &str) -> bool {
     rest.is_some_and(|rest| !rest.starts_with(|next: char| next.is_ascii_alphanumeric()))
 }
 
-/// Where the program of a service is.
+/// Where the program of a service is: of one version the first that may be it, since none is asked. Nothing is run.
 ///
 /// # Errors
 /// When it is absent, with the line that installs it, or only root may execute it.
 pub fn locate(service: &Service) -> Result<PathBuf, Failure> {
     let (title, find) = (&service.title, &service.find);
-    if find.version.is_some() {
-        return Ok(find_program(title, find)?.program.into());
-    }
     let first = usable(title, find)?.into_iter().next();
     first.ok_or_else(|| absent_by_name(title, find))
+}
+
+/// The program that a service is started from: of one version the one that tells it.
+///
+/// # Errors
+/// As for [`find`].
+pub(super) fn program_of(service: &Service) -> Result<PathBuf, Failure> {
+    match service.find.version {
+        None => locate(service),
+        Some(_) => find(service).map(|found| found.program.into()),
+    }
 }
 
 /// Every program of these names that what is measured may execute; at least one.
@@ -113,9 +121,10 @@ fn usable(title: &str, find: &Find) -> Result<Vec<PathBuf>, Failure> {
     }
 }
 
-/// Under which names it is looked for. Distributions have several versions beside one another as `python3.12`
+/// The names that a program is looked for under, or its path. Distributions have several versions beside one another as `python3.12`
 /// and `gcc-12`.
-fn names(find: &Find) -> Vec<String> {
+#[must_use]
+pub fn names(find: &Find) -> Vec<String> {
     if let Some(path) = &find.path {
         return vec![path.clone()];
     }

@@ -14,7 +14,11 @@ use crate::target::PROBE_TIMEOUT_NS;
 /// No more of an answer is looked into: an expression takes time as it is long, and JSON memory.
 const MOST_BYTES: usize = 1 << 20;
 
-/// Asks twice, and holds both answers against the description: whether their bodies differ.
+/// The most that is shown of what a server has, in letters.
+const SHOWN: usize = 200;
+
+/// Asks twice, and holds both answers against the description. Whether their bodies are one says nothing of those to
+/// come: one may tell the time in seconds.
 ///
 /// # Errors
 /// What is wrong with one, as it follows the name of the service.
@@ -23,16 +27,14 @@ pub(crate) fn look(
     path: &str,
     protocol: &HttpProtocol,
     likeness: &Likeness,
-) -> Result<bool, String> {
+) -> Result<(), String> {
     let once = || {
         let asked = probe_whole(address, protocol, PROBE_TIMEOUT_NS, MOST_BYTES);
         let (probe, whole) = asked.map_err(|error| format!("is up, but {error}"))?;
         let wrong = complaint(likeness, &probe, whole.as_ref());
-        wrong.map_or(Ok(probe.body), |what| {
-            Err(format!("answers `GET {path}` {what}"))
-        })
+        wrong.map_or(Ok(()), |what| Err(format!("answers `GET {path}` {what}")))
     };
-    Ok(once()? != once()?)
+    once().and_then(|()| once())
 }
 
 fn complaint(likeness: &Likeness, probe: &Probe, whole: Option<&WholeAnswer>) -> Option<String> {
@@ -65,7 +67,7 @@ fn header_complaint(name: &str, wanted: &str, whole: &WholeAnswer) -> Option<Str
     }
     let seen = values.first().map_or_else(
         || format!("without the header `{name}`"),
-        |value| format!("with `{name}: {}`", value.escape_ascii()),
+        |value| format!("with `{name}: {}`", shown(&value.escape_ascii())),
     );
     Some(format!("{seen}, and not with `{name}: {wanted}`"))
 }
@@ -110,7 +112,7 @@ fn json_complaint(likeness: &Likeness, text: &str) -> Option<String> {
             Some(found) if is_same(found, wanted) => return None,
             Some(Value::Array(_)) => "a list".to_owned(),
             Some(Value::Object(_)) => "an object".to_owned(),
-            Some(found) => format!("`{found}`"),
+            Some(found) => format!("`{}`", shown(found)),
             None => "nothing".to_owned(),
         };
         Some(format!(
@@ -119,8 +121,47 @@ fn json_complaint(likeness: &Likeness, text: &str) -> Option<String> {
     })
 }
 
-/// 7 and 7.0 are one number.
+fn shown(seen: &impl ToString) -> String {
+    foreign::clipped(&seen.to_string(), SHOWN).into_owned()
+}
+
+/// 7 and 7.0 are one number; two whole ones are compared to their last digit.
 fn is_same(found: &Value, wanted: &Value) -> bool {
-    let both = found.as_f64().zip(wanted.as_f64());
-    both.map_or(found == wanted, |(found, wanted)| found == wanted)
+    match (found, wanted) {
+        (Value::Number(found), Value::Number(wanted)) if found.is_f64() || wanted.is_f64() => {
+            found.as_f64() == wanted.as_f64()
+        }
+        _ => found == wanted,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_numbers_are_compared_to_their_last_digit_and_7_is_7_0() {
+        for (found, wanted, same) in [
+            ("7", "7.0", true),
+            ("7.5", "7", false),
+            ("9007199254740993", "9007199254740992", false),
+            ("9007199254740993", "9007199254740993", true),
+            ("\"7\"", "7", false),
+            ("true", "true", true),
+        ] {
+            let [found, wanted] = [found, wanted].map(|text| serde_json::from_str(text).unwrap());
+            assert_eq!(is_same(&found, &wanted), same, "{found} {wanted}");
+        }
+    }
+
+    #[test]
+    fn no_more_is_shown_of_what_a_server_has_than_a_person_reads() {
+        let likeness = Likeness {
+            json: [("/a".to_owned(), 1.into())].into(),
+            ..Likeness::default()
+        };
+        let text = format!("{{\"a\":\"{}\"}}", "x".repeat(100_000));
+        let said = json_complaint(&likeness, &text).unwrap();
+        assert!(said.len() < 300 && said.contains("xxx…`"), "{said}");
+    }
 }

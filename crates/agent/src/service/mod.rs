@@ -31,7 +31,7 @@ use sys::process::ChildSetup;
 
 use order::{Order, Request, Up, Word};
 
-pub use find::{find, find_program, locate};
+pub use find::{find, find_program, locate, names};
 pub use keeper::keep;
 pub use offer::{Offer, Pems};
 
@@ -91,7 +91,7 @@ impl RunningService {
     pub fn start(program: &Path, service: &Service, wish: Wish) -> Result<Self, Failure> {
         let address = place(service, wish.address)?;
         wish.offer.check(service)?;
-        let found = locate(service)?;
+        let found = find::program_of(service)?;
         let descent = match wish.site {
             Some(_) => Descent::Stay,
             None => Descent::of_service(&service.name)

@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::process::{Command, ExitStatus};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use machine::targets;
@@ -15,14 +16,18 @@ use crate::command::{KEPT_ERRORS_BYTES, last_words};
 
 /// How long it may take to end when it is asked to.
 const GRACE: Duration = Duration::from_secs(2);
+/// How long the end of its words is waited for when it has ended: they stand in the pipe.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// A command that listens. Dropping it ends it with its group.
 pub(super) struct Served {
     leader: Leader,
     /// As a person would name it.
     name: String,
-    /// The end of its standard error. Whoever escaped its group may hold that open, so nobody waits for its end.
+    /// The end of its standard error. Whoever escaped its group may hold that open, so nobody waits long for its end.
     said: Arc<Mutex<Vec<u8>>>,
+    /// Who reads it.
+    reader: Option<JoinHandle<()>>,
 }
 
 impl Served {
@@ -41,13 +46,12 @@ impl Served {
         if let Some(output) = output {
             drain(output, Arc::default());
         }
-        if let Some(errors) = errors {
-            drain(errors, Arc::clone(&said));
-        }
+        let reader = errors.map(|errors| drain(errors, Arc::clone(&said)));
         let mut served = Self {
             leader,
             name: name.to_owned(),
             said,
+            reader,
         };
         let mut ended = None;
         let settled = clock::wait_until(within, || {
@@ -76,6 +80,8 @@ impl Served {
     }
 
     fn gone(&self, status: ExitStatus, before: &str) -> Failure {
+        let is_read = || self.reader.as_ref().is_none_or(JoinHandle::is_finished);
+        clock::wait_until(LAST_WORDS, is_read);
         self.failure(&format!("ended before {before}: {status}"))
     }
 
@@ -99,7 +105,7 @@ impl Drop for Served {
 }
 
 /// Reads on, so that nobody waits for room in a pipe, and keeps the end.
-fn drain(mut pipe: impl Read + Send + 'static, kept: Arc<Mutex<Vec<u8>>>) {
+fn drain(mut pipe: impl Read + Send + 'static, kept: Arc<Mutex<Vec<u8>>>) -> JoinHandle<()> {
     std::thread::spawn(move || {
         let mut buffer = [0; 4096];
         while let Ok(read @ 1..) = pipe.read(&mut buffer) {
@@ -108,5 +114,5 @@ fn drain(mut pipe: impl Read + Send + 'static, kept: Arc<Mutex<Vec<u8>>>) {
             let surplus = kept.len().saturating_sub(KEPT_ERRORS_BYTES);
             kept.drain(..surplus);
         }
-    });
+    })
 }

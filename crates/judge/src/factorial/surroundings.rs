@@ -19,16 +19,27 @@ struct Total {
 }
 
 pub(super) fn doubts(run: &CommandRun, blocks: &[CommandBlock]) -> Vec<Doubt> {
+    if another_agents_server_is_here(run) {
+        return Vec::new();
+    }
     let seen = blocks.iter().filter_map(|block| block.reading.meanwhile);
     let total = seen.fold(Total::default(), Total::with);
     if total.window_ns < FEWEST_NS {
         return Vec::new();
     }
-    let cpus = f64::from(run.facts.cpus_online.max(1));
+    let host = run.client.as_ref().map_or(&run.facts, |host| &host.facts);
+    let cpus = f64::from(host.cpus_online.max(1));
     [total.foreign_work(cpus), total.pressure()]
         .into_iter()
         .flatten()
         .collect()
+}
+
+/// Where two hosts are one machine, the agent that times the commands cannot tell the server of the other from the
+/// work of strangers.
+fn another_agents_server_is_here(run: &CommandRun) -> bool {
+    let is_one_machine = run.client.as_ref().is_some_and(|host| host.same_machine);
+    is_one_machine && !run.study.workload.server.is_empty()
 }
 
 impl Total {

@@ -17,6 +17,7 @@ use crate::clock::Clock;
 use crate::plan::{Design as _, Planned};
 use crate::progress::{Outlook, Progress};
 use crate::rounds::{self, Hands, Kept, SoFar};
+use crate::same_place;
 use crate::store::{ResumedCommands, Store, StoreError};
 use crate::transport::Agent;
 
@@ -71,7 +72,7 @@ impl Campaign<'_> {
     /// stays as it is. Files and builds are made again; what must agree is compared over all of the run.
     ///
     /// # Errors
-    /// When its programs are not those that it was measured with.
+    /// When its rig, hosts or programs are not those that it was measured with.
     pub fn resume_commands(
         &mut self,
         (store, record, saved): ResumedCommands,
@@ -80,7 +81,7 @@ impl Campaign<'_> {
         if is_measured && store.folder().join(EVIDENCE_FILE).exists() {
             return Ok(());
         }
-        self.meet(false)?;
+        same_place::check(&record, &self.meet(false)?)?;
         let found = programs::find_again(&record, self.agent)?;
         let mut hands = hands(&record.study, &record.arms, &found, self.agent)?;
         self.progress.phase("building");

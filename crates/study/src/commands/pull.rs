@@ -2,17 +2,20 @@
 
 use model::CommandReading;
 use model::command_study::{Agreement, MetricSource, MetricSpec, OutputPart};
-use regex_lite::Regex;
+use regex_lite::{Regex, RegexBuilder};
 use serde_json::Value;
 
 use foreign::sha256;
 
+/// The most that an expression may have where it is compiled, bytes: each letter of what it looks into is held against
+/// all of it.
+const LARGEST_REGEX: usize = 1 << 17;
 /// A longer text that must agree is saved as its SHA-256.
 const LONGEST_SAVED: usize = 200;
 
 /// What is wrong with a regular expression, if anything is.
 pub(crate) fn regex_complaint(pattern: &str) -> Option<String> {
-    match Regex::new(pattern) {
+    match limited(pattern) {
         Ok(regex) if regex.captures_len() > 1 => None,
         Ok(_) => Some(format!(
             "`{pattern}` has no group; expected one around the value, as in `took (\\d+) ms`"
@@ -23,8 +26,12 @@ pub(crate) fn regex_complaint(pattern: &str) -> Option<String> {
 
 /// The same of one that shall find something, and may have no group.
 pub(crate) fn regex_problem(pattern: &str) -> Option<String> {
-    let problem = one_line(&Regex::new(pattern).err()?.to_string());
+    let problem = one_line(&limited(pattern).err()?.to_string());
     Some(format!("expected a regular expression: {problem}"))
+}
+
+fn limited(pattern: &str) -> Result<Regex, regex_lite::Error> {
+    RegexBuilder::new(pattern).size_limit(LARGEST_REGEX).build()
 }
 
 /// What is wrong with a JSON pointer, if anything is.

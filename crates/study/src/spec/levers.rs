@@ -38,7 +38,7 @@ fn wrong(lever: &LeverSetting, known: &[LeverShape]) -> Option<String> {
             let all = all.join(", ");
             Some(format!(
                 "there is no lever `{}`; expected one of {all}{meant}",
-                lever.name
+                lever.name.escape_debug()
             ))
         }
     }

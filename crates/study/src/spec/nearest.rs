@@ -25,6 +25,7 @@ pub(super) fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'
     } else {
         format!("one of {}", known.join(", "))
     };
+    let name = name.escape_debug();
     format!("there is no {what} `{name}`; expected {expected}{meant}")
 }
 

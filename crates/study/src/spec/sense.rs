@@ -167,7 +167,7 @@ fn comparison(study: &Study, index: usize) -> Sense {
         names.contains(&against.as_str()),
         place!["step", index, "against"],
         || {
-            let names = names.join(", ");
+            let (names, against) = (names.join(", "), against.escape_debug());
             format!(
                 "there is no step `{against}` before it; expected one of the steps before it: {names}"
             )

@@ -20,8 +20,9 @@ pub(crate) struct ServiceStop {
     outcome: &'static str,
 }
 
-pub(super) fn run(name: &str, as_json: bool, console: &Console) -> anyhow::Result<()> {
-    let stopped = Register::here().and_then(|register| register.stop(name));
+pub(super) fn run(service: &str, as_json: bool, console: &Console) -> anyhow::Result<()> {
+    let name = study::pinned::name_of(service);
+    let stopped = Register::here().and_then(|register| register.stop(&name));
     let stopped = stopped.map_err(|failure| anyhow!("{}", words(&failure)))?;
     let (outcome, text) = match stopped {
         Stopped::Ended => ("ended", format!("{name} has ended, and its folder is gone")),
@@ -33,7 +34,7 @@ pub(super) fn run(name: &str, as_json: bool, console: &Console) -> anyhow::Resul
     };
     console.say(&if as_json {
         shape::line(ServiceStop {
-            service: name.to_owned(),
+            service: name,
             outcome,
         })
     } else {
