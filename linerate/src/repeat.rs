@@ -65,6 +65,8 @@ fn shown(id: &str, value: &str) -> String {
             let name = value.split(':').next().unwrap_or_default();
             format!("{name}: {KEPT_BACK}")
         }
+        // Lines for a shell, which would do something else without their URLs.
+        "build" | "serve" | "run" => value.to_owned(),
         "body" if !value.starts_with('@') => KEPT_BACK.to_owned(),
         _ if value.contains("://") => url_without_secrets(value),
         _ => value.to_owned(),

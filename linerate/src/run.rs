@@ -115,19 +115,6 @@ pub(crate) fn fresh_seed() -> u64 {
     u64::from(read.map_or(otherwise, |()| u32::from_ne_bytes(drawn)))
 }
 
-/// What was typed of a command, with the seed where that was not.
-pub(crate) fn typed(command: &str, typed: Option<u64>, seed: u64) -> String {
-    let words = std::env::args_os().skip(1);
-    let mut words: Vec<String> = words
-        .map(|word| word.to_string_lossy().into_owned())
-        .collect();
-    let at = words.iter().position(|word| word == command);
-    if let (Some(at), None) = (at, typed) {
-        words.insert(at + 1, format!("--seed={seed}"));
-    }
-    format!("linerate {}", shell_words::join(words))
-}
-
 /// Measures an order into a new folder; the exit code to give where a signal stopped it.
 pub(crate) fn measure(
     order: Order,

@@ -20,6 +20,7 @@ use crate::agents::Place;
 use crate::commands::versus;
 use crate::console::Console;
 use crate::failure::words;
+use crate::repeat;
 use crate::request::RequestFlags;
 use crate::run::{self, RunFlags};
 use crate::values;
@@ -39,7 +40,7 @@ use crate::values;
 #[command(after_long_help = "\
 Examples:
   Is the branch slower than main, by a server and one of its paths?
-    linerate gate main HEAD --build 'cargo build --release' \\
+    linerate gate main HEAD --build 'cargo build --release' \
       --serve './target/release/app --port {port}' --url /api/items
   By a command, of which up to 5 % more CPU time is no matter:
     linerate gate v1.2 HEAD --build make --run './bench --size {size}' --set size=1000 --fail-if-slower 5%
@@ -61,10 +62,12 @@ pub(crate) struct Arguments {
     /// What builds a commit, in its worktree
     #[arg(long, value_name = "LINE", default_value = "true", hide_default_value = true, value_hint = ValueHint::CommandString)]
     build: String,
-    /// What starts the server; {port} becomes the port on which it shall listen
+    /// What starts the server; {port} becomes the port for it
     #[arg(long, value_name = "LINE", required_unless_present = "run", value_hint = ValueHint::CommandString)]
     serve: Option<String>,
-    /// What the server is asked: a path, or a URL whose port does not count
+    /// What the server is asked, a path or a URL
+    ///
+    /// The port of a URL does not count.
     #[arg(long, value_name = "PATH", default_value = "/", requires = "serve")]
     url: String,
     /// In the place of a server: the command that is run and ends
@@ -73,10 +76,15 @@ pub(crate) struct Arguments {
     /// What a word in braces of the lines stands for; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = parse_setting)]
     set: Vec<(String, String)>,
-    /// How much more a request or a run may cost, in per cent
+    /// How much more HEAD may cost, in per cent
+    ///
+    /// That is CPU time of a request or of a run.
     #[arg(long, value_name = "PERCENT", default_value = "3", value_parser = values::parse_percent)]
     fail_if_slower: f64,
-    /// How long to measure at most, after the builds
+    /// How long to measure, after the builds
+    ///
+    /// It ends with the round in which the time is over, and not before 16 rounds, of servers and of commands: a round
+    /// takes three starts or three runs.
     #[arg(long = "for", value_name = "TIME", default_value = "3m", value_parser = values::parse_duration)]
     at_most: Duration,
     /// Connections held open to each server
@@ -91,12 +99,16 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     markdown: Option<PathBuf>,
     /// Write the report into this file too
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
     html: Option<PathBuf>,
     #[command(flatten)]
     flags: RunFlags,
 }
 
+/// The flag of the line that starts a server.
+const SERVE: &str = "--serve";
+/// Words that whoever keeps a server would fill in too.
+const OF_SERVICES: [&str; 5] = ["dir", "cache", "message", "password", "password_file"];
 /// The exit code of a gate that cannot tell.
 const CANNOT_TELL: u8 = 4;
 /// Name of the arm that is HEAD.
@@ -122,7 +134,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     let mut study = study(arguments, &commits);
     arguments.flags.shorten(&mut study);
     let folder = arguments.flags.folder(&study.name);
-    let command = run::typed("gate", arguments.flags.seed, seed);
+    let command = repeat::command(&[], seed, console);
     let order = Order {
         targets: Targets::Built {
             builds,
@@ -210,7 +222,7 @@ fn job(arguments: &Arguments) -> anyhow::Result<Job> {
     let url = HttpUrl::parse(&text).context("--url")?;
     let places = ["port", "listen", "address", "cpus", "workers"].map(|word| (word, None));
     Ok(Job::Serve {
-        command: filled("--serve", line, set, &places)?,
+        command: filled(SERVE, line, set, &places)?,
         request: Box::new(arguments.request.spec(&url, &text, None)?),
     })
 }
@@ -226,9 +238,16 @@ fn filled(
     let given = |word: &str| set.iter().find(|(name, _)| name == word);
     for word in braces::words_in_braces(line) {
         let is_known = given(word).is_some() || others.iter().any(|(name, _)| *name == word);
+        let is_of_shell = line.contains(&format!("${{{word}}}"));
         ensure!(
-            is_known || line.contains(&format!("${{{word}}}")),
+            is_known || is_of_shell,
             "{flag}: nothing stands for {{{word}}}; give --set {word}=VALUE"
+        );
+        let is_filled = is_known || flag == SERVE && OF_SERVICES.contains(&word);
+        ensure!(
+            !(is_filled && is_of_shell),
+            "{flag}: ${{{word}}} would be a value of ours behind a $; write {{{word}}} for that, and ${word} without \
+             braces for the variable of the shell"
         );
     }
     Ok(braces::fill(line, |word| {

@@ -58,8 +58,21 @@ pub(super) fn order(arguments: &Arguments) -> anyhow::Result<BenchOrder> {
         seed,
         smallest_effect: percent / 100.0,
         linerate_version: env!("CARGO_PKG_VERSION").to_owned(),
-        command: crate::run::typed("bench", arguments.seed, seed),
+        command: typed(arguments, seed),
     })
+}
+
+/// What was typed, with the seed where that was not.
+fn typed(arguments: &Arguments, seed: u64) -> String {
+    let typed = std::env::args_os().skip(1);
+    let mut words: Vec<String> = typed
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    let bench = words.iter().position(|word| word == "bench");
+    if let (Some(bench), None) = (bench, arguments.seed) {
+        words.insert(bench + 1, format!("--seed={seed}"));
+    }
+    format!("linerate {}", shell_words::join(words))
 }
 
 fn parameters(arguments: &Arguments) -> anyhow::Result<Vec<Parameter>> {
