@@ -6,14 +6,22 @@ use std::process::{Command, Stdio};
 use model::failure::Failure;
 
 /// Those by which git is told of a repository in which a hook of it is run. Ours is the folder's.
-const OF_A_HOOK: [&str; 6] = [
+const OF_A_HOOK: [&str; 7] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
     "GIT_INDEX_FILE",
     "GIT_PREFIX",
     "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_COMMON_DIR",
 ];
+
+/// Takes from a command what would have git in it look at the repository of a hook that we are run by.
+pub(crate) fn forget_the_hook(command: &mut Command) {
+    for variable in OF_A_HOOK {
+        command.env_remove(variable);
+    }
+}
 
 /// A repository, by the folder at its top.
 #[derive(Clone, Debug)]
@@ -73,11 +81,10 @@ impl Repository {
     /// Whether files that git knows have changes that are in no commit.
     #[must_use]
     pub fn is_dirty(&self) -> bool {
-        let status = git(
-            &self.top,
-            &["status", "--porcelain", "--untracked-files=no"],
-        );
-        status.is_ok_and(|said| !said.is_empty())
+        // Without it, git would write its index anew.
+        let reads = ["--no-optional-locks", "status"];
+        let asked = [&reads[..], &["--porcelain", "--untracked-files=no"]].concat();
+        git(&self.top, &asked).is_ok_and(|said| !said.is_empty())
     }
 }
 
@@ -106,9 +113,7 @@ pub(super) fn worktrees(top: &Path) -> Vec<PathBuf> {
 /// What git says, or its last words.
 fn git(at: &Path, arguments: &[&str]) -> Result<String, String> {
     let mut command = Command::new("git");
-    for variable in OF_A_HOOK {
-        command.env_remove(variable);
-    }
+    forget_the_hook(&mut command);
     command
         .args(["-c", "core.hooksPath=/dev/null", "-C"])
         .arg(at)

@@ -29,6 +29,7 @@ use crate::service::{self, Offer, RunningService, Wish};
 use crate::speaks::Speaks;
 use crate::target::{Target, failure};
 
+pub(crate) use git::forget_the_hook;
 pub use git::{Repository, Resolved};
 pub(crate) use runs::{Runs, measure};
 pub(crate) use trees::{Tree, Trees};
@@ -141,6 +142,7 @@ fn described(build: &Build, command: &str) -> Service {
 /// A line for `sh` in a tree.
 pub(crate) fn shell(line: &str, at: &Path, folder: &Path) -> std::process::Command {
     let mut command = std::process::Command::new("/bin/sh");
+    forget_the_hook(&mut command);
     command
         .args(["-c", line])
         .current_dir(at)

@@ -10,8 +10,9 @@ use model::failure::Failure;
 use model::reading::{CpuReading, Ledger};
 use sys::clock;
 
+use super::trees::Runner;
 use super::{PADDING, Tree, padding, shell};
-use crate::command::{CommandRunner, Prepared};
+use crate::command::Prepared;
 
 /// How long a run may take, ms.
 const LONGEST_MS: u64 = 600_000;
@@ -22,22 +23,18 @@ pub(crate) struct Runs {
     line: String,
     path: PathBuf,
     folder: PathBuf,
-    runner: CommandRunner,
+    runner: Runner,
 }
 
 impl Runs {
     /// Sees that it runs.
     pub(super) fn begin(tree: &Tree, line: &str) -> Result<Self, Failure> {
-        let runner = CommandRunner::new().map_err(|error| Failure {
-            what: format!("watching a command: {error}"),
-            advice: "look at the limits of open files and processes".to_owned(),
-        })?;
         let mut runs = Self {
             title: tree.build.title.clone(),
             line: line.to_owned(),
             path: tree.path.clone(),
             folder: tree.folder.clone(),
-            runner,
+            runner: tree.runner.clone(),
         };
         runs.once()?;
         Ok(runs)
@@ -50,7 +47,7 @@ impl Runs {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped());
-        let ran = self.runner.run_prepared(Prepared {
+        let ran = self.runner.borrow_mut().run_prepared(Prepared {
             command,
             timeout_ms: Some(LONGEST_MS),
             keep_bytes: 0,

@@ -1,9 +1,11 @@
 //! The worktrees of a gate, in a folder of ours that goes with them.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::rc::Rc;
 
 use model::command::CommandTrouble;
 use model::failure::Failure;
@@ -11,10 +13,14 @@ use model::gate::Build;
 
 use super::{git, shell};
 use crate::command::{CommandRunner, Prepared};
+use crate::service::leftovers;
 use crate::workshop::own_folder::OwnFolder;
 
 /// What the folders of ours are that worktrees lie in.
 const KIND: &str = "gate";
+
+/// One for builds and runs alike: a process has one that a signal reaches, the newest.
+pub(super) type Runner = Rc<RefCell<CommandRunner>>;
 
 /// All that was built. Dropping it takes it away.
 pub(crate) struct Trees {
@@ -22,7 +28,7 @@ pub(crate) struct Trees {
     /// Worktrees that were made, whole or not, and their repositories.
     made: Vec<(PathBuf, PathBuf)>,
     folder: OwnFolder,
-    runner: CommandRunner,
+    runner: Runner,
 }
 
 /// A commit that was built.
@@ -32,15 +38,17 @@ pub(crate) struct Tree {
     pub(crate) path: PathBuf,
     /// The folder of ours in which it lies.
     pub(crate) folder: PathBuf,
+    pub(super) runner: Runner,
 }
 
 impl Trees {
     pub(crate) fn new() -> Result<Self, Failure> {
+        let runner = CommandRunner::new().map_err(|error| cannot("watching commands", &error))?;
         Ok(Self {
             built: BTreeMap::new(),
             made: Vec::new(),
             folder: OwnFolder::new(&std::env::temp_dir(), KIND)?,
-            runner: CommandRunner::new().map_err(|error| cannot("watching builds", &error))?,
+            runner: Rc::new(RefCell::new(runner)),
         })
     }
 
@@ -60,42 +68,15 @@ impl Trees {
         let tree = Tree {
             path: root.join(&build.below),
             folder: self.folder.path().to_owned(),
+            runner: self.runner.clone(),
             build,
         };
-        self.run(&tree)?;
+        if !tree.path.is_dir() {
+            return Err(has_no_folder(&tree.build));
+        }
+        run(&tree)?;
         self.built.insert(tree.build.name.clone(), tree);
         Ok(())
-    }
-
-    fn run(&mut self, tree: &Tree) -> Result<(), Failure> {
-        let Build { title, command, .. } = &tree.build;
-        // What a build says last is kept of its standard error.
-        let mut prepared = shell(&format!("exec >&2\n{command}"), &tree.path, &tree.folder);
-        prepared
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped());
-        let ran = self.runner.run_prepared(Prepared {
-            command: prepared,
-            timeout_ms: None,
-            keep_bytes: 0,
-            ends_group: true,
-        });
-        let end = match ran {
-            Ok((reading, _)) if reading.end.is_success() => return Ok(()),
-            Ok((reading, _)) => format!(
-                "{}; its last words:\n{}",
-                reading.end.words(),
-                reading.last_words
-            ),
-            Err(CommandTrouble::Failed(failure)) => failure.what,
-            Err(CommandTrouble::Stopped) => "was ended by a signal to us".to_owned(),
-        };
-        Err(Failure {
-            what: format!("the build of {title}, `{command}`, {end}"),
-            advice: "try it in a fresh clone: nothing is there but what is in the commit"
-                .to_owned(),
-        })
     }
 
     /// What was built under this name.
@@ -112,15 +93,55 @@ impl Drop for Trees {
     }
 }
 
+/// Runs what builds a tree.
+fn run(tree: &Tree) -> Result<(), Failure> {
+    let Build { title, command, .. } = &tree.build;
+    // What a build says last is kept of its standard error.
+    let mut prepared = shell(&format!("exec >&2\n{command}"), &tree.path, &tree.folder);
+    prepared
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    let ran = tree.runner.borrow_mut().run_prepared(Prepared {
+        command: prepared,
+        timeout_ms: None,
+        keep_bytes: 0,
+        ends_group: true,
+    });
+    let end = match ran {
+        Ok((reading, _)) if reading.end.is_success() => return Ok(()),
+        Ok((reading, _)) => format!(
+            "{}; its last words:\n{}",
+            reading.end.words(),
+            reading.last_words
+        ),
+        Err(CommandTrouble::Failed(failure)) => failure.what,
+        Err(CommandTrouble::Stopped) => "was ended by a signal to us".to_owned(),
+    };
+    Err(Failure {
+        what: format!("the build of {title}, `{command}`, {end}"),
+        advice: "try it in a fresh clone: nothing is there but what is in the commit".to_owned(),
+    })
+}
+
+fn has_no_folder(build: &Build) -> Failure {
+    let Build { title, below, .. } = build;
+    Failure {
+        what: format!("{title} has no folder {below}, in which its commands are to be run"),
+        advice: "start from a folder that both commits have".to_owned(),
+    }
+}
+
 /// What git still knows of worktrees of ours that a crash has left, and whose folder has been taken away since.
 fn forget_lost(repository: &Path) {
     let is_ours = |path: &&PathBuf| {
-        let folder = path.parent().and_then(Path::file_name);
-        let name = folder.map(|name| name.to_string_lossy().into_owned());
-        name.is_some_and(|name| name.starts_with(&format!("linerate-{KIND}-")))
+        let folder = path.parent();
+        folder.and_then(leftovers::kind_of) == Some(KIND)
     };
+    // One that cannot be looked for, as where a disk is away, may be there.
+    let is_gone = |path: &&PathBuf| path.try_exists().is_ok_and(|is_there| !is_there);
     let all = git::worktrees(repository);
-    for lost in all.iter().filter(is_ours).filter(|path| !path.exists()) {
+    for lost in all.iter().filter(is_ours).filter(is_gone) {
         git::remove(repository, lost);
     }
 }

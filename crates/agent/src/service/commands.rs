@@ -95,10 +95,13 @@ impl Commands<'_> {
         let (here, output) = (self.folder.path(), self.folder.output()?);
         let mut command = Command::new(program);
         match self.site {
-            Some(site) => command
-                .current_dir(site)
-                .env(gate::FOLDER, here)
-                .env(gate::PADDING, gate::padding()),
+            Some(site) => {
+                gate::forget_the_hook(&mut command);
+                command
+                    .current_dir(site)
+                    .env(gate::FOLDER, here)
+                    .env(gate::PADDING, gate::padding())
+            }
             None => command
                 .current_dir(here)
                 .env_clear()

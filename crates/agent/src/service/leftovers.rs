@@ -161,14 +161,15 @@ fn parts_of(variable: &[u8]) -> Option<(&OsStr, &OsStr)> {
 
 /// Whether a path could be one of [`new_path`].
 fn is_new_path(path: &Path) -> bool {
-    let name = path.file_name().and_then(OsStr::to_str);
-    let number = name
-        .and_then(|name| name.strip_prefix("linerate-"))
-        .and_then(|rest| rest.rsplit_once('-'));
-    let is_random = |digits: &str| {
-        digits.len() == DIGITS && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
-    };
-    path.is_absolute() && number.is_some_and(|(_, digits)| is_random(digits))
+    kind_of(path).is_some()
+}
+
+/// The kind of a path as [`new_path`] makes them.
+pub(crate) fn kind_of(path: &Path) -> Option<&str> {
+    let name = path.file_name().and_then(OsStr::to_str)?;
+    let (kind, digits) = name.strip_prefix("linerate-")?.rsplit_once('-')?;
+    let is_random = digits.len() == DIGITS && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    (path.is_absolute() && is_random).then_some(kind)
 }
 
 /// The seventh field of `/proc/PID/stat` (proc_pid_stat(5)) is 0 without one; the name before it,
