@@ -25,7 +25,7 @@ pub(crate) fn judge(
         .filter(|_| !is_void)
         .map_or(Passage::CannotTell, |cost| passage(&cost, design.bar));
     let rounds_needed = measured
-        .filter(|_| passage == Passage::CannotTell)
+        .filter(|_| passage == Passage::CannotTell && !is_void)
         .and_then(|measured| rounds_needed(&measured, cost.as_ref()?, design.bar));
     GateResult {
         passage,
@@ -152,6 +152,7 @@ mod tests {
         let void = result(1.2, 0.01, Verdict::Invalid);
         let found = gate(Outcome::ServerCpuPerRequest, &void, 1.0);
         assert_eq!(found.passage, Passage::CannotTell);
+        assert_eq!(found.rounds_needed, None);
     }
 
     #[test]

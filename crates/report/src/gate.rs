@@ -1,7 +1,8 @@
 //! The answer of a gate between two commits.
 
 use model::gate::{GateResult, Passage, Unit};
-use model::{Judgement, RunRecord};
+use model::judgement::StepResult;
+use model::{Judgement, RunRecord, Verdict};
 
 use crate::numbers;
 
@@ -33,7 +34,7 @@ pub(crate) fn sentence(run: &RunRecord, judgement: &Judgement, gate: &GateResult
         }
         Passage::CannotTell => format!(
             "Cannot tell whether {head} is slower than {base} by more than {bar}: {noun} costs {change} of CPU time. {}",
-            what_it_takes(gate)
+            what_it_takes(gate, judgement)
         ),
     }
 }
@@ -54,7 +55,11 @@ pub(crate) fn noun(unit: Unit) -> &'static str {
     }
 }
 
-fn what_it_takes(gate: &GateResult) -> String {
+fn what_it_takes(gate: &GateResult, judgement: &Judgement) -> String {
+    let is_void = |step: &StepResult| step.verdict == Verdict::Invalid;
+    if judgement.steps.first().is_none_or(is_void) {
+        return "There is no verdict; the doubts say why.".to_owned();
+    }
     match gate.rounds_needed {
         Some(rounds) => format!(
             "If all goes on so, about {} rounds would tell: give more time with --for, or a quieter machine.",
