@@ -47,7 +47,7 @@ pub use bench::judge_bench;
 pub use detectable::smallest_visible;
 pub use factorial::{judge_commands, visible_to_plan};
 pub use rules::QUICK_PAIRS;
-pub use run::{judge, settled_rounds};
+pub use run::{judge, rounds_in_time, settled_rounds};
 pub use verdict::{Direction, decide};
 
 /// A number of things, of which there are never as many as do not fit.

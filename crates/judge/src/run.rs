@@ -10,7 +10,7 @@ use crate::contrast::Contrast;
 use crate::metric::Metric;
 use crate::phase::JudgedPhase;
 use crate::rounds::Rounds;
-use crate::rules::Rules;
+use crate::rules::{QUICK_PAIRS, Rules};
 use crate::steps::{Comparison, Comparisons};
 use crate::{
     arms, count, doubts, failures, family, gate, ladder, latency, looks, scale, sequential,
@@ -83,8 +83,8 @@ pub fn judge(run: &RunRecord, blocks: &[BlockRecord]) -> Judgement {
     }
 }
 
-/// The planned look at which the answer of a run was clear, so that it needs no further rounds; `None` where it
-/// was not yet, or none is planned.
+/// After how many rounds a run is at its end before its last: at the planned look at which its answer was clear, or
+/// where a gate's time was over. `None` where it is not yet, or no look is planned.
 #[must_use]
 pub fn settled_rounds(run: &RunRecord, blocks: &[BlockRecord]) -> Option<u32> {
     let design = &run.study.design;
@@ -102,7 +102,20 @@ pub fn settled_rounds(run: &RunRecord, blocks: &[BlockRecord]) -> Option<u32> {
         )
     };
     let reached = design.looks.iter().filter(|look| **look <= rounds_done);
-    reached.copied().find(is_clear)
+    let settled = reached.copied().find(is_clear);
+    settled.or_else(|| rounds_in_time(run, blocks))
+}
+
+/// The round with which the time of a gate was over, of as many as a verdict takes or more; counted from 1.
+#[must_use]
+pub fn rounds_in_time(run: &RunRecord, blocks: &[BlockRecord]) -> Option<u32> {
+    let gate = run.study.gate.as_ref().filter(|gate| gate.most_ms > 0)?;
+    let is_over = |block: &&BlockRecord| {
+        block.phase == Phase::Throughput
+            && block.at_ms >= gate.most_ms
+            && block.round + 1 >= QUICK_PAIRS
+    };
+    blocks.iter().find(is_over).map(|block| block.round + 1)
 }
 
 /// The comparisons of a run in closed loop, judged.

@@ -62,7 +62,8 @@ pub struct GateDesign {
     pub bar: f64,
     /// What the cost is of.
     pub unit: Unit,
-    /// How long it is measured at most, ms; 0 where the number of rounds was given.
+    /// How long it is measured, ms: it ends with the round in which they are over, after 16 at the least. 0 where the
+    /// number of rounds was given.
     pub most_ms: u64,
 }
 

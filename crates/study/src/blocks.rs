@@ -9,6 +9,7 @@ use model::{Ask, BlockRecord, Pace, Reading, RunRecord, Tell};
 use crate::campaign::{Campaign, CampaignError};
 use crate::plan::{self, Planned};
 use crate::rounds::{self, Hands, Kept, SoFar};
+use crate::transport::AgentError;
 
 impl Campaign<'_> {
     /// Measures blocks of targets that are up, and saves each as it ends.
@@ -74,8 +75,7 @@ impl Hands for Climb<'_, '_> {
             return Ok(None);
         }
         if self.begins_epoch(next) {
-            let workload = &self.record.study.workload;
-            self.campaign.start_anew(self.arms, workload)?;
+            self.start_anew(next.round)?;
         }
         let Some(pace) = pace(self.record, next, &kept.blocks) else {
             return Ok(None);
@@ -85,11 +85,11 @@ impl Hands for Climb<'_, '_> {
         self.campaign.block(study, arm, pace, score_ms).map(Some)
     }
 
-    /// Each round of a gate after the first measures servers that were started for it: what differs from start to
-    /// start, such as where their memory lies, is to be in the interval.
+    /// Each round of a gate measures servers that were started for it: what differs from start to start, such as
+    /// where their memory lies, is to be in the interval.
     fn begins_epoch(&self, next: &Planned) -> bool {
         let per = self.record.study.gate.as_ref().map(|gate| gate.unit);
-        per == Some(Unit::Request) && next.position == 0 && next.round > 0
+        per == Some(Unit::Request) && next.position == 0
     }
 
     fn measured(&mut self, kept: &Kept<Reading>, so_far: SoFar) -> Result<(), CampaignError> {
@@ -101,12 +101,29 @@ impl Hands for Climb<'_, '_> {
 }
 
 impl Climb<'_, '_> {
-    /// Whether a planned look, which is due before this block, finds the answer clear.
+    /// Whether the time is over before this block, or a planned look, which is due, finds the answer clear.
     fn is_settled_before(&self, next: &Planned, saved: &[BlockRecord]) -> bool {
-        let is_due = next.phase == Phase::Throughput
-            && next.position == 0
-            && self.record.study.design.looks.contains(&next.round);
-        is_due && judge::settled_rounds(self.record, saved).is_some()
+        if next.phase != Phase::Throughput || next.position != 0 {
+            return false;
+        }
+        let is_due = self.record.study.design.looks.contains(&next.round);
+        judge::rounds_in_time(self.record, saved).is_some()
+            || is_due && judge::settled_rounds(self.record, saved).is_some()
+    }
+
+    /// Another arm comes first in each round, so that none is always the one that has just been started. One start
+    /// that fails may be another program's, which took the port; a second is the server's own.
+    fn start_anew(&mut self, round: u32) -> Result<(), CampaignError> {
+        let workload = &self.record.study.workload;
+        let first = round as usize % self.arms.len().max(1);
+        let in_turn = || self.arms[first..].iter().chain(&self.arms[..first]);
+        let started = match self.campaign.start_anew(in_turn(), workload) {
+            Err(CampaignError::Agent(AgentError::Refused(_))) => {
+                self.campaign.start_anew(in_turn(), workload)
+            }
+            other => other,
+        };
+        started.map(drop)
     }
 }
 

@@ -169,13 +169,13 @@ impl Campaign<'_> {
         workload: &Workload,
     ) -> Result<Up, CampaignError> {
         self.progress.phase("bringing the servers up");
-        self.start_anew(arms, workload)
+        self.start_anew(arms.iter(), workload)
     }
 
     /// The same, in the place of those that are up already.
-    pub(crate) fn start_anew(
+    pub(crate) fn start_anew<'a>(
         &mut self,
-        arms: &[Arm],
+        arms: impl Iterator<Item = &'a Arm>,
         workload: &Workload,
     ) -> Result<Up, CampaignError> {
         let mut up = Up::default();

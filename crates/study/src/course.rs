@@ -85,13 +85,14 @@ impl Campaign<'_> {
         let begun_ms = self.clock.now_ms();
         let up = self.start_targets(&built.arms, &order.study.workload)?;
         let start_ms = self.clock.now_ms() - begun_ms;
-        gate::settle(&mut order.study, built.arms.len(), start_ms);
+        let gate_ms = gate::settle(&mut order.study, built.arms.len(), start_ms);
         doubts.extend(up.doubts);
         doubts.extend(answers::compared(&up.answers, may_differ)?);
         self.find_client_threads(&mut order.study, &built.arms, &cpus)?;
         let visible = self.rehearse(&order.study, &built.arms)?;
         let in_boot_ms = reboot.as_ref().map_or(0, |_| boot_ms(&order.study));
-        let planned_ms = planned_ms(&order.study, built.arms.len()) + in_boot_ms;
+        let rounds_ms = gate_ms.unwrap_or_else(|| planned_ms(&order.study, built.arms.len()));
+        let planned_ms = rounds_ms + in_boot_ms;
         self.announce(&order.study, planned_ms, visible);
         doubts.extend(blindness(visible, order.study.design.smallest_effect));
         for doubt in &doubts {

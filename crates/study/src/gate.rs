@@ -27,12 +27,11 @@ impl Campaign<'_> {
     }
 }
 
-/// Settles how many rounds a gate, if it is one, has at most, once it is known how long its arms take to start: in every round
-/// servers are started anew, and the longer that takes, the longer they are measured.
-pub(crate) fn settle(study: &mut Study, arms: usize, start_ms: u64) {
-    let Some(gate) = study.gate.filter(|gate| gate.most_ms > 0) else {
-        return;
-    };
+/// Settles how many rounds a gate, if it is one, has at most, once it is known how long its arms take to start: in
+/// every round servers are started anew, and the longer that takes, the longer they are measured. How long all rounds
+/// take, ms.
+pub(crate) fn settle(study: &mut Study, arms: usize, start_ms: u64) -> Option<u64> {
+    let gate = study.gate?;
     let (arms, design) = (arms as u64, &mut study.design);
     let shortest = u64::from(design.score_ms).min(SHORTEST_SCORE_MS);
     let score_ms = (start_ms / 2).clamp(shortest, LONGEST_SCORE_MS);
@@ -42,12 +41,18 @@ pub(crate) fn settle(study: &mut Study, arms: usize, start_ms: u64) {
             design.score_ms = u32::try_from(score_ms).unwrap_or(u32::MAX);
             start_ms + arms * block_ms
         }
-        // A run that is longer is a block by itself.
-        Unit::Run => start_ms.max(arms * u64::from(design.score_ms)),
+        // As many whole runs as it takes until the time of a block is over.
+        Unit::Run => {
+            let run_ms = (start_ms / arms.max(1)).max(1);
+            arms * run_ms * u64::from(design.score_ms).div_ceil(run_ms)
+        }
     };
-    let rounds = u32::try_from(gate.most_ms / round_ms.max(1)).unwrap_or(u32::MAX);
-    design.rounds = rounds.clamp(judge::QUICK_PAIRS, MOST_ROUNDS);
-    design.looks = judge::looks::planned(design.rounds);
+    if gate.most_ms > 0 {
+        let rounds = u32::try_from(gate.most_ms / round_ms.max(1)).unwrap_or(u32::MAX);
+        design.rounds = rounds.clamp(judge::QUICK_PAIRS, MOST_ROUNDS);
+        design.looks = judge::looks::planned(design.rounds);
+    }
+    Some(u64::from(design.rounds) * round_ms)
 }
 
 /// More rounds than these tell nothing that these do not.
@@ -76,7 +81,7 @@ mod tests {
     #[test]
     fn servers_that_start_slowly_are_measured_longer_and_in_fewer_rounds() {
         assert_eq!(settled(Unit::Request, 0), (150, 300));
-        assert_eq!(settled(Unit::Request, 2000), (34, 1000));
+        assert_eq!(settled(Unit::Request, 2000), (33, 1000));
         assert_eq!(settled(Unit::Request, 60_000), (16, 2000));
     }
 
@@ -84,5 +89,6 @@ mod tests {
     fn a_command_has_as_many_rounds_as_there_is_time_for() {
         assert_eq!(settled(Unit::Run, 90), (200, 300));
         assert_eq!(settled(Unit::Run, 4500), (40, 300));
+        assert_eq!(settled(Unit::Run, 750), (120, 300), "two runs are a block");
     }
 }

@@ -1,5 +1,8 @@
 //! Runs that may end at planned looks, before their last round.
 
+use model::gate::{GateDesign, Unit};
+use model::run::RUN_FILE;
+use model::{Ask, RunRecord};
 use study::CampaignError;
 
 use crate::fake_agent::FakeAgent;
@@ -44,4 +47,48 @@ fn a_run_that_was_stopped_before_its_first_look_ends_there_too() {
     with_looks(&mut failing, &folder).unwrap_err();
     resume(&mut FakeAgent::default(), &folder).unwrap();
     assert_eq!(folder.saved().len(), 16 * 8 + 6 * 2);
+}
+
+#[test]
+fn a_gate_ends_with_the_round_in_which_its_time_is_over_and_starts_another_arm_first_in_each() {
+    let folder = Folder::new("gate-in-time");
+    let mut agent = FakeAgent {
+        is_dear: |target| target == "control",
+        ..FakeAgent::default()
+    };
+    let mut order = order();
+    order.study.latency = None;
+    order.study.gate = Some(GateDesign {
+        bar: 0.03,
+        unit: Unit::Request,
+        most_ms: 120_000,
+    });
+    run_order(&mut agent, &folder, order).unwrap();
+    let (blocks, record) = (folder.saved(), record_in(&folder));
+    let rounds = blocks.last().unwrap().round + 1;
+    assert!(
+        (16..record.study.design.rounds).contains(&rounds),
+        "{rounds}"
+    );
+    let judged = judge::judge(&record, &blocks);
+    assert_eq!(
+        (judged.rounds_done, judged.rounds_planned),
+        (rounds, rounds)
+    );
+    let started = agent.asked.iter().filter_map(|ask| match ask {
+        Ask::Start { target, .. } => Some(target.as_str()),
+        _ => None,
+    });
+    let firsts: Vec<&str> = started.step_by(record.arms.len()).collect();
+    assert_eq!(
+        u32::try_from(firsts.len()).unwrap(),
+        1 + rounds,
+        "those of round 0 are new too"
+    );
+    assert_ne!(firsts[1], firsts[2], "{firsts:?}");
+}
+
+fn record_in(folder: &Folder) -> RunRecord {
+    let text = std::fs::read_to_string(folder.0.join(RUN_FILE)).unwrap();
+    RunRecord::parse(&text).unwrap()
 }
