@@ -13,6 +13,8 @@ use crate::common::{Folder, errors, linerate, program};
 struct Project {
     folder: Folder,
     temporary: Folder,
+    /// What is ours to know of folders and services, of this project alone.
+    register: Folder,
 }
 
 impl Project {
@@ -21,6 +23,7 @@ impl Project {
         let project = Self {
             folder: Folder::new("gate"),
             temporary: Folder::new("gate-temporary"),
+            register: Folder::new("gate-register"),
         };
         project.git(&["init", "-q", "-b", "main"]);
         for (part, tag) in parts.iter().zip(["one", "two"]) {
@@ -52,7 +55,11 @@ impl Project {
 
     fn gate(&self, arguments: &[&str]) -> Command {
         let mut command = linerate(&self.folder, &["gate", "one", "two", "--yes"]);
-        command.args(arguments).env("TMPDIR", self.temporary.path());
+        command
+            .args(arguments)
+            .env("TMPDIR", self.temporary.path())
+            .env("XDG_RUNTIME_DIR", self.register.path())
+            .env("LINERATE", program());
         command
     }
 
@@ -92,7 +99,7 @@ fn judged(output: &Output) -> Judgement {
     judged.unwrap_or_else(|error| panic!("{error}: {}", errors(output)))
 }
 
-const COUNTS: &str = "i=0; while [ $i -lt $(cat part) ]; do i=$((i+1)); done";
+const COUNTS: &str = "n=$(cat part); i=0; while [ $i -lt $n ]; do i=$((i+1)); done";
 const SERVES: &str = "exec $LINERATE serve --listen 127.0.0.1:{port} --message \"$(cat part)\"";
 
 #[test]
@@ -104,7 +111,7 @@ fn a_command_that_costs_four_times_as_much_is_slower_and_the_other_way_round_it_
         let project = Project::new(parts);
         let flags = [
             "--rounds",
-            "12",
+            "10",
             "--json",
             "--markdown",
             "gate.md",
@@ -122,7 +129,7 @@ fn a_command_that_costs_four_times_as_much_is_slower_and_the_other_way_round_it_
             "| CPU, µs per run |",
             "control: one",
             "The floor: ",
-            "linerate gate --seed=",
+            "    linerate gate one two --run ",
         ] {
             assert!(comment.contains(part), "{part} is missing in {comment}");
         }
@@ -147,15 +154,21 @@ fn servers_are_started_anew_in_every_round_and_two_rounds_tell_nothing() {
         "--smoke",
         "--out",
         "run",
+        "--markdown",
+        "gate.md",
+        "-H",
+        "Authorization: Bearer hush",
     ];
-    let output = project
-        .gate(&arguments)
-        .env("LINERATE", program())
-        .output()
-        .unwrap();
+    let output = project.ran(&arguments);
     assert_eq!(output.status.code(), Some(4), "{}", errors(&output));
     let said = errors(&output);
     assert!(said.contains("changes that are in no commit"), "{said}");
+    let comment = project.folder.text("gate.md");
+    assert!(comment.contains("There is no verdict"), "{comment}");
+    let kept = ["run/run.json", "run/report.html"].map(|name| project.folder.text(name));
+    for text in [&said, &comment].into_iter().chain(&kept) {
+        assert!(!text.contains("hush"), "{text}");
+    }
     assert_eq!(project.folder.text("part"), "changed");
     let blocks = project.folder.text("run/blocks.jsonl");
     let epochs = [0, 1].map(|epoch| blocks.matches(&format!("\"epoch\":{epoch},")).count());
@@ -173,6 +186,12 @@ fn what_cannot_be_measured_is_told_and_leaves_nothing() {
         "{}",
         errors(&output)
     );
+    assert_eq!(output.status.code(), Some(2));
+    std::fs::create_dir(project.folder.path().join("new")).unwrap();
+    let mut elsewhere = project.gate(&["--run", "true"]);
+    elsewhere.current_dir(project.folder.path().join("new"));
+    let said = errors(&elsewhere.output().unwrap());
+    assert!(said.contains("has no folder new/"), "{said}");
     let ends = "echo out of words >&2; exit 3 # {port}";
     let last_words = "echo first; echo the reason; exit 7";
     let grown = "[ \"$(cat part)\" = Hello ] || exit 5";
@@ -191,6 +210,8 @@ fn what_cannot_be_measured_is_told_and_leaves_nothing() {
         ),
         (&["--run", "./bench {size}"], &["--set size=VALUE"]),
         (&["--serve", "./app 8080"], &["{port}"]),
+        (&["--serve", "./app ${port}"], &["$port without braces"]),
+        (&["--serve", "${dir}/app {port}"], &["$dir without braces"]),
         (
             &["--serve", ends],
             &["ended before it was ready", "out of words"],
@@ -201,11 +222,7 @@ fn what_cannot_be_measured_is_told_and_leaves_nothing() {
         ),
         (&["--serve", SERVES, "--url", "/absent"], &["status 404"]),
     ] {
-        let output = project
-            .gate(arguments)
-            .env("LINERATE", program())
-            .output()
-            .unwrap();
+        let output = project.ran(arguments);
         assert_eq!(
             output.status.code(),
             Some(2),
@@ -227,9 +244,12 @@ fn what_cannot_be_measured_is_told_and_leaves_nothing() {
 fn a_kill_in_a_build_and_one_in_a_measurement_leave_nothing() {
     let waits = "touch \"$MARK\"; sleep 600";
     let runs = "touch \"$MARK\"; cat part";
-    for arguments in [
-        ["--build", waits, "--run", "true"],
-        ["--build", "true", "--run", runs],
+    let waits_later = "echo >> \"$MARK.runs\"; [ $(wc -l < \"$MARK.runs\") -lt 5 ] || { touch \"$MARK\"; sleep 600; }";
+    for (arguments, signal) in [
+        (["--build", waits, "--run", "true"], "KILL"),
+        (["--build", "true", "--run", runs], "KILL"),
+        (["--build", "true", "--run", waits_later], "KILL"),
+        (["--build", "true", "--run", waits_later], "TERM"),
     ] {
         let project = Project::new(["a", "b"]);
         let mark = project.folder.path().join("mark");
@@ -239,10 +259,21 @@ fn a_kill_in_a_build_and_one_in_a_measurement_leave_nothing() {
             .stderr(Stdio::null());
         let mut gate = gate.spawn().unwrap();
         assert!(sys::clock::wait_until(Duration::from_secs(60), || mark.exists()));
-        gate.kill().unwrap();
+        let number = gate.id().to_string();
+        let mut kill = Command::new("kill");
+        assert!(
+            kill.args(["-s", signal, &number])
+                .status()
+                .unwrap()
+                .success()
+        );
         gate.wait().unwrap();
         let is_clean = sys::clock::wait_until(Duration::from_secs(30), || project.is_clean());
-        assert!(is_clean, "{arguments:?}: {:?}", project.temporary.names(""));
+        assert!(
+            is_clean,
+            "{arguments:?} {signal}: {:?}",
+            project.temporary.names("")
+        );
     }
 }
 
@@ -263,7 +294,63 @@ fn what_a_crash_of_all_has_left_in_the_repository_goes_with_the_next_gate() {
     ]);
     std::fs::remove_dir_all(&lost).unwrap();
     assert_eq!(project.git(&["worktree", "list"]).lines().count(), 2);
-    let output = project.ran(&["--run", "true", "--smoke"]);
+    // As a hook is run, which tells git of a repository.
+    let here = "git rev-parse --verify -q HEAD";
+    let mut of_a_hook = project.gate(&["--build", here, "--run", here, "--smoke"]);
+    let output = of_a_hook.env("GIT_DIR", "/absent").output().unwrap();
     assert_eq!(output.status.code(), Some(4), "{}", errors(&output));
     project.assert_clean();
+}
+
+/// What stands in the Markdown before a place that is told by a mark, in blocks that are indented further than it.
+fn blocks_after<'a>(text: &'a str, mark: &'a str) -> impl Iterator<Item = String> + 'a {
+    text.split(mark).skip(1).map(|rest| {
+        let mut lines = rest.lines().skip(1).peekable();
+        let first = lines.peek().copied().unwrap_or_default();
+        let indent = &first[..first.len() - first.trim_start().len()];
+        let of_block = lines.map_while(|line| line.strip_prefix(indent));
+        of_block.fold(String::new(), |block, line| {
+            let line = line.strip_prefix("- ").unwrap_or(line);
+            block + line + "\n"
+        })
+    })
+}
+
+#[test]
+fn the_lines_of_the_workflows_in_the_docs_install_it_and_leave_a_comment() {
+    let docs = std::fs::read_to_string("../docs/ci.md").unwrap();
+    let github: Vec<String> = blocks_after(&docs, "run: |").collect();
+    let gitlab = ["before_script:", "  script:"].map(|mark| blocks_after(&docs, mark).next());
+    let gitlab: Vec<String> = gitlab.into_iter().flatten().collect();
+    for lines in [github, gitlab] {
+        assert_eq!(lines.len(), 2, "{lines:?}");
+        let project = Project::new(["Hello", "Hello"]);
+        let app = "#!/bin/sh\nexec $LINERATE serve --listen 127.0.0.1:$1\n";
+        std::fs::write(project.folder.path().join("app.sh"), app).unwrap();
+        let makefile = "app: app.sh\n\tcp app.sh app && chmod +x app\n";
+        std::fs::write(project.folder.path().join("Makefile"), makefile).unwrap();
+        project.git(&["add", "."]);
+        project.git(&["commit", "-q", "-m", "an app"]);
+        let script = lines.concat().replace("apt-get", ": apt-get");
+        assert!(script.contains("--url / --yes"), "{script}");
+        let script = script.replace("--url / --yes", "--url /plaintext --yes --smoke");
+        let mut shell = Command::new("/bin/sh");
+        let ran = shell
+            .args(["-e", "-c", &script])
+            .current_dir(project.folder.path())
+            .env("LINERATE_URL", format!("file://{}", program()))
+            .env("LINERATE", program())
+            .env("BASE", "HEAD")
+            .env("CI_MERGE_REQUEST_DIFF_BASE_SHA", "HEAD")
+            .env("RUNNER_TEMP", project.register.path())
+            .env("TMPDIR", project.temporary.path())
+            .env("XDG_RUNTIME_DIR", project.register.path())
+            .env("GITHUB_STEP_SUMMARY", project.folder.path().join("summary"))
+            .output()
+            .unwrap();
+        let code = ran.status.code().unwrap();
+        assert!([0, 4].contains(&code), "{script}\n{}", errors(&ran));
+        assert!(project.folder.text("gate.md").contains("Cannot tell"));
+        project.assert_clean();
+    }
 }
