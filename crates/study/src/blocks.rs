@@ -8,7 +8,7 @@ use model::{Ask, BlockRecord, Pace, Reading, RunRecord, Tell};
 
 use crate::campaign::{Campaign, CampaignError};
 use crate::plan::{self, Planned};
-use crate::rounds::{self, Hands, Kept, SoFar};
+use crate::rounds::{self, Hands, SavedBlocks, SoFar};
 use crate::transport::AgentError;
 
 impl Campaign<'_> {
@@ -18,7 +18,7 @@ impl Campaign<'_> {
         record: &RunRecord,
         arms: &[Arm],
         remaining: Vec<Planned>,
-        kept: &mut Kept<Reading>,
+        kept: &mut SavedBlocks<Reading>,
     ) -> Result<(), CampaignError> {
         kept.begin_epoch();
         let clock = self.clock;
@@ -69,7 +69,7 @@ impl Hands for Climb<'_, '_> {
     fn measure(
         &mut self,
         next: &Planned,
-        kept: &Kept<Reading>,
+        kept: &SavedBlocks<Reading>,
     ) -> Result<Option<Reading>, CampaignError> {
         if self.is_settled_before(next, &kept.blocks) {
             return Ok(None);
@@ -92,7 +92,11 @@ impl Hands for Climb<'_, '_> {
         per == Some(Unit::Request) && next.position == 0
     }
 
-    fn measured(&mut self, kept: &Kept<Reading>, so_far: SoFar) -> Result<(), CampaignError> {
+    fn measured(
+        &mut self,
+        kept: &SavedBlocks<Reading>,
+        so_far: SoFar,
+    ) -> Result<(), CampaignError> {
         let (done, planned) = (kept.blocks.len(), self.planned);
         let left_ms = so_far.left_ms(planned - done);
         self.campaign.progress.block_saved(done, planned, left_ms);

@@ -7,7 +7,7 @@ use model::{Ask, BlockRecord, Reading, RunRecord, Tell, Verdict};
 use crate::arms;
 use crate::campaign::{Campaign, CampaignError};
 use crate::plan::{self, Design as _};
-use crate::rounds::Kept;
+use crate::rounds::SavedBlocks;
 
 /// Whether nothing of a run is left to measure.
 pub(crate) fn is_done(record: &RunRecord, saved: &[BlockRecord]) -> bool {
@@ -28,7 +28,7 @@ impl Campaign<'_> {
     pub(crate) fn confirm(
         &mut self,
         record: &mut RunRecord,
-        kept: &mut Kept<Reading>,
+        kept: &mut SavedBlocks<Reading>,
     ) -> Result<(), CampaignError> {
         if record.study.whole.is_none() {
             return Ok(());

@@ -13,7 +13,7 @@ use crate::campaign::{Acquaintance, Campaign, CampaignError, blindness, boot_ms,
 use crate::confirm;
 use crate::gate;
 use crate::plan::Design as _;
-use crate::rounds::Kept;
+use crate::rounds::SavedBlocks;
 use crate::same_place;
 use crate::scale;
 use crate::store::{Resumed, Store};
@@ -120,7 +120,7 @@ impl Campaign<'_> {
         };
         let store = claim.describe(&record)?;
         let facts = record.facts.clone();
-        let kept = Kept::new(Vec::new(), Some(store));
+        let kept = SavedBlocks::new(Vec::new(), Some(store));
         self.go_through(record, &built.arms, kept, &facts)
     }
 
@@ -129,7 +129,7 @@ impl Campaign<'_> {
         &mut self,
         mut record: RunRecord,
         arms: &[Arm],
-        mut kept: Kept<Reading>,
+        mut kept: SavedBlocks<Reading>,
         facts: &Facts,
     ) -> Result<(), CampaignError> {
         let remaining = record.remaining(&kept.blocks);
@@ -178,7 +178,7 @@ impl Campaign<'_> {
         if !record.remaining(&saved).is_empty() {
             self.start_targets(&arms, &record.study.workload)?;
         }
-        let kept = Kept::new(saved, Some(store));
+        let kept = SavedBlocks::new(saved, Some(store));
         self.go_through(record, &arms, kept, &met.facts)
     }
 }

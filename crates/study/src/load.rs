@@ -12,7 +12,7 @@ use model::{BlockRecord, Pace, Reading};
 
 use crate::clock::Clock;
 use crate::plan::{Design as _, Planned};
-use crate::rounds::{self, Hands, Kept, SoFar};
+use crate::rounds::{self, Hands, SavedBlocks, SoFar};
 use crate::store::{ClaimedFolder, Store, StoreError};
 
 /// How many times its connections a search tries once, to see whether they are its limit.
@@ -56,7 +56,7 @@ pub fn run(
     hands: &mut impl PutsOnLoad,
     clock: &dyn Clock,
 ) -> Result<Vec<BlockRecord>, Failure> {
-    let mut of_run = Kept::new(blocks, None);
+    let mut of_run = SavedBlocks::new(blocks, None);
     let course = match &run.study.workload {
         LoadWorkload::Sweep { .. } => None,
         LoadWorkload::Capacity { objective } => {
@@ -93,7 +93,7 @@ impl KeptIn {
 /// What closed loop carries with the connections of a search and with more; `None` when a signal came.
 fn look(
     run: &SavedLoad,
-    kept: &mut Kept<Reading>,
+    kept: &mut SavedBlocks<Reading>,
     hands: &mut impl PutsOnLoad,
 ) -> Result<Option<Look>, Failure> {
     let connections = run.study.connections;
@@ -180,7 +180,7 @@ impl<H: PutsOnLoad> Hands for Load<'_, H> {
     fn measure(
         &mut self,
         next: &Planned,
-        _kept: &Kept<Reading>,
+        _kept: &SavedBlocks<Reading>,
     ) -> Result<Option<Reading>, Failure> {
         let asked = self.asked(next);
         asked.map_or(Ok(None), |(connections, pace)| {
@@ -188,7 +188,7 @@ impl<H: PutsOnLoad> Hands for Load<'_, H> {
         })
     }
 
-    fn measured(&mut self, kept: &Kept<Reading>, _so_far: SoFar) -> Result<(), Failure> {
+    fn measured(&mut self, kept: &SavedBlocks<Reading>, _so_far: SoFar) -> Result<(), Failure> {
         let Some(newest) = kept.blocks.last() else {
             return Ok(());
         };

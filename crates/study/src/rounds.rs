@@ -20,7 +20,7 @@ pub trait Hands {
     fn measure(
         &mut self,
         next: &Planned,
-        kept: &Kept<Self::Reading>,
+        kept: &SavedBlocks<Self::Reading>,
     ) -> Result<Option<Self::Reading>, Self::Error>;
 
     /// Whether targets are started anew for a block.
@@ -37,7 +37,11 @@ pub trait Hands {
     ///
     /// # Errors
     /// Whatever ends the run.
-    fn measured(&mut self, kept: &Kept<Self::Reading>, so_far: SoFar) -> Result<(), Self::Error>;
+    fn measured(
+        &mut self,
+        kept: &SavedBlocks<Self::Reading>,
+        so_far: SoFar,
+    ) -> Result<(), Self::Error>;
 }
 
 /// How far a run is.
@@ -59,7 +63,7 @@ impl SoFar {
 
 /// The blocks of a run, and the folder in which they are saved, where there is one.
 #[derive(Debug)]
-pub struct Kept<R> {
+pub struct SavedBlocks<R> {
     pub blocks: Vec<BlockRecord<R>>,
     pub store: Option<Store>,
     /// So many of the blocks are on the disk.
@@ -67,7 +71,7 @@ pub struct Kept<R> {
     epoch: u32,
 }
 
-impl<R: Serialize> Kept<R> {
+impl<R: Serialize> SavedBlocks<R> {
     /// A run of which these blocks are saved.
     #[must_use]
     pub fn new(blocks: Vec<BlockRecord<R>>, store: Option<Store>) -> Self {
@@ -138,7 +142,7 @@ impl<R: Serialize> Kept<R> {
 pub fn go_through<H: Hands>(
     hands: &mut H,
     planned: impl IntoIterator<Item = Planned>,
-    kept: &mut Kept<H::Reading>,
+    kept: &mut SavedBlocks<H::Reading>,
     clock: &dyn Clock,
 ) -> Result<(), H::Error> {
     let begun_ms = clock.now_ms();

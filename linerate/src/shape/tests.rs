@@ -52,7 +52,7 @@ fn schemas() -> BTreeMap<&'static str, Value> {
         ("levers-undo", whole::<undo::LeversUndo>(all)),
         ("link", whole::<link::LinkShape>(all)),
         ("link-record", of::<LinkRecord>(all)),
-        ("load", whole::<load::came_to::Load>(all)),
+        ("load", whole::<load::came_to::LoadResult>(all)),
         ("load-download", whole::<load::download::LoadDownload>(all)),
         ("load-slo", whole::<LoadSlo>(all)),
         ("load-sweep", whole::<LoadSweep>(all)),

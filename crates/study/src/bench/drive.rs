@@ -7,7 +7,7 @@ use model::{CommandReading, CommandSpec};
 
 use crate::clock::Clock;
 use crate::plan::{Design as _, Planned};
-use crate::rounds::{self, Hands, Kept, SoFar};
+use crate::rounds::{self, Hands, SavedBlocks, SoFar};
 
 /// What all commands together are given where nobody says how many rounds, times their number, ms.
 const BUDGET_MS: u64 = 3000;
@@ -63,7 +63,7 @@ struct Drive<'a, H, P, C> {
 /// and what cleans up is run whatever happened.
 pub fn run(
     run: &SavedBench,
-    mut kept: Kept<CommandReading>,
+    mut kept: SavedBlocks<CommandReading>,
     hands: &mut impl RunsCommands,
     progress: &mut impl BenchProgress,
     clock: &impl Clock,
@@ -80,7 +80,7 @@ pub fn run(
 }
 
 impl<H: RunsCommands, P: BenchProgress, C: Clock> Drive<'_, H, P, C> {
-    fn go(&mut self, kept: &mut Kept<CommandReading>) -> Ending {
+    fn go(&mut self, kept: &mut SavedBlocks<CommandReading>) -> Ending {
         let remaining = self.run.remaining(&kept.blocks);
         if remaining.is_empty() {
             return Ending::Done;
@@ -97,7 +97,7 @@ impl<H: RunsCommands, P: BenchProgress, C: Clock> Drive<'_, H, P, C> {
     fn measure(
         &mut self,
         remaining: Vec<Planned>,
-        kept: &mut Kept<CommandReading>,
+        kept: &mut SavedBlocks<CommandReading>,
     ) -> Result<(), CommandTrouble> {
         for arm in &self.run.arms {
             self.beside("--setup", arm, arm.setup.as_ref())?;
@@ -212,7 +212,7 @@ impl<H: RunsCommands, P: BenchProgress, C: Clock> Hands for Drive<'_, H, P, C> {
     fn measure(
         &mut self,
         next: &Planned,
-        _kept: &Kept<CommandReading>,
+        _kept: &SavedBlocks<CommandReading>,
     ) -> Result<Option<CommandReading>, CommandTrouble> {
         let planned = self.study.rounds_planned;
         if planned.is_some_and(|planned| next.round >= planned) {
@@ -224,7 +224,7 @@ impl<H: RunsCommands, P: BenchProgress, C: Clock> Hands for Drive<'_, H, P, C> {
 
     fn measured(
         &mut self,
-        kept: &Kept<CommandReading>,
+        kept: &SavedBlocks<CommandReading>,
         so_far: SoFar,
     ) -> Result<(), CommandTrouble> {
         let (arms, done) = (self.run.arms.len(), kept.blocks.len());

@@ -16,7 +16,7 @@ use crate::campaign::{Campaign, CampaignError, blindness};
 use crate::clock::Clock;
 use crate::plan::{Design as _, Planned};
 use crate::progress::{Outlook, Progress};
-use crate::rounds::{self, Hands, Kept, SoFar};
+use crate::rounds::{self, Hands, SavedBlocks, SoFar};
 use crate::same_place;
 use crate::store::{ResumedCommands, Store, StoreError};
 use crate::transport::Agent;
@@ -62,7 +62,7 @@ impl Campaign<'_> {
             doubts,
             ..CommandRun::begun(study.clone(), built.arms.clone(), met.facts, by)
         };
-        let mut kept = Kept::new(Vec::new(), Some(claim.describe(&record)?));
+        let mut kept = SavedBlocks::new(Vec::new(), Some(claim.describe(&record)?));
         let told = (&mut *self.progress, self.clock);
         measure(&record, told, &mut hands, &mut kept)?;
         keep_evidence(&mut hands, &found.absent, kept.store.as_ref())
@@ -87,7 +87,7 @@ impl Campaign<'_> {
         self.progress.phase("building");
         hands.build()?;
         let told = (&mut *self.progress, self.clock);
-        let mut kept = Kept::new(saved, Some(store));
+        let mut kept = SavedBlocks::new(saved, Some(store));
         measure(&record, told, &mut hands, &mut kept)?;
         keep_evidence(&mut hands, &found.absent, kept.store.as_ref())
     }
@@ -129,7 +129,7 @@ fn measure(
     run: &CommandRun,
     campaign: (&mut (dyn Progress + '_), &dyn Clock),
     hands: &mut ArmCommands<'_>,
-    kept: &mut Kept<Measured>,
+    kept: &mut SavedBlocks<Measured>,
 ) -> Result<(), CampaignError> {
     let (progress, clock) = campaign;
     progress.phase("measuring");
@@ -160,7 +160,7 @@ impl Hands for CommandRounds<'_, '_, '_> {
     fn measure(
         &mut self,
         next: &Planned,
-        kept: &Kept<Measured>,
+        kept: &SavedBlocks<Measured>,
     ) -> Result<Option<Measured>, CampaignError> {
         match self.hands.block(&self.run.arms[next.arm]) {
             Ok(measured) => Ok(Some(measured)),
@@ -175,7 +175,11 @@ impl Hands for CommandRounds<'_, '_, '_> {
         !reading.counts()
     }
 
-    fn measured(&mut self, kept: &Kept<Measured>, so_far: SoFar) -> Result<(), CampaignError> {
+    fn measured(
+        &mut self,
+        kept: &SavedBlocks<Measured>,
+        so_far: SoFar,
+    ) -> Result<(), CampaignError> {
         let done = kept.blocks.len();
         let left_ms = so_far.left_ms(self.planned - done);
         self.progress.block_saved(done, self.planned, left_ms);

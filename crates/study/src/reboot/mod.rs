@@ -12,7 +12,7 @@ use model::{Ask, Binds, BlockRecord, Facts, Reading, RunRecord, Tell};
 use crate::arms::BASELINE;
 use crate::campaign::{Campaign, CampaignError};
 use crate::plan;
-use crate::rounds::Kept;
+use crate::rounds::SavedBlocks;
 use state::Due;
 pub use state::RebootError;
 
@@ -68,7 +68,7 @@ impl Campaign<'_> {
     pub(crate) fn measure_this_boot(
         &mut self,
         record: &mut RunRecord,
-        kept: &mut Kept<Reading>,
+        kept: &mut SavedBlocks<Reading>,
         facts: &Facts,
     ) -> Result<(), CampaignError> {
         let Some(due) = self.due(record, &kept.blocks, facts)? else {

@@ -14,7 +14,7 @@ use anyhow::{Context as _, anyhow};
 use model::bench::{BenchBlock, BenchCommand, BenchJudgement, BenchReport, BenchStudy, SavedBench};
 use model::{CommandReading, Verdict};
 use study::bench::Ending;
-use study::rounds::Kept;
+use study::rounds::SavedBlocks;
 use study::store::{Resumed, Store};
 
 use crate::console::Console;
@@ -196,7 +196,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     let folder = arguments.out.as_deref();
     let claim = folder.map(Store::claim).transpose()?;
     let store = claim.map(|claim| claim.describe(&run)).transpose()?;
-    let (report, ending) = measure(&run, Kept::new(Vec::new(), store), console)?;
+    let (report, ending) = measure(&run, SavedBlocks::new(Vec::new(), store), console)?;
     if report.judgement.rounds_done > 0 {
         exports.write(&report.record)?;
         match folder {
@@ -223,14 +223,14 @@ pub(crate) fn resume(
     let (store, run, blocks): (_, _, Vec<BenchBlock>) = opened;
     word.check(&run)?;
     word.trust.check_bench(&run, folder)?;
-    let kept_in = Kept::new(blocks, Some(store));
+    let kept_in = SavedBlocks::new(blocks, Some(store));
     let (report, ending) = measure(&run, kept_in, console)?;
     conclude(ending, || kept(&report, Some(folder)), console)
 }
 
 fn measure(
     run: &SavedBench,
-    kept: Kept<CommandReading>,
+    kept: SavedBlocks<CommandReading>,
     console: &Console,
 ) -> anyhow::Result<(BenchReport, Ending)> {
     // Before the progress, whose thread must inherit the blocked signals.

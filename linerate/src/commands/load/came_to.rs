@@ -16,7 +16,7 @@ use crate::shape;
 
 /// One load: what was asked for and how it went.
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct Load {
+pub(crate) struct LoadResult {
     /// Version of the program.
     linerate_version: &'static str,
     /// What was loaded: the URL without its query.
@@ -134,7 +134,7 @@ struct Counted {
     quantiles: Quantiles,
 }
 
-impl Load {
+impl LoadResult {
     pub(super) fn of(
         (target, plan): (&Target, &LoadPlan),
         outcome: &LoadOutcome,

@@ -29,7 +29,7 @@ use crate::console::Console;
 use crate::told::{self, template};
 use crate::{shape, stopping};
 pub(crate) use arguments::Arguments;
-use came_to::Load;
+use came_to::LoadResult;
 use case::Case;
 use requests::Requests;
 use settling::Settling;
@@ -87,7 +87,7 @@ fn once(case: Case<'_>, console: &Console) -> anyhow::Result<ExitCode> {
     announce(&plan, target, console);
     let (mut outcome, machine) = load(arguments, &mut plan, &requests, &mut notes, console)?;
     outcome.doubts.extend(cpu_doubts(&plan)?);
-    let told = Load::of((target, &plan), &outcome, machine, requests.mixed(), notes);
+    let told = LoadResult::of((target, &plan), &outcome, machine, requests.mixed(), notes);
     let page = || {
         let page = Page {
             load: &told,
@@ -116,7 +116,7 @@ fn once(case: Case<'_>, console: &Console) -> anyhow::Result<ExitCode> {
 #[derive(Serialize)]
 struct Page<'a> {
     #[serde(flatten)]
-    load: &'a Load,
+    load: &'a LoadResult,
     /// A line for each quantile of the latency.
     in_full: bool,
 }

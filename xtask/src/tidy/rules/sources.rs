@@ -100,7 +100,9 @@ fn type_names(tree: &Tree) -> Vec<Violation> {
         for pair in source.words.windows(2) {
             let is_type = matches!(&*pair[0].text, "struct" | "enum" | "trait");
             let (name, line) = (pair[1].text.as_str(), pair[1].line);
-            let may_recur = name == OF_EVERY_COMMAND || name.ends_with("Error");
+            // A macro has the name from who calls it.
+            let is_given = name.starts_with('$');
+            let may_recur = is_given || name == OF_EVERY_COMMAND || name.ends_with("Error");
             if is_type && !may_recur && !source.is_of_tests(line) {
                 places.entry(name).or_default().push((path, line));
             }

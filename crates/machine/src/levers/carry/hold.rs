@@ -14,12 +14,12 @@ pub struct Held {
     /// As the knobs hold them.
     steps: Vec<Step>,
     tree: Tree,
-    kept: Kept,
+    kept: PutBackBy,
 }
 
 /// By what it is put back after a crash of ours.
 #[derive(Debug, PartialEq, Eq)]
-enum Kept {
+enum PutBackBy {
     /// The namespace goes with us, and all that was set there.
     ByItsNamespace,
     /// This entry of the journal.
@@ -52,7 +52,7 @@ impl Held {
         Ok(Self {
             steps,
             tree: site.tree.clone(),
-            kept: Kept::ByItsNamespace,
+            kept: PutBackBy::ByItsNamespace,
         })
     }
 
@@ -66,7 +66,7 @@ impl Held {
         Ok(Self {
             steps: applied.steps,
             tree: site.tree.clone(),
-            kept: Kept::ByTheJournal(applied.id),
+            kept: PutBackBy::ByTheJournal(applied.id),
         })
     }
 
@@ -92,10 +92,10 @@ impl Held {
     }
 
     fn go_back(&mut self) -> Result<Vec<(Knob, KnobFate)>, CarryError> {
-        let mut fates = match std::mem::replace(&mut self.kept, Kept::Not) {
-            Kept::Not => Vec::new(),
-            Kept::ByTheJournal(entry) => undo_entry(entry)?,
-            Kept::ByItsNamespace => {
+        let mut fates = match std::mem::replace(&mut self.kept, PutBackBy::Not) {
+            PutBackBy::Not => Vec::new(),
+            PutBackBy::ByTheJournal(entry) => undo_entry(entry)?,
+            PutBackBy::ByItsNamespace => {
                 let steps = self.steps.iter().rev();
                 steps
                     .map(|step| (step.knob.clone(), put_back(step, &self.tree)))
