@@ -126,6 +126,14 @@ fn two_versions_of_a_service_stand_in_one_study_each_with_its_version_and_hash()
 }
 
 #[test]
+fn one_version_is_started_and_stopped_by_what_it_is_asked_for() {
+    let bench = bench("versions-stopped", &[("v1", "1.2")]);
+    bench.start("fake@1.2");
+    assert_eq!(bench.stop("fake@1.2"), "ended");
+    bench.assert_nothing_is_left();
+}
+
+#[test]
 fn a_run_does_not_go_on_with_a_program_that_became_another() {
     let bench = bench("versions-resumed", &[("v1", "1.2")]);
     answer(&mut run(&bench, &["serve", "fake@1"], &["--trust"]));

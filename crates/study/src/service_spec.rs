@@ -342,6 +342,10 @@ mod tests {
                 "`serves./plaintext.length`: expected the least",
             ),
             ("{ regex = \"(\" }", "expected a regular expression"),
+            (
+                "{ regex = \"((a{99}){99}){99}\" }",
+                "expected a regular expression",
+            ),
             ("{ header = { \"a b\" = \"\" } }", "no name of a header"),
             ("{ header = { a = \"b\\r\\nc: d\" } }", "exact value"),
             ("{ json = { items = 1 } }", "no JSON pointer"),

@@ -1,9 +1,10 @@
 //! Other work while the commands ran: seen over all runs together, and told from the commands' own.
 
 use judge::judge_commands;
-use model::Doubt;
 use model::command::Meanwhile;
 use model::judgement::FactorialJudgement;
+use model::run::{ClientHost, ClockComparison};
+use model::{CommandRun, Doubt, Facts};
 
 use crate::built_commands::{Questions, run};
 use crate::{blocks, has};
@@ -12,12 +13,18 @@ const SECOND_NS: u64 = 1_000_000_000;
 
 /// A run each of whose commands had this beside it, on two CPUs.
 fn beside(meanwhile: Meanwhile) -> FactorialJudgement {
+    beside_on(|_| (), meanwhile)
+}
+
+/// The same of a run that is edited before.
+fn beside_on(edit: impl FnOnce(&mut CommandRun), meanwhile: Meanwhile) -> FactorialJudgement {
     let mut run = run(
         &[("version", &["a", "b"])],
         Questions::comparing("version"),
         16,
     );
     run.facts.cpus_online = 2;
+    edit(&mut run);
     let mut blocks = blocks(&run, |_| 20.0);
     for block in &mut blocks {
         block.reading.meanwhile = Some(meanwhile);
@@ -89,4 +96,31 @@ fn a_few_ticks_beside_short_commands_tell_nothing() {
         psi_some_share: Some(0.9),
     };
     assert_eq!(beside(short).doubts, []);
+}
+
+#[test]
+fn the_server_on_the_other_host_of_one_machine_is_no_stranger_and_cpus_are_those_of_the_clients_host()
+ {
+    let busy = Meanwhile {
+        busy_ns: Some(SECOND_NS / 10 * 2),
+        ..alone()
+    };
+    let on = |same_machine: bool, cpus_online: u32, server: &str| {
+        let edit = |run: &mut CommandRun| {
+            run.study.workload.server = vec![server.to_owned()];
+            run.client = Some(ClientHost {
+                facts: Facts {
+                    cpus_online,
+                    ..Facts::default()
+                },
+                watched: run.watched.clone(),
+                clocks: ClockComparison::default(),
+                same_machine,
+            });
+        };
+        beside_on(edit, busy)
+    };
+    assert!(!has(&on(true, 2, "server"), is_other_work));
+    assert!(has(&on(false, 2, "server"), is_other_work));
+    assert!(!has(&on(false, 64, "server"), is_other_work));
 }
