@@ -2,6 +2,7 @@
 
 mod bench;
 mod hogs;
+mod likeness;
 mod load_honesty;
 mod load_slo;
 mod load_sweep;

@@ -3,7 +3,7 @@
 mod addresses;
 mod bench;
 mod killed;
-mod likeness;
+pub(crate) mod likeness;
 mod listed;
 mod loaded;
 mod misbehaving;
