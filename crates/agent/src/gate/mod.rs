@@ -12,6 +12,7 @@ use std::path::Path;
 
 use machine::cpus::CpuSplit;
 use model::Service;
+use model::command::{CommandReading, CommandTrouble};
 use model::failure::Failure;
 use model::gate::{Build, Job};
 use model::request::RequestSpec;
@@ -22,6 +23,7 @@ use sys::process::ChildSetup;
 use wire::url::HttpUrl;
 
 use crate::Setup;
+use crate::command::Kept;
 use crate::held_server::HeldServer;
 use crate::running;
 use crate::service::register::studies;
@@ -136,6 +138,22 @@ fn described(build: &Build, command: &str) -> Service {
             files: Vec::new(),
             limit_bytes: MOST_FILE_BYTES,
         },
+    }
+}
+
+/// What a line spent that ended well; of another, how it ended, in words.
+fn ended_well(
+    ran: Result<(CommandReading, Kept), CommandTrouble>,
+) -> Result<CommandReading, String> {
+    match ran {
+        Ok((reading, _)) if reading.end.is_success() => Ok(reading),
+        Ok((reading, _)) => Err(format!(
+            "{}; its last words:\n{}",
+            reading.end.words(),
+            reading.last_words
+        )),
+        Err(CommandTrouble::Failed(failure)) => Err(failure.what),
+        Err(CommandTrouble::Stopped) => Err("was ended by a signal to us".to_owned()),
     }
 }
 

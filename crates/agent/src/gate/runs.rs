@@ -5,13 +5,13 @@ use std::process::Stdio;
 
 use machine::instruments::cpu::CpuWatch;
 use model::Reading;
-use model::command::{CommandReading, CommandTrouble};
+use model::command::CommandReading;
 use model::failure::Failure;
 use model::reading::{CpuReading, Ledger};
 use sys::clock;
 
 use super::trees::Runner;
-use super::{PADDING, Tree, padding, shell};
+use super::{PADDING, Tree, ended_well, padding, shell};
 use crate::command::Prepared;
 
 /// How long a run may take, ms.
@@ -53,17 +53,7 @@ impl Runs {
             keep_bytes: 0,
             ends_group: true,
         });
-        let what = match ran {
-            Ok((reading, _)) if reading.end.is_success() => return Ok(reading),
-            Ok((reading, _)) => format!(
-                "{}; its last words:\n{}",
-                reading.end.words(),
-                reading.last_words
-            ),
-            Err(CommandTrouble::Failed(failure)) => failure.what,
-            Err(CommandTrouble::Stopped) => "was ended by a signal to us".to_owned(),
-        };
-        Err(Failure {
+        ended_well(ran).map_err(|what| Failure {
             what: format!("{}: `{}` {what}", self.title, self.line),
             advice: "it must end well at both commits to be compared".to_owned(),
         })

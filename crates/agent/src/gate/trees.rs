@@ -7,11 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::rc::Rc;
 
-use model::command::CommandTrouble;
 use model::failure::Failure;
 use model::gate::Build;
 
-use super::{git, shell};
+use super::{ended_well, git, shell};
 use crate::command::{CommandRunner, Prepared};
 use crate::service::leftovers;
 use crate::workshop::own_folder::OwnFolder;
@@ -108,20 +107,11 @@ fn run(tree: &Tree) -> Result<(), Failure> {
         keep_bytes: 0,
         ends_group: true,
     });
-    let end = match ran {
-        Ok((reading, _)) if reading.end.is_success() => return Ok(()),
-        Ok((reading, _)) => format!(
-            "{}; its last words:\n{}",
-            reading.end.words(),
-            reading.last_words
-        ),
-        Err(CommandTrouble::Failed(failure)) => failure.what,
-        Err(CommandTrouble::Stopped) => "was ended by a signal to us".to_owned(),
-    };
-    Err(Failure {
+    let ended = ended_well(ran).map_err(|end| Failure {
         what: format!("the build of {title}, `{command}`, {end}"),
         advice: "try it in a fresh clone: nothing is there but what is in the commit".to_owned(),
-    })
+    });
+    ended.map(|_| ())
 }
 
 fn has_no_folder(build: &Build) -> Failure {
