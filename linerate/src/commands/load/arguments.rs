@@ -12,6 +12,7 @@ use model::objective::Objective;
 use model::random::SplitMix64;
 use model::sweep::Sweep;
 use model::workload::Arrivals;
+use serde::Serialize;
 use sys::address::{Address, SocketPath};
 use traffic::load::{Engine, LoadPlan};
 
@@ -19,7 +20,7 @@ use super::watching::flags::WatchFlags;
 use super::{OUTPUT, counted, unix_socket};
 use crate::console::Console;
 use crate::request::{REQUEST, RequestFlags, WHERE};
-use crate::values;
+use crate::{shape, values};
 
 /// Rounds with which an interval at 95 % is one, and not the whole range.
 const DEFAULT_ROUNDS: u32 = 6;
@@ -339,12 +340,21 @@ impl Arguments {
         self.settle.is_some() || self.requests.is_some() || self.watching.writes()
     }
 
-    /// Says the answer, beside standard output where that is taken.
-    pub(super) fn answer(&self, console: &Console, text: &str) {
+    /// Says a result, as JSON or by its page, beside standard output where that is taken.
+    pub(super) fn tell(
+        &self,
+        result: &impl Serialize,
+        page: impl FnOnce() -> String,
+        console: &Console,
+    ) {
+        let text = match self.json {
+            true => shape::lines(result),
+            false => page(),
+        };
         if self.watching.takes_standard_output() {
-            console.note(text);
+            console.note(&text);
         } else {
-            console.say(text);
+            console.say(&text);
         }
     }
 

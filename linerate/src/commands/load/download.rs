@@ -133,13 +133,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     outcome.doubts.extend(super::cpu_doubts(&plan)?);
     let told = LoadDownload::of((&url, &plan), first, &outcome, (server, machine));
     let page = || told::page(&told, template!("load-download"), console.width());
-    arguments.answer(
-        console,
-        &match arguments.json {
-            true => shape::lines(&told),
-            false => page(),
-        },
-    );
+    arguments.tell(&told, page, console);
     if let Some(signal) = sys::stop::heard() {
         return Ok(stopping::exit_code(signal));
     }

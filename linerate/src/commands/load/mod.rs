@@ -26,8 +26,8 @@ use traffic::load::{LoadOutcome, LoadPlan, Observer};
 
 use super::whole_machine::Watched;
 use crate::console::Console;
+use crate::stopping;
 use crate::told::{self, template};
-use crate::{shape, stopping};
 pub(crate) use arguments::Arguments;
 use came_to::LoadResult;
 use case::Case;
@@ -95,13 +95,7 @@ fn once(case: Case<'_>, console: &Console) -> anyhow::Result<ExitCode> {
         };
         told::page(&page, template!("load"), console.width())
     };
-    arguments.answer(
-        console,
-        &match arguments.json {
-            true => shape::lines(&told),
-            false => page(),
-        },
-    );
+    arguments.tell(&told, page, console);
     if let Some(signal) = sys::stop::heard() {
         return Ok(stopping::exit_code(signal));
     }
