@@ -117,6 +117,8 @@ fn a_command_that_costs_four_times_as_much_is_slower_and_the_other_way_round_it_
             "gate.md",
             "--html",
             "gate.html",
+            "--out",
+            "run",
         ];
         let output = project.ran(&[&["--run", COUNTS][..], &flags].concat());
         assert_eq!(output.status.code(), Some(code), "{}", errors(&output));
@@ -133,7 +135,13 @@ fn a_command_that_costs_four_times_as_much_is_slower_and_the_other_way_round_it_
         ] {
             assert!(comment.contains(part), "{part} is missing in {comment}");
         }
-        assert!(project.folder.text("gate.html").contains("<html"));
+        for page in ["gate.html", "run/report.html"] {
+            let repeats = project
+                .folder
+                .text(page)
+                .contains("linerate gate one two --run ");
+            assert!(repeats, "{page}");
+        }
         project.assert_clean();
     }
 }

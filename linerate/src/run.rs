@@ -294,30 +294,41 @@ pub(crate) fn show_with(
     console: &Console,
     addition: impl FnOnce(&Judgement) -> Option<Addition>,
 ) -> anyhow::Result<Judgement> {
-    let (run, blocks, judgement) = judged(folder, console)?;
-    let addition = addition(&judgement);
+    let judged = judged(folder, console)?;
+    let addition = addition(&judged.2);
+    show_judged(&judged, folder, json, console, addition);
+    Ok(judged.2)
+}
+
+/// Writes the report of a run that was judged, and says the answer with what else there is to say.
+pub(crate) fn show_judged(
+    (run, blocks, judgement): &JudgedRun,
+    folder: &Path,
+    json: bool,
+    console: &Console,
+    addition: Option<Addition>,
+) {
     let (text, (slo, levers)) = addition
         .map(|it| (it.text, (it.slo, it.levers)))
         .unwrap_or_default();
     let (width, colour) = (console.width(), console.colour());
     let resume = strangers::resume_command(&as_typed(folder), run.on_host);
     let shown = Shown {
-        page: report::html::render(&run, &blocks, &judgement),
-        text: report::text::render(&run, &judgement, width, colour),
+        page: report::html::render(run, blocks, judgement),
+        text: report::text::render(run, judgement, width, colour),
         json: report::json::render(&Judged {
-            judgement: &judgement,
+            judgement,
             slo,
             levers,
         }),
         command: &run.command,
         is_empty: blocks.is_empty(),
-        next_steps: report::next_steps(&run, &judgement, &resume),
+        next_steps: report::next_steps(run, judgement, &resume),
     };
     shown.say(folder, json, console);
     if !json && !text.is_empty() {
         console.say(&text);
     }
-    Ok(judgement)
 }
 
 fn show_commands(folder: &Path, json: bool, console: &Console) -> anyhow::Result<()> {
@@ -426,10 +437,10 @@ pub(crate) fn as_typed(folder: &Path) -> String {
 }
 
 /// A run folder and what the judge makes of it.
-pub(crate) fn judged(
-    folder: &Path,
-    console: &Console,
-) -> anyhow::Result<(RunRecord, Vec<BlockRecord>, Judgement)> {
+pub(crate) type JudgedRun = (RunRecord, Vec<BlockRecord>, Judgement);
+
+/// Reads a run folder and judges it.
+pub(crate) fn judged(folder: &Path, console: &Console) -> anyhow::Result<JudgedRun> {
     let (run, blocks) = report::folder::read(folder)?;
     let mut run = strangers::vetted(run, console);
     if run.study.gate.is_some() {

@@ -22,7 +22,7 @@ use crate::console::Console;
 use crate::failure::words;
 use crate::repeat;
 use crate::request::RequestFlags;
-use crate::run::{self, RunFlags};
+use crate::run::{self, JudgedRun, RunFlags};
 use crate::values;
 
 /// Is this commit slower than that one?
@@ -155,9 +155,12 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     {
         return Ok(stopped);
     }
-    let judgement = run::show_with(&folder, arguments.flags.json, console, |_| None)?;
-    export(arguments, &folder, command, console)?;
-    Ok(exit_code(&judgement))
+    let (run, blocks, judgement) = run::judged(&folder, console)?;
+    // As it was typed here, whatever the folder says.
+    let judged = (RunRecord { command, ..run }, blocks, judgement);
+    run::show_judged(&judged, &folder, arguments.flags.json, console, None);
+    export(arguments, &folder, &judged)?;
+    Ok(exit_code(&judged.2))
 }
 
 /// The two commits, BASE first.
@@ -345,8 +348,7 @@ fn arm(name: &str, title: &str, role: Role, build: &str) -> Arm {
 fn export(
     arguments: &Arguments,
     folder: &Path,
-    command: String,
-    console: &Console,
+    (run, blocks, judgement): &JudgedRun,
 ) -> anyhow::Result<()> {
     let write = |path: &Path, text: &str| {
         let written = std::fs::write(path, text);
@@ -358,14 +360,11 @@ fn export(
             )
         })
     };
-    let (run, blocks, judgement) = run::judged(folder, console)?;
-    // As it was typed here, whatever the folder says.
-    let run = RunRecord { command, ..run };
     if let Some(path) = &arguments.markdown {
-        write(path, &report::markdown::render(&run, &judgement))?;
+        write(path, &report::markdown::render(run, judgement))?;
     }
     if let Some(path) = &arguments.html {
-        write(path, &report::html::render(&run, &blocks, &judgement))?;
+        write(path, &report::html::render(run, blocks, judgement))?;
     }
     Ok(())
 }
