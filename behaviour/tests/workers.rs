@@ -47,8 +47,11 @@ fn two_workers_on_two_cpus_share_them_with_the_client_and_it_is_said_what_that_d
     assert!(record.doubts.contains(&Doubt::SharedCpus { cpus: 1 }));
     let page = answer(&mut linerate(&folder, &["study", "report", "run"]));
     let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    // Whether the client is the limit on such a machine is no matter of this test.
+    let headlines = ["2 workers answer", "2 workers were seen at"];
+    let is_told = headlines.iter().any(|words| page.contains(words));
+    assert!(is_told, "{page}");
     for said in [
-        "2 workers answer",
         "share of linear",
         "CPU time per request alone is the server's",
         "repeat: linerate study run http-json --workers 1,2 ",
