@@ -14,6 +14,7 @@ use crate::console::Console;
 use crate::repeat;
 use crate::rig_flags::RigFlags;
 use crate::run::{self, Left, RunFlags};
+use crate::shown;
 use crate::strangers::OwnWord;
 use crate::target::TargetFlags;
 
@@ -56,7 +57,7 @@ pub(crate) fn measure(
     });
     match run::conclude(outcome, &folder, GOES_ON, console)? {
         Some(stopped) => Ok(stopped),
-        None => run::show(&folder, flags.json, console),
+        None => shown::show(&folder, flags.json, console),
     }
 }
 

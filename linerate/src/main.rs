@@ -24,6 +24,7 @@ mod run;
 mod seconds;
 mod serving;
 mod shape;
+mod shown;
 mod slo;
 mod socket_flags;
 mod stopping;

@@ -7,8 +7,8 @@ use model::run::{MOST_RUN_BYTES, RUN_FILE};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::run;
 use crate::strangers;
+use crate::{run, shown};
 
 /// Where runs lie that nobody named a place for, and those named in the current folder.
 const PLACES: [&str; 2] = [run::RUNS, "."];
@@ -70,6 +70,6 @@ fn waiting(folder: &Path) -> Option<Waiting> {
         study: record.study.name,
         step: between.title,
         option: between.option,
-        resume: strangers::resume_command(&run::as_typed(folder), record.on_host),
+        resume: strangers::resume_command(&shown::as_typed(folder), record.on_host),
     })
 }

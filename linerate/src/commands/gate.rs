@@ -22,7 +22,8 @@ use crate::console::Console;
 use crate::failure::words;
 use crate::repeat;
 use crate::request::RequestFlags;
-use crate::run::{self, JudgedRun, RunFlags};
+use crate::run::{self, RunFlags};
+use crate::shown::{self, JudgedRun};
 use crate::values;
 
 /// Is this commit slower than that one?
@@ -155,10 +156,10 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     {
         return Ok(stopped);
     }
-    let (run, blocks, judgement) = run::judged(&folder, console)?;
+    let (run, blocks, judgement) = shown::judged(&folder, console)?;
     // As it was typed here, whatever the folder says.
     let judged = (RunRecord { command, ..run }, blocks, judgement);
-    run::show_judged(&judged, &folder, arguments.flags.json, console, None);
+    shown::show_judged(&judged, &folder, arguments.flags.json, console, None);
     export(arguments, &folder, &judged)?;
     Ok(exit_code(&judged.2))
 }

@@ -21,6 +21,7 @@ use crate::repeat;
 use crate::rig_flags::RigFlags;
 use crate::run::{self, RunFlags};
 use crate::shape;
+use crate::shown;
 use crate::strangers::OwnWord;
 use crate::target::{self, TargetFlags};
 use crate::waiting::{self, Waiting};
@@ -181,7 +182,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
             word,
             json,
         } => resume(folder, *yes, word, *json, console),
-        StudyAction::Report { folder, json } => run::show(folder, *json, console),
+        StudyAction::Report { folder, json } => shown::show(folder, *json, console),
         StudyAction::Compare { one, other, json } => compare(one, other, *json, console),
     }
 }
@@ -202,7 +203,7 @@ fn resume(
     };
     match stopped {
         Some(stopped) => Ok(stopped),
-        None => run::show(folder, json, console),
+        None => shown::show(folder, json, console),
     }
 }
 
@@ -256,7 +257,7 @@ pub(crate) fn measure(
     };
     match run::measure(order, &place, &folder, flags, console)? {
         Some(stopped) => Ok(stopped),
-        None => run::show(&folder, flags.json, console),
+        None => shown::show(&folder, flags.json, console),
     }
 }
 
@@ -360,6 +361,6 @@ fn show(name: &str, as_json: bool, console: &Console) -> anyhow::Result<ExitCode
 }
 
 fn compare(one: &Path, other: &Path, as_json: bool, console: &Console) -> anyhow::Result<ExitCode> {
-    console.say(&run::compared(one, other, as_json, console)?);
+    console.say(&shown::compared(one, other, as_json, console)?);
     Ok(ExitCode::SUCCESS)
 }

@@ -26,7 +26,8 @@ use crate::console::Console;
 use crate::ownership;
 use crate::repeat;
 use crate::request::{RequestFlags, WHERE};
-use crate::run::{self, Addition, RunFlags};
+use crate::run::{self, RunFlags};
+use crate::shown::{self, Addition};
 use crate::slo::{HeldBy, HeldObjective, Slo};
 use crate::values;
 
@@ -144,7 +145,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     {
         return Ok(stopped);
     }
-    let judgement = run::show_with(&folder, arguments.flags.json, console, |judgement| {
+    let judgement = shown::show_with(&folder, arguments.flags.json, console, |judgement| {
         arguments.slo.as_ref().map(|slo| of_slo(slo, judgement))
     })?;
     let Some(objection) = objection(arguments, &judgement) else {

@@ -20,8 +20,8 @@ use serde_json::{Map, Value, json};
 use super::Whole;
 use crate::commands::levers::{apply, catalogue, journal, status, undo};
 use crate::commands::{datagrams, doctor, download, link, load, page, rig, service, study};
-use crate::run::Judged;
 use crate::serving::{Ready, Record};
+use crate::shown::Judged;
 
 const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
 /// Holds the types that others are made of.

@@ -18,7 +18,7 @@ use study::rounds::SavedBlocks;
 use study::store::{Resumed, Store};
 
 use crate::console::Console;
-use crate::run::show;
+use crate::shown::show;
 use crate::stopping;
 use crate::strangers::OwnWord;
 use exports::Exports;

@@ -25,7 +25,7 @@ use crate::failure::words;
 use crate::load_forms::judged;
 use crate::request::KEPT_BACK;
 use crate::strangers::OwnWord;
-use crate::{run, shape, stopping};
+use crate::{shape, shown, stopping};
 
 /// A block is so many times as long as the longest time that is asked about.
 const LIMITS_IN_A_BLOCK: u64 = 10;
@@ -50,7 +50,7 @@ pub(super) fn run(
     hands.end();
     let blocks = measured.map_err(words)?;
     let code = match folder.filter(|folder| folder.join(RUN_FILE).exists()) {
-        Some(folder) => run::show(folder, case.arguments.json, console)?,
+        Some(folder) => shown::show(folder, case.arguments.json, console)?,
         None => say(&run, &blocks, case.arguments.json, console)?,
     };
     let Some(signal) = sys::stop::heard() else {

@@ -26,6 +26,7 @@ use crate::ownership;
 use crate::repeat;
 use crate::request::{RequestFlags, WHERE};
 use crate::run::{self, RunFlags};
+use crate::shown;
 use crate::values;
 use choice::{Choice, Chooser};
 
@@ -134,7 +135,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     {
         return Ok(stopped);
     }
-    run::show_with(&folder, arguments.flags.json, console, |judgement| {
+    shown::show_with(&folder, arguments.flags.json, console, |judgement| {
         Some(outcome::of(choice, judgement))
     })?;
     Ok(ExitCode::SUCCESS)

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::choice::{Choice, Untried, site};
-use crate::run::Addition;
+use crate::shown::Addition;
 
 /// What was proven, how it is kept, and what was not tried.
 #[derive(Serialize, JsonSchema)]

@@ -1,0 +1,261 @@
+//! A run folder that is read, judged, reported and said: after it was measured, or at any time later.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::bail;
+use model::bench::{BenchRecord, SavedBench};
+use model::run::RunKind;
+use model::{BlockRecord, Judgement, RunRecord};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::commands::levers::try_out::outcome::LeversTried;
+use crate::console::Console;
+use crate::load_forms;
+use crate::slo::HeldObjective;
+use crate::strangers;
+
+/// Name of the report in a run folder.
+pub(crate) const REPORT_FILE: &str = "report.html";
+
+/// What a command has to say of a judgement beyond the judgement itself.
+pub(crate) struct Addition {
+    /// For a reader.
+    pub(crate) text: String,
+    /// For programs.
+    pub(crate) slo: Option<HeldObjective>,
+    pub(crate) levers: Option<LeversTried>,
+}
+
+/// What the judge made of a run: printed by `linerate --json`, `study run`, `study resume`,
+/// `study report`, `versus` and `gate`, each with --json.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Judged<'a> {
+    #[serde(flatten)]
+    judgement: &'a Judgement,
+    /// Only of `versus --slo`: whether each of the two holds the objective.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    slo: Option<HeldObjective>,
+    /// Only of `levers try`: what was proven, and what could not be tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    levers: Option<LeversTried>,
+}
+
+/// Reads a run folder, judges it, writes its report and says the answer.
+pub(crate) fn show(folder: &Path, json: bool, console: &Console) -> anyhow::Result<ExitCode> {
+    match report::folder::kind(folder)? {
+        RunKind::Load => {
+            show_with(folder, json, console, |_| None)?;
+        }
+        RunKind::Commands => show_commands(folder, json, console)?,
+        RunKind::Bench => show_bench(folder, json, console)?,
+        RunKind::ManyBlocks => return show_load(folder, json, console),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Reads, judges and writes a run folder, and says the answer with what else there is to say of this
+/// judgement, which is returned.
+pub(crate) fn show_with(
+    folder: &Path,
+    json: bool,
+    console: &Console,
+    addition: impl FnOnce(&Judgement) -> Option<Addition>,
+) -> anyhow::Result<Judgement> {
+    let judged = judged(folder, console)?;
+    let addition = addition(&judged.2);
+    show_judged(&judged, folder, json, console, addition);
+    Ok(judged.2)
+}
+
+/// Writes the report of a run that was judged, and says the answer with what else there is to say.
+pub(crate) fn show_judged(
+    (run, blocks, judgement): &JudgedRun,
+    folder: &Path,
+    json: bool,
+    console: &Console,
+    addition: Option<Addition>,
+) {
+    let (text, (slo, levers)) = addition
+        .map(|it| (it.text, (it.slo, it.levers)))
+        .unwrap_or_default();
+    let (width, colour) = (console.width(), console.colour());
+    let resume = strangers::resume_command(&as_typed(folder), run.on_host);
+    let shown = Shown {
+        page: report::html::render(run, blocks, judgement),
+        text: report::text::render(run, judgement, width, colour),
+        json: report::json::render(&Judged {
+            judgement,
+            slo,
+            levers,
+        }),
+        command: &run.command,
+        is_empty: blocks.is_empty(),
+        next_steps: report::next_steps(run, judgement, &resume),
+    };
+    shown.say(folder, json, console);
+    if !json && !text.is_empty() {
+        console.say(&text);
+    }
+}
+
+fn show_commands(folder: &Path, json: bool, console: &Console) -> anyhow::Result<()> {
+    let (run, blocks, evidence) = report::folder::read_commands(folder)?;
+    let run = strangers::vetted(run, console);
+    let judgement = judge::judge_commands(&run, &blocks);
+    let (width, colour) = (console.width(), console.colour());
+    let shown = Shown {
+        page: report::html::render_factorial(&run, &blocks, &judgement, &evidence),
+        text: report::factorial::render(&run, &judgement, &evidence, width, colour),
+        json: report::json::render(&judgement),
+        command: &run.command,
+        is_empty: blocks.is_empty(),
+        next_steps: Vec::new(),
+    };
+    shown.say(folder, json, console);
+    Ok(())
+}
+
+fn show_bench(folder: &Path, json: bool, console: &Console) -> anyhow::Result<()> {
+    let (run, blocks) = report::folder::read_bench(folder)?;
+    let run = SavedBench {
+        // Its commands may be a stranger's, and are told of where nobody takes them for ours.
+        command: format!("linerate bench --seed {} COMMAND …", run.seed),
+        ..run
+    };
+    let record = BenchRecord::of(&run, &blocks);
+    let judgement = judge::judge_bench(&record);
+    let report = report::bench::report(record, judgement);
+    let (width, colour) = (console.width(), console.colour());
+    let shown = Shown {
+        page: report::html::render_bench(&run, &report),
+        text: report::bench::render(&report, width, colour),
+        json: serde_json::to_string_pretty(&report)?,
+        command: &run.command,
+        is_empty: blocks.is_empty(),
+        next_steps: Vec::new(),
+    };
+    shown.say(folder, json, console);
+    Ok(())
+}
+
+fn show_load(folder: &Path, json: bool, console: &Console) -> anyhow::Result<ExitCode> {
+    let (run, blocks) = report::folder::read_load(folder)?;
+    let run = strangers::vetted(run, console);
+    let Some(judged) = load_forms::judged(&run, &blocks, console) else {
+        bail!(
+            "{}: nothing is known of it yet; go on with it",
+            folder.display()
+        );
+    };
+    let shown = Shown {
+        page: judged.page,
+        text: judged.text,
+        json: judged.json,
+        command: &run.command,
+        is_empty: blocks.is_empty(),
+        next_steps: Vec::new(),
+    };
+    shown.say(folder, json, console);
+    Ok(judged.code)
+}
+
+/// A judged run in all its forms.
+struct Shown<'a> {
+    page: String,
+    text: String,
+    json: String,
+    command: &'a str,
+    is_empty: bool,
+    /// Lines that say what a person does next.
+    next_steps: Vec<String>,
+}
+
+impl Shown<'_> {
+    /// Writes the report into the folder and says the answer.
+    fn say(&self, folder: &Path, json: bool, console: &Console) {
+        let page = folder.join(REPORT_FILE);
+        // A report that cannot be written takes nothing from the figures.
+        let written = foreign::file::replace(&page, self.page.as_bytes());
+        if json {
+            console.say(&self.json);
+            self.next_steps.iter().for_each(|line| console.note(line));
+            return;
+        }
+        console.say_painted(&self.text);
+        console.say(&format!("\nrepeat: {}", self.command));
+        match written {
+            Ok(()) => console.say(&format!("report: {}", page.display())),
+            Err(error) => console.error(&format!("no report: {}: {error}", page.display())),
+        }
+        if self.is_empty {
+            console.note("no block was measured");
+        }
+        for line in &self.next_steps {
+            console.say(line);
+        }
+    }
+}
+
+/// A folder as a shell takes it, from wherever it is typed.
+pub(crate) fn as_typed(folder: &Path) -> String {
+    let absolute = std::path::absolute(folder);
+    let absolute = absolute.as_deref().unwrap_or(folder);
+    shell_words::quote(&absolute.display().to_string()).into_owned()
+}
+
+/// A run folder and what the judge makes of it.
+pub(crate) type JudgedRun = (RunRecord, Vec<BlockRecord>, Judgement);
+
+/// Reads a run folder and judges it.
+pub(crate) fn judged(folder: &Path, console: &Console) -> anyhow::Result<JudgedRun> {
+    let (run, blocks) = report::folder::read(folder)?;
+    let mut run = strangers::vetted(run, console);
+    if run.study.gate.is_some() {
+        // Its lines may be a stranger's, and are told of where nobody takes them for ours.
+        run.command = format!("linerate gate --seed {} BASE HEAD …", run.seed);
+    }
+    let judgement = judge::judge(&run, &blocks);
+    Ok((run, blocks, judgement))
+}
+
+/// Two run folders side by side, as text or as JSON.
+pub(crate) fn compared(
+    one: &Path,
+    other: &Path,
+    as_json: bool,
+    console: &Console,
+) -> anyhow::Result<String> {
+    let kinds = [report::folder::kind(one)?, report::folder::kind(other)?];
+    let pair = match kinds {
+        [RunKind::Load, RunKind::Load] => {
+            let [(a, _, a_judged), (b, _, b_judged)] =
+                [judged(one, console)?, judged(other, console)?];
+            report::compare::servers((&a, &a_judged), (&b, &b_judged))?
+        }
+        [RunKind::Commands, RunKind::Commands] => {
+            let read = |folder| -> anyhow::Result<_> {
+                let (run, blocks, _) = report::folder::read_commands(folder)?;
+                let run = strangers::vetted(run, console);
+                let judgement = judge::judge_commands(&run, &blocks);
+                Ok((run, judgement))
+            };
+            let [(a, a_judged), (b, b_judged)] = [read(one)?, read(other)?];
+            report::compare::commands((&a, &a_judged), (&b, &b_judged))?
+        }
+        [RunKind::Bench, _] | [_, RunKind::Bench] => bail!(
+            "a run of `linerate bench` has no other beside it; give the commands of both to one \
+             `linerate bench`"
+        ),
+        [RunKind::ManyBlocks, _] | [_, RunKind::ManyBlocks] => bail!(
+            "a run of `linerate load` has no other beside it; `linerate versus` has two servers loaded in turn"
+        ),
+        _ => bail!("one run is of servers and the other of commands; give two runs of one study"),
+    };
+    Ok(if as_json {
+        format!("{:#}", pair.value())
+    } else {
+        pair.text(console.width())
+    })
+}
