@@ -143,7 +143,10 @@ fn servers_that_answer_otherwise_are_compared_on_demand_and_doubted() {
     let refused = versus(&folder, urls, &[]);
     let said = errors(&refused);
     assert_eq!(refused.status.code(), Some(2), "{said}");
-    assert_says(&said, "27 bytes, B with 13");
+    assert_says(
+        &said,
+        "content type `application/json`, B with content type `text/plain`",
+    );
     assert_says(&said, "--different-answers");
     assert_eq!(folder.names(""), [""; 0]);
     let output = versus(&folder, urls, &["--different-answers"]);

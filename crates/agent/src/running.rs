@@ -95,9 +95,11 @@ pub(crate) fn look(
         });
     }
     let is_steady = seen.body == second.answer.body;
+    let has_one_length = seen.body.bytes == second.answer.body.bytes;
     let answer = ServerAnswer {
         status: seen.status,
-        body_bytes: seen.body.bytes,
+        content_type: seen.content_type.clone(),
+        body_bytes: has_one_length.then_some(seen.body.bytes),
         body_hash: is_steady.then(|| format!("{:016x}", seen.body.hash)),
     };
     let prepared = match is_steady {

@@ -7,6 +7,7 @@ use std::task::{Context, Poll, Waker};
 use bytes::Bytes;
 use h2::client::ResponseFuture;
 use h2::{RecvStream, SendStream};
+use http::HeaderMap;
 
 use crate::Failure;
 
@@ -15,6 +16,7 @@ use crate::Failure;
 pub enum Part {
     Head {
         status: u16,
+        headers: HeaderMap,
     },
     /// Of the body, in order.
     Data(Bytes),
@@ -62,6 +64,7 @@ impl Stream {
                     self.stage = Stage::Body(body);
                     Part::Head {
                         status: head.status.as_u16(),
+                        headers: head.headers,
                     }
                 })
             }

@@ -27,7 +27,7 @@ use crate::study::Program;
 use crate::workload::{Pace, Workload};
 
 /// The version of this protocol; agents and studies of different versions do not talk.
-pub const PROTOCOL: u32 = 8;
+pub const PROTOCOL: u32 = 9;
 
 /// A request to an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -209,8 +209,10 @@ pub struct ServerFolder {
 pub struct ServerAnswer {
     /// Status of HTTP.
     pub status: u16,
-    /// Length of the body, bytes.
-    pub body_bytes: u64,
+    /// Content type; null where the head has none.
+    pub content_type: Option<String>,
+    /// Length of the body, bytes; null where two answers had different ones.
+    pub body_bytes: Option<u64>,
     /// FNV-1a of the body in hexadecimal digits; null where two answers had different ones.
     pub body_hash: Option<String>,
 }

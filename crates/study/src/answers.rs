@@ -34,46 +34,98 @@ fn between(
         let (one, other) = (one.status, other.status);
         return Some(format!("{a} with status {one}, {b} with {other}"));
     }
-    // Bodies that change from answer to answer may be of any length.
-    let (hash, other_hash) = (one.body_hash.as_ref()?, other.body_hash.as_ref()?);
-    if one.body_bytes != other.body_bytes {
-        let (one, other) = (one.body_bytes, other.body_bytes);
-        return Some(format!("{a} with a body of {one} bytes, {b} with {other}"));
+    let types = [one, other].map(|answer| answer.content_type.as_deref());
+    if types[0].map(normal) != types[1].map(normal) {
+        let [one, other] = types.map(named);
+        return Some(format!("{a} with {one}, {b} with {other}"));
     }
-    let bytes = one.body_bytes;
+    // What changes from answer to answer of one server is none of the other's.
+    let (bytes, other_bytes) = (one.body_bytes?, other.body_bytes?);
+    if bytes != other_bytes {
+        return Some(format!(
+            "{a} with a body of {bytes} bytes, {b} with {other_bytes}"
+        ));
+    }
+    let (hash, other_hash) = (one.body_hash.as_ref()?, other.body_hash.as_ref()?);
     (hash != other_hash).then(|| format!("{a} and {b} with other bodies of {bytes} bytes"))
 }
+
+/// A content type as all write it who mean the same: spaces and capitals say nothing (RFC 9110, section 8.3.1).
+fn normal(content_type: &str) -> String {
+    content_type.to_ascii_lowercase().replace(' ', "")
+}
+
+fn named(content_type: Option<&str>) -> String {
+    content_type.map_or_else(
+        || "no content type".to_owned(),
+        |of| {
+            let of = foreign::clipped(of, MOST_LETTERS);
+            format!("content type `{of}`")
+        },
+    )
+}
+
+/// Content types are shorter; whoever answers may say anything.
+const MOST_LETTERS: usize = 100;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn answer(
-        title: &str,
-        status: u16,
-        body_bytes: u64,
-        body_hash: Option<&str>,
-    ) -> (String, ServerAnswer) {
+    fn answer(title: &str) -> (String, ServerAnswer) {
         let answer = ServerAnswer {
-            status,
-            body_bytes,
-            body_hash: body_hash.map(str::to_owned),
+            status: 200,
+            content_type: Some("text/html; charset=utf-8".to_owned()),
+            body_bytes: Some(27),
+            body_hash: Some("1".to_owned()),
         };
         (title.to_owned(), answer)
     }
 
+    /// In what B differs from A that is so much another.
+    fn of(change: impl Fn(&mut ServerAnswer)) -> Option<String> {
+        let (a, mut b) = (answer("A"), answer("B"));
+        change(&mut b.1);
+        difference(&[a.clone(), a, b])
+    }
+
     #[test]
-    fn status_length_and_a_steady_body_are_compared_with_those_of_the_first() {
-        let a = answer("A", 200, 27, Some("1"));
-        let to = |b| difference(&[a.clone(), a.clone(), b]);
-        assert_eq!(to(answer("B", 200, 27, Some("1"))), None);
-        assert_eq!(to(answer("B", 200, 5, None)), None, "it changes");
-        for (b, said) in [
-            (answer("B", 204, 27, Some("1")), "status 200, B with 204"),
-            (answer("B", 200, 28, Some("2")), "27 bytes, B with 28"),
-            (answer("B", 200, 27, Some("2")), "other bodies of 27 bytes"),
+    fn status_content_type_length_and_a_steady_body_are_compared_with_those_of_the_first() {
+        let typed = |content_type: Option<&str>| {
+            let content_type = content_type.map(str::to_owned);
+            of(|answer| answer.content_type.clone_from(&content_type))
+        };
+        assert_eq!(of(|_| {}), None);
+        assert_eq!(
+            typed(Some("Text/HTML;charset=UTF-8")),
+            None,
+            "it says the same"
+        );
+        assert_eq!(of(|answer| answer.body_hash = None), None, "it changes");
+        let changes =
+            |answer: &mut ServerAnswer| (answer.body_bytes, answer.body_hash) = (None, None);
+        assert_eq!(of(changes), None, "its length does, too");
+        let of_one_length = |answer: &mut ServerAnswer| {
+            (answer.body_bytes, answer.body_hash) = (Some(28), None);
+        };
+        for (found, said) in [
+            (
+                of(|answer| answer.status = 204),
+                "A with status 200, B with 204",
+            ),
+            (typed(None), "B with no content type"),
+            (
+                typed(Some("text/plain")),
+                "B with content type `text/plain`",
+            ),
+            (typed(Some(&"x".repeat(200))), "xx…`"),
+            (of(of_one_length), "A with a body of 27 bytes, B with 28"),
+            (
+                of(|answer| answer.body_hash = Some("2".to_owned())),
+                "other bodies of 27 bytes",
+            ),
         ] {
-            let found = to(b).unwrap();
+            let found = found.unwrap();
             assert!(found.contains(said), "{found}");
         }
     }

@@ -93,7 +93,7 @@ pub(crate) struct Arguments {
     connections: u32,
     #[command(flatten)]
     request: RequestFlags,
-    /// Compare servers although they answer otherwise: by status, length or body
+    /// Compare servers although they answer otherwise: by status, content type, length or body
     #[arg(long, hide_short_help = true)]
     different_answers: bool,
     /// Write the answer for a comment of a pull request into this file

@@ -92,7 +92,7 @@ pub(crate) struct Arguments {
     /// Load both in open loop at this rate too, and say how long users wait
     #[arg(long, value_name = "RPS", value_parser = parse_rate, hide_short_help = true)]
     rate: Option<f64>,
-    /// Compare them although they answer otherwise: by status, length or body
+    /// Compare them although they answer otherwise: by status, content type, length or body
     #[arg(long, hide_short_help = true)]
     different_answers: bool,
     /// This host is mine: needed beyond this machine's loopback

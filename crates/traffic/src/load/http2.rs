@@ -82,7 +82,7 @@ impl Exchange {
     /// Takes the next part; the answer when that was its end.
     pub(super) fn take(&mut self, part: &Part) -> Option<Answer> {
         match part {
-            Part::Head { status } => self.status = *status,
+            Part::Head { status, .. } => self.status = *status,
             Part::Data(data) => {
                 self.body_bytes += data.len() as u64;
                 if let Some(marker) = &mut self.marker {

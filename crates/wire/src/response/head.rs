@@ -53,6 +53,14 @@ impl KnownHead {
         self.bytes.len()
     }
 
+    /// The first value of a header of it.
+    #[must_use]
+    pub fn value(&self, name: &str) -> Option<&[u8]> {
+        let mut fields = fields(&self.bytes);
+        let found = fields.find(|(found, _)| found.eq_ignore_ascii_case(name.as_bytes()));
+        found.map(|(_, value)| value)
+    }
+
     /// Interim heads are left out: they would push out the one that matters.
     pub(super) fn remember(&mut self, bytes: &[u8], head: Head) {
         if !head.is_interim() {

@@ -3,11 +3,11 @@
 use std::io;
 use std::task::Waker;
 
-use http2::Connection;
+use http2::{Connection, Part};
 use sys::address::Address;
 
 use super::line::Line;
-use super::{Failure, Probe, ProbeError, connect};
+use super::{CONTENT_TYPE, Failure, Probe, ProbeError, connect, text};
 use crate::load::answers::Answer;
 use crate::load::http2::{Exchange, Http2Protocol};
 use crate::protocol::Protocol as _;
@@ -40,7 +40,7 @@ pub fn probe_http2(
     let line = connect(address, tls, timeout_ns)?;
     let at = |failure: Failure| failure.at(address);
     let mut talk = Talk::begin(line).map_err(at)?;
-    let answer = talk.ask(protocol).map_err(at)?;
+    let (answer, content_type) = talk.ask(protocol).map_err(at)?;
     Ok(Http2Probe {
         answer: Probe {
             status: answer.status,
@@ -50,6 +50,7 @@ pub fn probe_http2(
                 bytes: answer.body_bytes,
                 hash: 0,
             }),
+            content_type,
             tls: talk.line.agreed(),
         },
         streams_at_once: talk.connection.streams_at_once(),
@@ -86,16 +87,23 @@ impl Talk {
         Ok(talk)
     }
 
-    fn ask(&mut self, protocol: &Http2Protocol) -> Result<Answer, Failure> {
+    /// The answer, and its content type.
+    fn ask(&mut self, protocol: &Http2Protocol) -> Result<(Answer, Option<String>), Failure> {
         let mut exchange = Exchange::new(true);
+        let mut content_type = None;
         let request = protocol.request(&exchange);
         let mut stream = self.connection.begin(request, Waker::noop())?;
         loop {
             match stream.poll() {
                 None => self.exchange()?,
                 Some(part) => {
-                    if let Some(answer) = exchange.take(&part?) {
-                        return Ok(answer);
+                    let part = part?;
+                    if let Part::Head { headers, .. } = &part {
+                        let value = headers.get(CONTENT_TYPE);
+                        content_type = value.map(|value| text(value.as_bytes()));
+                    }
+                    if let Some(answer) = exchange.take(&part) {
+                        return Ok((answer, content_type));
                     }
                 }
             }

@@ -24,6 +24,8 @@ pub struct Probe {
     /// The answer, whole: head, body and any chunk framing.
     pub response_bytes: u64,
     pub body: BodyMark,
+    /// As the head has it; `None` where it has none.
+    pub content_type: Option<String>,
     /// What the handshake of TLS came to; `None` in the clear.
     pub tls: Option<Agreed>,
 }
@@ -114,7 +116,9 @@ fn probe_keeping(
     kept: &mut Kept,
 ) -> Result<Probe, ProbeError> {
     let mut line = connect(address, tls, timeout_ns)?;
-    let reply = exchange(&mut line, protocol, kept).map_err(|failure| failure.at(address))?;
+    let mut known = KnownHead::default();
+    let reply = exchange(&mut line, protocol, &mut known, kept);
+    let reply = reply.map_err(|failure| failure.at(address))?;
     Ok(Probe {
         status: reply.status,
         request_bytes: protocol.request_bytes(),
@@ -123,8 +127,16 @@ fn probe_keeping(
             bytes: reply.body_bytes,
             hash: 0,
         }),
+        content_type: known.value(CONTENT_TYPE).map(text),
         tls: line.agreed(),
     })
+}
+
+const CONTENT_TYPE: &str = "content-type";
+
+/// The value of a header.
+fn text(value: &[u8]) -> String {
+    String::from_utf8_lossy(value).into_owned()
 }
 
 /// What the head of an answer to a single request says, for those whose bodies are long.
@@ -230,11 +242,16 @@ fn head(line: &mut Line, protocol: &HttpProtocol) -> Result<(u16, Option<u64>), 
     }
 }
 
-fn exchange(line: &mut Line, protocol: &HttpProtocol, kept: &mut Kept) -> Result<Reply, Failure> {
+/// `known` has the head of the answer afterwards.
+fn exchange(
+    line: &mut Line,
+    protocol: &HttpProtocol,
+    known: &mut KnownHead,
+    kept: &mut Kept,
+) -> Result<Reply, Failure> {
     line.send(protocol.bytes())?;
     let mut reader = protocol.reader();
     reader.begin(true);
-    let mut known = KnownHead::default();
     loop {
         let piece = line.receive()?;
         if piece.is_empty() {
@@ -242,7 +259,7 @@ fn exchange(line: &mut Line, protocol: &HttpProtocol, kept: &mut Kept) -> Result
             return reader.read_end().map_err(cut_short);
         }
         kept.take(piece);
-        match reader.read(&mut known, piece).map_err(Failure::Malformed)? {
+        match reader.read(known, piece).map_err(Failure::Malformed)? {
             Progress::More => {}
             Progress::Whole { reply, .. } => return Ok(reply),
         }
