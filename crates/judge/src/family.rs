@@ -5,10 +5,10 @@ use model::{Effect, Verdict};
 
 use crate::contrast::Contrast;
 use crate::rules::{CONTROL_ALPHA, Rules};
-use crate::signed_rank::{self, SignedRank};
+use crate::signed_rank;
 use crate::values::Values;
 use crate::verdict::Direction;
-use crate::{count, holm};
+use crate::{count, holm, lasting};
 
 /// A contrast of one metric, and by what its verdict is given.
 pub(crate) struct Question<'a> {
@@ -24,22 +24,35 @@ pub(crate) struct Question<'a> {
 /// What became of a question.
 pub(crate) struct Answer {
     /// Its share of the family's error.
-    pub(crate) alpha: f64,
+    alpha: f64,
+    states_last: bool,
     pub(crate) judged: Judged,
+}
+
+impl Answer {
+    /// The effect on other values, judged like those of the question.
+    pub(crate) fn effect(&self, log_ratios: &[f64]) -> Option<Effect> {
+        effect(log_ratios, self.alpha, self.states_last)
+    }
 }
 
 /// The answer to each question, in their order, by Holm's step-down.
 pub(crate) fn judge(family: &[Question<'_>], rules: Rules) -> Vec<Answer> {
     let log_ratios: Vec<Vec<f64>> = family.iter().map(Question::log_ratios).collect();
-    let p_values: Vec<f64> = log_ratios.iter().map(|logs| p_value(logs)).collect();
-    let alphas = holm::alphas(&p_values, rules.family_alpha);
+    let effect = |logs: &[f64], alpha| effect(logs, alpha, rules.states_last);
+    let p_values = log_ratios.iter().map(|logs| {
+        let effect = effect(logs, rules.family_alpha);
+        effect.map_or(1.0, |effect| effect.p_value)
+    });
+    let alphas = holm::alphas(&p_values.collect::<Vec<f64>>(), rules.family_alpha);
     let asked = family.iter().zip(&log_ratios).zip(alphas);
     asked
         .map(|((question, log_ratios), alpha)| {
-            let effect = signed_rank::effect(log_ratios, alpha);
+            let effect = effect(log_ratios, alpha);
             let verdict = question.verdict(effect.as_ref(), alpha, rules);
             Answer {
                 alpha,
+                states_last: rules.states_last,
                 judged: Judged { verdict, effect },
             }
         })
@@ -48,9 +61,11 @@ pub(crate) fn judge(family: &[Question<'_>], rules: Rules) -> Vec<Answer> {
 
 /// A baseline against itself, by its own error.
 pub(crate) fn judge_control(control: &Contrast<'_>, values: &Values<'_>, rules: Rules) -> Answer {
-    let effect = signed_rank::effect(&control.log_ratios(values), CONTROL_ALPHA);
+    let log_ratios = control.log_ratios(values);
+    let effect = effect(&log_ratios, CONTROL_ALPHA, rules.states_last);
     Answer {
         alpha: CONTROL_ALPHA,
+        states_last: rules.states_last,
         judged: Judged {
             verdict: rules.control_verdict(effect.as_ref()),
             effect,
@@ -106,8 +121,13 @@ pub(crate) fn share_of_first(family: usize) -> f64 {
     holm::FAMILY_ALPHA / family.max(1) as f64
 }
 
-fn p_value(log_ratios: &[f64]) -> f64 {
-    SignedRank::of(log_ratios).map_or(1.0, |test| test.p_value())
+fn effect(log_ratios: &[f64], alpha: f64, states_last: bool) -> Option<Effect> {
+    let effect = signed_rank::effect(log_ratios, alpha)?;
+    Some(if states_last {
+        lasting::widened(effect, lasting::widening(log_ratios))
+    } else {
+        effect
+    })
 }
 
 #[cfg(test)]

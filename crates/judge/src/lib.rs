@@ -31,6 +31,7 @@ mod factorial;
 mod failures;
 mod family;
 mod ladder;
+mod lasting;
 mod latency;
 pub mod looks;
 mod metric;

@@ -22,6 +22,8 @@ pub(crate) struct Rules {
     pub(crate) fewest_pairs: u32,
     /// The error that all comparisons share.
     pub(crate) family_alpha: f64,
+    /// Whether the same processes are asked for so long that states which last for some rounds weigh more than chance.
+    pub(crate) states_last: bool,
 }
 
 /// Share of the rounds done that must have given pairs; losing more than a quarter is a choice of
@@ -44,6 +46,7 @@ impl Rules {
             smallest_effect,
             fewest_pairs: FEWEST_PAIRS.max(most_of(rounds_done)),
             family_alpha: FAMILY_ALPHA,
+            states_last: false,
         }
     }
 

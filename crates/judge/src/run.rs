@@ -133,6 +133,8 @@ impl<'a> Climbed<'a> {
         let outcome = outcome(rounds);
         let rules = Rules {
             family_alpha: looks::alpha(&design.looks, rounds_done),
+            // A gate starts its processes anew in every round.
+            states_last: !design.looks.is_empty() && run.study.gate.is_none(),
             ..Rules::of_rounds(design.smallest_effect, rounds_done)
         };
         let comparisons = Comparisons::of(run);

@@ -8,7 +8,6 @@ use crate::contrast::Contrast;
 use crate::family::Answer;
 use crate::metric::Metric;
 use crate::rounds::Rounds;
-use crate::signed_rank;
 
 /// An arm and what it is measured against.
 #[derive(Clone, Copy, Debug)]
@@ -82,7 +81,7 @@ impl<'a> Comparison<'a> {
     pub(crate) fn result(&self, answer: &Answer, rounds: &Rounds<'_>) -> StepResult {
         let effect = |metric| {
             let log_ratios = self.contrast().log_ratios(rounds.values(metric));
-            signed_rank::effect(&log_ratios, answer.alpha)
+            answer.effect(&log_ratios)
         };
         StepResult {
             arm: self.arm.name.clone(),

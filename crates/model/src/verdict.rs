@@ -21,7 +21,7 @@ pub struct Estimate {
 pub struct Effect {
     /// Hodges–Lehmann estimate of arm ÷ reference; 1 is no difference.
     pub ratio: f64,
-    /// Exact signed-rank interval of the ratio at `alpha`.
+    /// Exact signed-rank interval of the ratio at `alpha`; wider in a run with looks whose neighbouring pairs agree.
     pub low: f64,
     /// Upper end of the same interval.
     pub high: f64,
@@ -29,7 +29,7 @@ pub struct Effect {
     pub n: u32,
     /// Two-sided error that the interval was given, 0 to 1.
     pub alpha: f64,
-    /// Two-sided p-value of the exact signed-rank test, 0 to 1.
+    /// Two-sided p-value of the exact signed-rank test, 0 to 1; greater where the interval is wider.
     pub p_value: f64,
 }
 

@@ -78,7 +78,8 @@ pub(crate) struct Arguments {
     ///
     /// The run is looked at after 16 rounds, 24, 36 and so on, each half as many again. It ends where the interval
     /// lies wholly within so many per cent of no difference, or reaches no further to either side of one that is
-    /// called. The looks share the error of 5 %, so that to look often finds no more than is there.
+    /// called. The looks share the error of 5 %, so that to look often finds no more than is there. Where pairs that
+    /// follow one another agree, as they do beside a compiler, the interval is wider for it.
     #[arg(long, value_name = "PERCENT", value_parser = values::parse_percent, conflicts_with_all = ["smallest_effect", "smoke", "rounds"])]
     until: Option<f64>,
     /// How long to go on at most, of --until

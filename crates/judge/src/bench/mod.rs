@@ -70,6 +70,7 @@ impl<'a> Bench<'a> {
                 smallest_effect: record.smallest_effect,
                 fewest_pairs: FEWEST_PAIRS,
                 family_alpha: FAMILY_ALPHA,
+                states_last: false,
             },
             reference: with_role(Role::Baseline).next(),
             control: with_role(Role::Control).next(),

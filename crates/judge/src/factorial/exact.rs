@@ -51,6 +51,7 @@ mod tests {
         smallest_effect: 0.03,
         fewest_pairs: 10,
         family_alpha: 0.05,
+        states_last: false,
     };
 
     fn verdict_on(value: f64, against: f64, n: u32) -> Verdict {

@@ -116,6 +116,7 @@ impl<'a> Factorial<'a> {
                 smallest_effect: run.study.design.smallest_effect,
                 fewest_pairs: FEWEST_PAIRS,
                 family_alpha: FAMILY_ALPHA,
+                states_last: false,
             },
             squares: layout::squares(&run.study, &layout),
             means: Vec::new(),
