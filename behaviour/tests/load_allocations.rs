@@ -20,9 +20,10 @@ use std::net::SocketAddr;
 
 use common::server::Server;
 use model::Pace;
+use model::request::{Content, KindSpec, MixSpec};
 use sys::alloc::{CountingAllocator, allocations};
 use traffic::load::http::HttpProtocol;
-use traffic::load::mix::{Content, KindSpec, Mix};
+use traffic::load::mix::Mix;
 use traffic::load::{Engine, LoadPlan, Loads, Observer};
 use traffic::tls::{Client, ClientOptions, Trust};
 
@@ -87,18 +88,19 @@ fn get() -> HttpProtocol {
 /// Requests that are the same, and such with numbers of all lengths in path and body.
 fn mix() -> Mix {
     let kind = |method: &str, path: &str, body: &str| KindSpec {
+        name: path.to_owned(),
         weight: 1,
         method: method.to_owned(),
         path: path.to_owned(),
         headers: Vec::new(),
         body: Content::Text(body.to_owned()),
     };
-    let kinds = [
+    let kinds = vec![
         kind("GET", "/json", ""),
         kind("HEAD", "/plaintext", ""),
         kind("GET", "/plaintext?{id:0..9999999999}", "{\"id\": {id}}"),
     ];
-    Mix::new("a", &kinds, 7).unwrap()
+    Mix::new("a", &MixSpec { seed: 7, kinds }).unwrap()
 }
 
 #[test]

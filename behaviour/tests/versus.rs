@@ -2,6 +2,8 @@
 
 use std::io::Write as _;
 use std::process::Output;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Once};
 
 use model::{Doubt, Judgement, Verdict};
 use serde_json::Value;
@@ -9,6 +11,7 @@ use serde_json::Value;
 use crate::common::load_server::{OK, read_request, serve};
 use crate::common::server::Server;
 use crate::common::{Folder, answer, assert_says, errors, linerate, refusal_of, words};
+use crate::load_mix::recording::{Recording, Request, ok};
 
 const REFUSED: &[u8] = b"HTTP/1.1 400 No\r\nContent-Length: 0\r\n\r\n";
 
@@ -102,6 +105,101 @@ fn both_are_asked_with_the_body_and_the_header_that_are_given_and_never_kept() {
         let text = folder.text(&format!("run/{file}"));
         assert!(!text.contains("planted"), "a secret stands in {file}");
     }
+}
+
+/// Two kinds, of which one has a secret in its header and in its body.
+const MIX: &str = r#"
+    [[request]]
+    path = "/items/{id:1..1000000}?token=mixed-secret"
+    weight = 3
+
+    [[request]]
+    name = "order"
+    path = "/orders"
+    headers = { X-Key = "mixed-secret" }
+    body = '{"item": {id:1..1000000}, "key": "mixed-secret"}'
+"#;
+
+/// A short comparison by [`MIX`].
+fn versus_mixed(folder: &Folder, urls: [&str; 2], arguments: &[&str]) -> Output {
+    std::fs::write(folder.path().join("requests.toml"), MIX).unwrap();
+    let mix = ["--mix", "requests.toml", "--seed", "7", "-c", "1"];
+    versus(folder, urls, &[&mix[..], arguments].concat())
+}
+
+/// What the connection asked for that had the most to ask.
+fn longest(server: &Recording) -> Vec<String> {
+    let asked = server.take().into_iter();
+    asked.max_by_key(Vec::len).unwrap_or_default()
+}
+
+/// Whether the words of any process have this one in them.
+fn is_in_the_list_of_processes(word: &str) -> bool {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let mut words = processes.map(|process| std::fs::read(process.path().join("cmdline")));
+    words.any(|words| String::from_utf8_lossy(&words.unwrap_or_default()).contains(word))
+}
+
+#[test]
+fn both_are_asked_the_same_mix_in_the_same_order_and_its_secrets_are_kept_nowhere() {
+    let folder = Folder::new("versus-mix");
+    let (seen, is_told) = (Once::new(), Arc::new(AtomicBool::new(false)));
+    let told = Arc::clone(&is_told);
+    let a = Recording::start(move |request| {
+        seen.call_once(|| told.store(is_in_the_list_of_processes("mixed-secret"), Relaxed));
+        ok(request.line())
+    });
+    let b = Recording::echo();
+    let output = versus_mixed(&folder, [&a.url, &b.url], &[]);
+    assert!(output.status.success(), "{}", errors(&output));
+    let (of_a, of_b) = (longest(&a), longest(&b));
+    let both = of_a.len().min(of_b.len());
+    assert!(both > 20, "{} and {}", of_a.len(), of_b.len());
+    assert_eq!(of_a[..both], of_b[..both]);
+    for kind in ["GET /items/", "POST /orders"] {
+        assert!(of_a.iter().any(|line| line.starts_with(kind)), "{kind}");
+    }
+    let page = String::from_utf8(output.stdout).unwrap();
+    assert_says(&page, "--mix requests.toml");
+    assert!(
+        !page.contains("mixed-secret") && !is_told.load(Relaxed),
+        "{page}"
+    );
+    for file in ["run.json", "blocks.jsonl", "report.html"] {
+        let text = folder.text(&format!("run/{file}"));
+        assert!(!text.contains("mixed-secret"), "a secret stands in {file}");
+    }
+}
+
+#[test]
+fn of_a_mix_the_kind_of_request_is_named_that_is_answered_otherwise_or_not_at_all() {
+    let folder = Folder::new("versus-mix-differs");
+    let a = Recording::echo();
+    let as_html = |request: &Request| match request.line() {
+        "POST /orders" => {
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 12\r\n\r\nPOST /orders"
+                .to_vec()
+        }
+        line => ok(line),
+    };
+    let b = Recording::start(as_html);
+    let refused = versus_mixed(&folder, [&a.url, &b.url], &[]);
+    let said = errors(&refused);
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    let differs = "to `order` A with no content type, B with content type `text/html`";
+    assert_says(&said, differs);
+    assert_says(&said, "--different-answers");
+    let output = versus_mixed(&folder, [&a.url, &b.url], &["--different-answers"]);
+    assert_says(&String::from_utf8(output.stdout).unwrap(), differs);
+    let none = Recording::start(|request| match request.line() {
+        "POST /orders" => REFUSED.to_vec(),
+        line => ok(line),
+    });
+    let said = errors(&versus_mixed(&folder, [&a.url, &none.url], &[]));
+    assert_says(&said, "answers `order` with status 400");
+    let with_path = format!("{}/path", a.url);
+    let said = errors(&versus_mixed(&folder, [&with_path, &b.url], &[]));
+    assert_says(&said, "the paths stand in the file");
 }
 
 #[test]

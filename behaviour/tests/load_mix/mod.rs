@@ -1,7 +1,7 @@
 //! A load of requests of several kinds, from a file or from several URLs.
 
 mod kinds;
-mod recording;
+pub(crate) mod recording;
 mod refused;
 mod sequence;
 

@@ -186,14 +186,14 @@ impl Desk {
             Program::Request(request) => running::running(&name, request, plan, &self.cpus)?,
         };
         at_start.end()?;
-        let (reach, answer) = (target.reach.clone(), target.answer.clone());
+        let (reach, answers) = (target.reach.clone(), target.answers.clone());
         self.exchange = self.exchange.or_else(|| target.exchange());
         self.targets.insert(name.clone(), target);
         Ok(Tell::Started {
             target: name,
             doubts,
             reach,
-            answer,
+            answers,
         })
     }
 

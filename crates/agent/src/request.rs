@@ -1,10 +1,11 @@
 //! From what is asked for to the request that is sent, and one look at what answers it.
 
 use model::failure::Failure;
-use model::request::{RequestSpec, TlsSpec, TlsVersion};
+use model::request::{MixSpec, RequestSpec, TlsSpec, TlsVersion};
 use sys::address::Address;
 use traffic::load::http::{HttpProtocol, RequestError};
 use traffic::load::http2::Http2Protocol;
+use traffic::load::mix::{Mix, MixError};
 use traffic::load::{LoadError, LoadOutcome, LoadPlan, Loads as _, Observer, Probe, ProbeError};
 use traffic::tls::{
     CertificateProblem, Client, ClientError, ClientOptions, TlsFailure, Trust, Version,
@@ -14,10 +15,25 @@ use wire::url::{HttpUrl, Scheme};
 /// Most servers speak HTTP/2 by TLS alone.
 const NO_HTTP2: &str = "leave --http2 out, or give an https:// URL of it";
 
-/// A request in the version of HTTP that was asked for.
+/// A request in the version of HTTP that was asked for, or several kinds of it.
 pub enum Prepared {
     Http1(HttpProtocol),
     Http2(Box<Http2Protocol>),
+    Mix(Mix),
+}
+
+/// Why what is asked for cannot be sent.
+#[derive(Debug, thiserror::Error)]
+pub enum PrepareError {
+    #[error(transparent)]
+    Request(#[from] RequestError),
+    #[error("request {number} (`{name}`): {error}")]
+    Kind {
+        /// From 1 on.
+        number: usize,
+        name: String,
+        error: MixError,
+    },
 }
 
 impl Prepared {
@@ -25,9 +41,12 @@ impl Prepared {
     ///
     /// # Errors
     /// For what would break its own framing.
-    pub fn new(url: &HttpUrl, spec: &RequestSpec) -> Result<Self, RequestError> {
+    pub fn new(url: &HttpUrl, spec: &RequestSpec) -> Result<Self, PrepareError> {
+        if let Some(mix) = &spec.mix {
+            return mixed(url, mix).map(Self::Mix);
+        }
         if spec.streams.is_none() {
-            return http1(url, spec).map(Self::Http1);
+            return Ok(Self::Http1(http1(url, spec)?));
         }
         let (method, headers, body) = (&spec.method, &spec.headers, &spec.body);
         let (host, path) = (url.host_header(), &url.target);
@@ -36,21 +55,40 @@ impl Prepared {
         Ok(Self::Http2(Box::new(protocol)))
     }
 
-    /// Without the comparison of bodies.
+    /// How many kinds of request there are.
     #[must_use]
-    pub fn without_comparing_bodies(self) -> Self {
+    pub fn kinds(&self) -> usize {
         match self {
-            Self::Http1(protocol) => Self::Http1(protocol.without_comparing_bodies()),
-            Self::Http2(protocol) => Self::Http2(Box::new(protocol.without_comparing_bodies())),
+            Self::Http1(_) | Self::Http2(_) => 1,
+            Self::Mix(mix) => mix.samples().len(),
         }
     }
 
-    /// Sends it once, on a connection of its own.
+    /// Whether the requests of one kind differ by numbers that are drawn.
+    #[must_use]
+    pub fn draws_numbers(&self, kind: usize) -> bool {
+        match self {
+            Self::Http1(_) | Self::Http2(_) => false,
+            Self::Mix(mix) => !mix.is_constant(kind),
+        }
+    }
+
+    /// Switches the comparison of bodies off for one kind.
+    pub fn compare_no_bodies(&mut self, kind: usize) {
+        match self {
+            Self::Http1(protocol) => protocol.compare_no_bodies(),
+            Self::Http2(protocol) => protocol.compare_no_bodies(),
+            Self::Mix(mix) => mix.compare_no_bodies(kind),
+        }
+    }
+
+    /// Sends that of one kind once, on a connection of its own.
     ///
     /// # Errors
     /// When no whole answer comes.
     pub fn ask(
         &self,
+        kind: usize,
         address: &Address,
         tls: Option<&Client>,
         timeout_ns: u64,
@@ -64,6 +102,7 @@ impl Prepared {
                     streams_at_once: Some(found.streams_at_once),
                 })
             }
+            Self::Mix(mix) => Asked::once(address, &mix.samples()[kind], tls, timeout_ns),
         }
     }
 
@@ -79,6 +118,7 @@ impl Prepared {
         match self {
             Self::Http1(protocol) => protocol.load(plan, observer),
             Self::Http2(protocol) => protocol.load(plan, observer),
+            Self::Mix(mix) => mix.load(plan, observer),
         }
     }
 }
@@ -142,6 +182,14 @@ impl Asked {
 pub fn http1(url: &HttpUrl, spec: &RequestSpec) -> Result<HttpProtocol, RequestError> {
     let host = url.host_header();
     HttpProtocol::new(&spec.method, &host, &url.target, &spec.headers, &spec.body)
+}
+
+fn mixed(url: &HttpUrl, mix: &MixSpec) -> Result<Mix, PrepareError> {
+    Mix::new(&url.host_header(), mix).map_err(|(kind, error)| PrepareError::Kind {
+        number: kind + 1,
+        name: mix.kinds.get(kind).map_or("", |kind| &kind.name).to_owned(),
+        error,
+    })
 }
 
 /// How TLS is spoken with the host of a URL; `None` in the clear.

@@ -26,7 +26,7 @@ pub(crate) fn running(
             .map_err(|error| failure(&error.to_string()))?,
         None => resolve(&url)?.into(),
     };
-    let (asked, answer) = look(&address, &url, request)?;
+    let (asked, answers) = look(&address, &url, request)?;
     let (pids, doubts) = match pids(&address) {
         Ok(pids) => {
             let doubts = machine::cpus::sharing(&pids, &cpus.client);
@@ -39,7 +39,7 @@ pub(crate) fn running(
     };
     let speaks = Speaks::Asked(Box::new(asked));
     let mut target = Target::met(address, speaks, plan.into_live());
-    target.answer = Some(answer);
+    target.answers = answers;
     target.pids = pids;
     Ok((target, doubts))
 }
@@ -57,54 +57,81 @@ fn pids(address: &Address) -> Result<Vec<u32>, String> {
     }
 }
 
-/// Sends the request twice, to see that it is answered rightly and whether bodies can be compared.
+/// Sends each kind of request twice, to see that it is answered rightly and whether bodies can be compared.
 pub(crate) fn look(
     address: &Address,
     url: &HttpUrl,
     request: &RequestSpec,
-) -> Result<(AskedFor, ServerAnswer), Failure> {
+) -> Result<(AskedFor, Vec<ServerAnswer>), Failure> {
     let wrong = |error: &dyn std::fmt::Display| failure(&error.to_string());
     let tls = request::client(url, &request.tls, request.streams.is_some());
-    let asked = AskedFor {
+    let mut asked = AskedFor {
         prepared: Prepared::new(url, request).map_err(|error| wrong(&error))?,
         tls: tls.map_err(|error| wrong(&error))?,
         streams: request.streams,
         pipeline: request.pipeline,
     };
+    let names = request.mix.iter().flat_map(|mix| &mix.kinds);
+    let names: Vec<&str> = names.map(|kind| &kind.name[..]).collect();
+    let mut answers = Vec::new();
+    for kind in 0..asked.prepared.kinds() {
+        let answer =
+            answered(address, &asked, kind).map_err(|failure| of_kind(&names, kind, failure))?;
+        if answer.status >= 400 {
+            let words = format!("{} {}", request.method, url.without_query());
+            return Err(Failure {
+                what: format!(
+                    "{address} answers `{}` with status {}",
+                    names.get(kind).copied().unwrap_or(&words),
+                    answer.status
+                ),
+                advice: "give a request that the server answers".to_owned(),
+            });
+        }
+        if answer.body_hash.is_none() {
+            asked.prepared.compare_no_bodies(kind);
+        }
+        answers.push(ServerAnswer {
+            request: names.get(kind).map(|name| (*name).to_owned()),
+            ..answer
+        });
+    }
+    Ok((asked, answers))
+}
+
+/// A failure with the name of the kind of request that it is about, where there are several.
+fn of_kind(names: &[&str], kind: usize, failure: Failure) -> Failure {
+    match names.get(kind) {
+        None => failure,
+        Some(name) => Failure {
+            what: format!("`{name}`: {}", failure.what),
+            ..failure
+        },
+    }
+}
+
+/// What two answers to one kind of request have in common.
+fn answered(address: &Address, asked: &AskedFor, kind: usize) -> Result<ServerAnswer, Failure> {
     let once = || {
-        asked
-            .prepared
-            .ask(address, asked.tls.as_ref(), PROBE_TIMEOUT_NS)
+        let tls = asked.tls.as_ref();
+        asked.prepared.ask(kind, address, tls, PROBE_TIMEOUT_NS)
     };
     let first = once().map_err(|error| Failure {
         what: error.to_string(),
         advice: request::advice(&error).unwrap_or_default().to_owned(),
     })?;
-    first.check_streams(request.streams.unwrap_or(1))?;
-    let second = once().map_err(|error| wrong(&error))?;
-    let seen = &first.answer;
-    if seen.status >= 400 {
-        return Err(Failure {
-            what: format!(
-                "{address} answers `{} {}` with status {}",
-                request.method,
-                url.without_query(),
-                seen.status
-            ),
-            advice: "give a request that the server answers".to_owned(),
-        });
-    }
-    let is_steady = seen.body == second.answer.body;
-    let has_one_length = seen.body.bytes == second.answer.body.bytes;
-    let answer = ServerAnswer {
-        status: seen.status,
-        content_type: seen.content_type.clone(),
-        body_bytes: has_one_length.then_some(seen.body.bytes),
-        body_hash: is_steady.then(|| format!("{:016x}", seen.body.hash)),
-    };
-    let prepared = match is_steady {
-        true => asked.prepared,
-        false => asked.prepared.without_comparing_bodies(),
-    };
-    Ok((AskedFor { prepared, ..asked }, answer))
+    first.check_streams(asked.streams.unwrap_or(1))?;
+    let (first, second) = (
+        first.answer,
+        once().map_err(|error| failure(&error.to_string()))?.answer,
+    );
+    let has_one_length = first.body.bytes == second.body.bytes;
+    let has_one_body = first.body == second.body;
+    Ok(ServerAnswer {
+        request: None,
+        status: first.status,
+        content_type: first.content_type,
+        body_bytes: has_one_length.then_some(first.body.bytes),
+        body_hash: has_one_body.then(|| format!("{:016x}", first.body.hash)),
+    })
 }

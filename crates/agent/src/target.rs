@@ -36,8 +36,8 @@ pub(crate) const UNCONFINED: [&str; 2] = ["--sandbox", "off"];
 pub(crate) struct Target {
     pub(crate) address: Address,
     pub(crate) speaks: Speaks,
-    /// What it answers; `None` of one that we know.
-    pub(crate) answer: Option<ServerAnswer>,
+    /// What it answers to each kind of request; none of one that we know.
+    pub(crate) answers: Vec<ServerAnswer>,
     /// The processes whose CPU time is the target's; empty where they are hidden.
     pub(crate) pids: Vec<u32>,
     pub(crate) live_levers: Vec<LeverSetting>,
@@ -63,7 +63,7 @@ impl Target {
         Self {
             address,
             speaks,
-            answer: None,
+            answers: Vec::new(),
             pids: Vec::new(),
             live_levers,
             reach: None,
@@ -182,7 +182,7 @@ pub(crate) fn serve(
     let target = Target {
         address: address.into(),
         speaks: Speaks::Http(protocol, sizes),
-        answer: None,
+        answers: Vec::new(),
         pids: vec![process.pid()],
         live_levers: plan.live,
         reach: listen.reach(address, http(workload, false)),
@@ -227,7 +227,7 @@ pub(crate) fn service(
     let target = Target {
         address: address.into(),
         speaks,
-        answer: None,
+        answers: Vec::new(),
         pids: vec![process.pid],
         live_levers: plan.live,
         reach: listen.reach(address, http(workload, varies)),
@@ -267,7 +267,7 @@ pub(crate) fn echo(
     let target = Target {
         address: process.address.into(),
         speaks: Speaks::Echo(EchoProtocol::new(request, answer)),
-        answer: None,
+        answers: Vec::new(),
         pids: vec![process.pid()],
         live_levers: plan.live,
         reach: listen.reach(

@@ -207,6 +207,8 @@ pub struct ServerFolder {
 /// What a server answers to the request of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerAnswer {
+    /// The kind of request of a mix; null where there is one request.
+    pub request: Option<String>,
     /// Status of HTTP.
     pub status: u16,
     /// Content type; null where the head has none.
@@ -293,9 +295,9 @@ pub enum Tell {
         /// How another host gets there; `None` where it listens on loopback.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reach: Option<Reach>,
-        /// What it answers; `None` of a target that is started here.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        answer: Option<ServerAnswer>,
+        /// What it answers to each kind of request; none of a target that is started here.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        answers: Vec<ServerAnswer>,
     },
     Reading(Box<Reading>),
     Met {

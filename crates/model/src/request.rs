@@ -25,6 +25,8 @@ pub struct RequestSpec {
     pub tls: TlsSpec,
     /// The socket among the files to connect to in the place of the host.
     pub unix_socket: Option<PathBuf>,
+    /// Requests of several kinds, in the place of this one; null for one and the same.
+    pub mix: Option<MixSpec>,
 }
 
 impl RequestSpec {
@@ -40,6 +42,55 @@ impl RequestSpec {
             pipeline: 1,
             tls: TlsSpec::default(),
             unix_socket: None,
+            mix: None,
+        }
+    }
+}
+
+/// Requests of several kinds to one server, each connection with a sequence of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MixSpec {
+    /// Repeats the sequence of every connection.
+    pub seed: u64,
+    /// One at least.
+    pub kinds: Vec<KindSpec>,
+}
+
+/// One kind of request, as it is asked for. Path, values of headers and a body of text may have
+/// templates in them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct KindSpec {
+    /// What a reader knows it by.
+    pub name: String,
+    /// How often it comes, beside the weights of the others.
+    pub weight: u32,
+    /// In capitals.
+    pub method: String,
+    /// With its query.
+    pub path: String,
+    /// Name and value of each.
+    pub headers: Vec<(String, String)>,
+    /// What it carries.
+    pub body: Content,
+}
+
+/// What a request carries.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Content {
+    /// May have templates in it.
+    Text(String),
+    /// Sent as it is, whatever braces are in it.
+    Bytes(Vec<u8>),
+}
+
+impl Content {
+    /// The bytes as they stand, whatever templates are in them.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Text(text) => text.as_bytes(),
+            Self::Bytes(bytes) => bytes,
         }
     }
 }

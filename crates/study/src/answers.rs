@@ -10,7 +10,7 @@ use crate::campaign::CampaignError;
 /// # Errors
 /// That they do not, unless they may differ.
 pub(crate) fn compared(
-    answers: &[(String, ServerAnswer)],
+    answers: &[Titled],
     may_differ: bool,
 ) -> Result<Option<Doubt>, CampaignError> {
     match difference(answers) {
@@ -20,16 +20,25 @@ pub(crate) fn compared(
     }
 }
 
+/// What readers call a server, and what it answers to each kind of request.
+type Titled = (String, Vec<ServerAnswer>);
+
 /// In what an answer differs from that of the first server, in words; `None` where all are alike.
-fn difference(answers: &[(String, ServerAnswer)]) -> Option<String> {
-    let (first, others) = answers.split_first()?;
-    others.iter().find_map(|other| between(first, other))
+fn difference(answers: &[Titled]) -> Option<String> {
+    let ((a, ones), all) = answers.split_first()?;
+    all.iter().find_map(|(b, others)| {
+        let mut pairs = ones.iter().zip(others);
+        pairs.find_map(|(one, other)| {
+            let what = between((a, one), (b, other))?;
+            Some(match &one.request {
+                Some(name) => format!("to `{name}` {what}"),
+                None => what,
+            })
+        })
+    })
 }
 
-fn between(
-    (a, one): &(String, ServerAnswer),
-    (b, other): &(String, ServerAnswer),
-) -> Option<String> {
+fn between((a, one): (&str, &ServerAnswer), (b, other): (&str, &ServerAnswer)) -> Option<String> {
     if one.status != other.status {
         let (one, other) = (one.status, other.status);
         return Some(format!("{a} with status {one}, {b} with {other}"));
@@ -72,20 +81,21 @@ const MOST_LETTERS: usize = 100;
 mod tests {
     use super::*;
 
-    fn answer(title: &str) -> (String, ServerAnswer) {
+    fn answer(title: &str) -> Titled {
         let answer = ServerAnswer {
+            request: None,
             status: 200,
             content_type: Some("text/html; charset=utf-8".to_owned()),
             body_bytes: Some(27),
             body_hash: Some("1".to_owned()),
         };
-        (title.to_owned(), answer)
+        (title.to_owned(), vec![answer])
     }
 
     /// In what B differs from A that is so much another.
     fn of(change: impl Fn(&mut ServerAnswer)) -> Option<String> {
         let (a, mut b) = (answer("A"), answer("B"));
-        change(&mut b.1);
+        change(&mut b.1[0]);
         difference(&[a.clone(), a, b])
     }
 
@@ -128,5 +138,21 @@ mod tests {
             let found = found.unwrap();
             assert!(found.contains(said), "{found}");
         }
+    }
+
+    #[test]
+    fn of_a_mix_each_kind_of_request_is_compared_with_its_like() {
+        let (mut a, mut b) = (answer("A"), answer("B"));
+        for (name, of_b) in [("one", 200), ("two", 204)] {
+            let kind = |status| ServerAnswer {
+                request: Some(name.to_owned()),
+                status,
+                ..answer("").1.remove(0)
+            };
+            a.1.push(kind(200));
+            b.1.push(kind(of_b));
+        }
+        let said = difference(&[a, b]).unwrap();
+        assert_eq!(said, "to `two` A with status 200, B with 204");
     }
 }

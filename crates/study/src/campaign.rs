@@ -74,8 +74,8 @@ pub enum CampaignError {
 #[derive(Default)]
 pub(crate) struct Up {
     pub(crate) doubts: Vec<Doubt>,
-    /// What those answer that were running already, by their titles.
-    pub(crate) answers: Vec<(String, ServerAnswer)>,
+    /// What those answer that were running already to each kind of request, by their titles.
+    pub(crate) answers: Vec<(String, Vec<ServerAnswer>)>,
 }
 
 /// Drives one agent through one run.
@@ -194,11 +194,15 @@ impl Campaign<'_> {
                 },
                 listen: None,
             };
-            let Tell::Started { doubts, answer, .. } = self.agent.ask(&start)? else {
+            let Tell::Started {
+                doubts, answers, ..
+            } = self.agent.ask(&start)?
+            else {
                 return Err(CampaignError::Unexpected("start"));
             };
-            up.answers
-                .extend(answer.map(|answer| (arm.title.clone(), answer)));
+            if !answers.is_empty() {
+                up.answers.push((arm.title.clone(), answers));
+            }
             for doubt in doubts {
                 if !up.doubts.contains(&doubt) {
                     up.doubts.push(doubt);

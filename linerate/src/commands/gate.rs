@@ -184,7 +184,7 @@ fn builds(
     commits: &Commits,
     seed: u64,
 ) -> anyhow::Result<Vec<Build>> {
-    let job = job(arguments)?;
+    let job = job(arguments, seed)?;
     let build = |(at, name): (u64, &str)| {
         let commit = usize::from(name == HEAD);
         let again = if name == BUILDS[1] { ", again" } else { "" };
@@ -208,7 +208,7 @@ fn builds(
     (0..).zip(BUILDS).map(build).collect()
 }
 
-fn job(arguments: &Arguments) -> anyhow::Result<Job> {
+fn job(arguments: &Arguments, seed: u64) -> anyhow::Result<Job> {
     let set = &arguments.set;
     if let Some(line) = &arguments.run {
         let command = filled("--run", line, set, &[])?;
@@ -227,7 +227,7 @@ fn job(arguments: &Arguments) -> anyhow::Result<Job> {
     let places = ["port", "listen", "address", "cpus", "workers"].map(|word| (word, None));
     Ok(Job::Serve {
         command: filled(SERVE, line, set, &places)?,
-        request: Box::new(arguments.request.spec(&url, &text, None)?),
+        request: Box::new(arguments.request.spec(&[url], &text, None, seed)?),
     })
 }
 

@@ -50,6 +50,8 @@ Examples:
   Over TLS and HTTP/2, by a POST with a header of yours, at a rate that both must carry:
     linerate versus https://127.0.0.1:8443/items https://127.0.0.1:9443/items --insecure --http2 \
       --body @item.json -H 'Authorization: Bearer …' --rate 2000
+  By requests of several kinds, the same ones in the same order to both (docs/mixes.md):
+    linerate versus http://127.0.0.1:80 http://127.0.0.1:81 --mix requests.toml
   Until the difference is known to within 2 per cent, or three minutes are over:
     linerate versus http://127.0.0.1:80/ http://127.0.0.1:81/ --until 2% --for 3m
   A gate for a change: the old server first, the new one second
@@ -122,10 +124,10 @@ const CANDIDATE: &str = "b";
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
     arguments.request.check()?;
-    let arms = arms(arguments)?;
+    let seed = arguments.flags.seed();
+    let arms = arms(arguments, seed)?;
     let mut study = study(arguments);
     arguments.flags.shorten(&mut study);
-    let seed = arguments.flags.seed();
     let folder = arguments.flags.folder(&study.name);
     let order = Order {
         study,
@@ -297,8 +299,8 @@ pub(super) fn comparison(question: String, workload: Workload, smallest_effect: 
 pub(super) fn asked(
     request: &RequestFlags,
     mine: &[String],
-    text: &str,
-    socket: Option<&SocketPath>,
+    (text, socket): (&str, Option<&SocketPath>),
+    seed: u64,
 ) -> anyhow::Result<RequestSpec> {
     let url = HttpUrl::parse(text)?;
     match socket {
@@ -307,16 +309,18 @@ pub(super) fn asked(
     }
     // Known before a server is loaded: whom TLS is to trust.
     request.tls.client(&url, request.http2)?;
-    request.spec(&url, text, socket)
+    let spec = request.spec(std::slice::from_ref(&url), text, socket, seed)?;
+    request.prepare(&url, &spec)?;
+    Ok(spec)
 }
 
-fn arms(arguments: &Arguments) -> anyhow::Result<Vec<Arm>> {
+fn arms(arguments: &Arguments, seed: u64) -> anyhow::Result<Vec<Arm>> {
     let sockets = match &arguments.unix_socket[..] {
         [] => [None, None],
         [a, b] => [Some(a), Some(b)],
         _ => bail!("--unix-socket stands once for A and once for B"),
     };
-    let asked = |text, socket| asked(&arguments.request, &arguments.mine, text, socket);
+    let asked = |text, socket| asked(&arguments.request, &arguments.mine, (text, socket), seed);
     let a = asked(&arguments.a, sockets[0]).context("A")?;
     let b = asked(&arguments.b, sockets[1]).context("B")?;
     let arm = |name: &str, title: &str, role, request: &RequestSpec, against: Option<&str>| Arm {

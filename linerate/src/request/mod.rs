@@ -1,11 +1,16 @@
 //! The flags that say which request is sent, and how it gets there: those of `load` and of `versus`.
 
+mod mix;
 pub(crate) mod tls;
 
+use std::path::PathBuf;
+
+use agent::request::Prepared;
 use anyhow::{Context as _, ensure};
-use model::request::RequestSpec;
+use clap::ValueHint;
+use model::request::{Content, KindSpec, MixSpec, RequestSpec};
 use sys::address::SocketPath;
-use traffic::load::mix::{Content, has_template};
+use traffic::load::mix::has_template;
 use wire::url::HttpUrl;
 
 use crate::values;
@@ -39,6 +44,13 @@ pub(crate) struct RequestFlags {
     /// connection; behind any other failure it is lost, and counted as `closed`.
     #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true, value_parser = values::parse_count, conflicts_with = "http2", hide_short_help = true)]
     pub(crate) pipeline: u32,
+    /// Requests of several kinds, with weights: a TOML file (docs/mixes.md)
+    ///
+    /// A table `[[request]]` for each, with its path, and as it needs them weight, method, headers, body
+    /// or body_file. The URL says the server alone. A header of -H is one of all, in place of any of
+    /// its name.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["method", "body", "http2"], help_heading = REQUEST)]
+    mix: Option<PathBuf>,
     /// HTTP method [default: GET, or POST with a body]
     #[arg(short = 'X', short_alias = 'm', long, help_heading = REQUEST)]
     method: Option<String>,
@@ -53,23 +65,76 @@ pub(crate) struct RequestFlags {
 }
 
 impl RequestFlags {
-    /// The request to a URL, with its query and its headers.
+    /// The request to a URL, with its query and its headers, or to several of one server; what is drawn
+    /// is repeated by the seed.
     pub(crate) fn spec(
         &self,
-        url: &HttpUrl,
+        urls: &[HttpUrl],
         text: &str,
         socket: Option<&SocketPath>,
+        seed: u64,
     ) -> anyhow::Result<RequestSpec> {
+        let kinds = self.kinds(urls)?;
         Ok(RequestSpec {
             url: text.to_owned(),
             method: self.method(),
             headers: self.headers.clone(),
-            body: self.body()?.into_bytes(),
+            body: self.body()?.bytes().to_vec(),
             streams: self.streams(),
             pipeline: self.pipeline,
-            tls: self.tls.spec(url)?,
+            tls: self.tls.spec(&urls[0])?,
             unix_socket: socket.map(|socket| socket.path().to_owned()),
+            mix: kinds.map(|kinds| MixSpec { seed, kinds }),
         })
+    }
+
+    /// The request as it is sent.
+    pub(crate) fn prepare(&self, url: &HttpUrl, spec: &RequestSpec) -> anyhow::Result<Prepared> {
+        Prepared::new(url, spec).with_context(|| match &self.mix {
+            Some(file) => format!("--mix {}", file.display()),
+            None => "the request cannot be sent".to_owned(),
+        })
+    }
+
+    /// The kinds of request, where there are several or some have a number to draw.
+    fn kinds(&self, urls: &[HttpUrl]) -> anyhow::Result<Option<Vec<KindSpec>>> {
+        let has_templates =
+            self.has_templates() || urls.iter().any(|url| has_template(&url.target));
+        let is_mixed = urls.len() > 1 || has_templates;
+        ensure!(
+            !(self.http2 && is_mixed),
+            "--http2 sends one request again and again: give one URL, without a number to draw \
+             ({{id:1..1000}}), or leave --http2 out"
+        );
+        let Some(file) = &self.mix else {
+            return is_mixed.then(|| self.kinds_of(urls)).transpose();
+        };
+        ensure!(
+            urls.len() == 1 && urls[0].target == "/",
+            "with --mix the paths stand in the file, and the URL says the server alone, such as \
+             http://127.0.0.1:8080"
+        );
+        mix::read(file, &self.headers).map(Some)
+    }
+
+    /// One kind for each URL; one that stands there twice comes twice as often.
+    fn kinds_of(&self, urls: &[HttpUrl]) -> anyhow::Result<Vec<KindSpec>> {
+        let mut kinds: Vec<KindSpec> = Vec::new();
+        for url in urls {
+            if let Some(known) = kinds.iter_mut().find(|kind| kind.path == url.target) {
+                known.weight += 1;
+                continue;
+            }
+            kinds.push(KindSpec {
+                name: mix::name(&self.method(), &url.target),
+                weight: 1,
+                method: self.method(),
+                path: url.target.clone(),
+                headers: self.headers.clone(),
+                body: self.body()?,
+            });
+        }
+        Ok(kinds)
     }
 
     /// Refuses what excludes one another.
@@ -95,7 +160,7 @@ impl RequestFlags {
         self.http2.then(|| self.streams.unwrap_or(1))
     }
 
-    pub(crate) fn method(&self) -> String {
+    fn method(&self) -> String {
         let default = match self.body {
             Some(_) => "POST",
             None => "GET",
@@ -104,7 +169,7 @@ impl RequestFlags {
         method.to_ascii_uppercase()
     }
 
-    pub(crate) fn body(&self) -> anyhow::Result<Content> {
+    fn body(&self) -> anyhow::Result<Content> {
         let text = self.body.as_deref().unwrap_or_default();
         match text.strip_prefix('@') {
             None => Ok(Content::Text(text.to_owned())),
@@ -122,7 +187,7 @@ impl RequestFlags {
     }
 
     /// Whether a number is to be drawn for each request.
-    pub(crate) fn has_templates(&self) -> bool {
+    fn has_templates(&self) -> bool {
         let values = self.headers.iter().map(|(_, value)| value.as_str());
         values.chain(self.typed_body()).any(has_template)
     }
@@ -140,6 +205,12 @@ impl RequestFlags {
             (None, 1) => String::new(),
             (None, several) => format!(", {several} at once on each connection"),
         };
+        if self.mix.is_some() {
+            return format!(
+                "Requests are of several kinds, drawn by their weights, in the same order on each connection of \
+                 every block{headers}{over}."
+            );
+        }
         format!("Each request is a {}{headers}{body}{over}.", self.method())
     }
 }

@@ -29,7 +29,7 @@ fn doubts_that_would_fill_memory_block_by_block_are_no_answer() {
         target: "baseline".to_owned(),
         doubts: vec![Doubt::OneMachine; 65],
         reach: None,
-        answer: None,
+        answers: Vec::new(),
     });
     let said = up_to_the_start("doubts", &started).refusal();
     assert_says(&said, &["server (bench-server)", "65 doubts at once"]);

@@ -279,7 +279,7 @@ fn an_answer_to_what_was_not_asked_is_no_answer() {
         target: EVIL.to_owned(),
         doubts: Vec::new(),
         reach: None,
-        answer: None,
+        answers: Vec::new(),
     });
     let said = up_to_the_start("name", &started).refusal();
     assert_says(
@@ -355,7 +355,7 @@ fn a_servers_host_cannot_turn_the_load_upon_another() {
                 varies: false,
             },
         }),
-        answer: None,
+        answers: Vec::new(),
     });
     let said = up_to_the_start("reach", &started).refusal();
     assert!(victim.accept().is_err(), "the load went there");

@@ -85,11 +85,11 @@ fn serve(
     let mut process = RunningService::start(&setup.program, &service, wish)?;
     let address = process.network_address()?;
     let url = HttpUrl::parse(&request.url).map_err(|error| failure(&error.to_string()))?;
-    let (asked, answer) = running::look(&address.into(), &url, request)
+    let (asked, answers) = running::look(&address.into(), &url, request)
         .map_err(|wrong| process.failure(&format!("is up, but {}", wrong.what)))?;
     let mut target = Target::met(address.into(), Speaks::Asked(Box::new(asked)), Vec::new());
     target.pids = vec![process.pid];
-    target.answer = Some(answer);
+    target.answers = answers;
     target.hold(HeldServer::service(process, found_by));
     Ok(target)
 }

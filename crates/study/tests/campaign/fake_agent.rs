@@ -101,7 +101,7 @@ impl FakeAgent {
                         varies: false,
                     },
                 }),
-                answer: None,
+                answers: Vec::new(),
             },
             Ask::Block(block) => self.block(&block.target),
             Ask::Meet { target, .. } => self.meet(target),

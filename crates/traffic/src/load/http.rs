@@ -75,7 +75,7 @@ impl HttpProtocol {
     }
 
     /// Switches the comparison of bodies off.
-    pub(super) fn compare_no_bodies(&mut self) {
+    pub fn compare_no_bodies(&mut self) {
         self.answers.compares_bodies = false;
     }
 

@@ -36,10 +36,8 @@ impl Http2Protocol {
     }
 
     /// This request with the comparison of bodies switched off.
-    #[must_use]
-    pub fn without_comparing_bodies(mut self) -> Self {
+    pub fn compare_no_bodies(&mut self) {
         self.answers.compares_bodies = false;
-        self
     }
 }
 

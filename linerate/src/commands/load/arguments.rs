@@ -108,7 +108,7 @@ pub(crate) struct Arguments {
     /// head. A request fails when nothing came for --timeout, however long all of it takes. Of a
     /// server on this machine its CPU time is read too, and by the kernel's account of its
     /// connections what held its sending back: the client's window or its own buffer.
-    #[arg(long, conflicts_with_all = ["rate", "slo", "sweep", "latency", "throughput", "http2", "pipeline"])]
+    #[arg(long, conflicts_with_all = ["rate", "slo", "sweep", "latency", "throughput", "http2", "pipeline", "mix"])]
     pub(super) download: bool,
     /// With --download: how long each body must be, or it has failed
     #[arg(
@@ -157,13 +157,6 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SPREAD", value_enum, hide_possible_values = true, hide_short_help = true, requires = "open", help_heading = OPEN)]
     pub(super) arrivals: Option<Spread>,
 
-    /// Requests of several kinds, with weights: a TOML file (docs/mixes.md)
-    ///
-    /// A table `[[request]]` for each, with its path, and as it needs them weight, method, headers, body
-    /// or body_file. The URL says the server alone. A header of -H is one of all, in place of any of
-    /// its name.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["method", "body", "download", "http2"], help_heading = REQUEST)]
-    pub(super) mix: Option<PathBuf>,
     #[command(flatten)]
     pub(super) request: RequestFlags,
     /// Seed of mixed requests, of Poisson arrivals and of the order of blocks [default: 1]

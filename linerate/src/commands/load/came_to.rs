@@ -3,13 +3,14 @@
 use model::doubt::{WordedDoubt, worded};
 use model::load_run::HttpVersion;
 use model::reading::{Errors, MachineCpu, MachinePerUnit};
+use model::request::MixSpec;
 use model::{Histogram, Pace};
 use schemars::JsonSchema;
 use serde::Serialize;
 use traffic::load::{Engine, Handshakes, LoadOutcome, LoadPlan, Probe};
 use traffic::tls::Agreed;
 
-use super::mix::{self, MixShape, Mixed};
+use super::mix::{self, MixShape};
 use super::target::Target;
 use crate::commands::quantiles::Quantiles;
 use crate::shape;
@@ -139,7 +140,7 @@ impl LoadResult {
         (target, plan): (&Target, &LoadPlan),
         outcome: &LoadOutcome,
         machine: Option<MachineCpu>,
-        mixed: Option<&Mixed>,
+        mix: Option<&MixSpec>,
         notes: Vec<String>,
     ) -> Self {
         let first = &target.look.first;
@@ -188,7 +189,7 @@ impl LoadResult {
                 .tls
                 .as_ref()
                 .map(|agreed| tls(agreed, outcome.handshakes.as_ref())),
-            mix: mixed.map(|mixed| mix::shape(mixed, &outcome.kinds)),
+            mix: mix.map(|mix| mix::shape(mix, &outcome.kinds)),
             answered_per_100_ms: outcome.window_counts.clone(),
             doubts: worded(&outcome.doubts),
             notes,

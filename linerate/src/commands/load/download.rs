@@ -116,7 +116,9 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
         bail!("--download takes one URL: start one for each");
     };
     let url = HttpUrl::parse(url)?;
-    let spec = arguments.request.spec(&url, "", None)?;
+    let spec = arguments
+        .request
+        .spec(std::slice::from_ref(&url), "", None, 0)?;
     let request = agent::request::http1(&url, &spec).context("the request cannot be sent")?;
     let request = request.counting_bodies(arguments.length);
     let mut plan = plan(arguments, &url)?;

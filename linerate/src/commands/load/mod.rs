@@ -87,7 +87,7 @@ fn once(case: Case<'_>, console: &Console) -> anyhow::Result<ExitCode> {
     announce(&plan, target, console);
     let (mut outcome, machine) = load(arguments, &mut plan, &requests, &mut notes, console)?;
     outcome.doubts.extend(cpu_doubts(&plan)?);
-    let told = LoadResult::of((target, &plan), &outcome, machine, requests.mixed(), notes);
+    let told = LoadResult::of((target, &plan), &outcome, machine, requests.mix(), notes);
     let page = || {
         let page = Page {
             load: &told,

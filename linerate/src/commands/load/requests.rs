@@ -2,74 +2,90 @@
 
 use agent::request::{Asked, Prepared};
 use anyhow::{Context as _, ensure};
+use model::request::MixSpec;
 use sys::address::Address;
-use traffic::load::mix::has_template;
-use traffic::load::{LoadError, LoadOutcome, LoadPlan, Loads as _, Observer, ProbeError};
+use traffic::load::{LoadError, LoadOutcome, LoadPlan, Observer, ProbeError};
 use wire::url::HttpUrl;
 
-use super::mix::Mixed;
+use super::Arguments;
 use super::two_answers::TwoAnswers;
-use super::{Arguments, mix};
 
-pub(super) enum Requests {
-    One(Prepared),
-    Mix(Mixed),
+pub(super) struct Requests {
+    prepared: Prepared,
+    /// What they are drawn from; `None` of one and the same.
+    mix: Option<MixSpec>,
 }
 
 impl Requests {
     /// Puts together what the arguments ask for.
     pub(super) fn prepare(arguments: &Arguments, urls: &[HttpUrl]) -> anyhow::Result<Self> {
-        let is_mix = urls.len() > 1 || has_templates(arguments, urls);
+        let spec = arguments.request.spec(urls, "", None, arguments.seed())?;
         ensure!(
-            !(arguments.request.http2 && is_mix),
-            "--http2 sends one request again and again: give one URL, without a number to draw \
-             ({{id:1..1000}}), or leave --http2 out"
-        );
-        if let Some(file) = &arguments.mix {
-            return mix::from_file(file, arguments, urls).map(Self::Mix);
-        }
-        if is_mix {
-            return mix::from_urls(arguments, urls).map(Self::Mix);
-        }
-        ensure!(
-            arguments.seed.is_none() || arguments.is_searched_or_open(),
+            arguments.seed.is_none() || spec.mix.is_some() || arguments.is_searched_or_open(),
             "--seed has nothing to decide where one and the same request follows upon the answer to \
              the last: it is for --rate, --slo and --sweep, and for requests that are mixed (--mix, \
              several URLs) or hold a number to draw ({{id:1..1000}})"
         );
-        prepare(arguments, &urls[0]).map(Self::One)
+        Ok(Self {
+            prepared: arguments.request.prepare(&urls[0], &spec)?,
+            mix: spec.mix,
+        })
     }
 
-    /// Sends the first of them once, on a connection of its own.
-    pub(super) fn ask(&self, address: &Address, plan: &LoadPlan) -> Result<Asked, ProbeError> {
-        match self {
-            Self::One(request) => request.ask(address, plan.tls.as_ref(), plan.timeout_ns),
-            Self::Mix(mixed) => {
-                Asked::once(address, mixed.first(), plan.tls.as_ref(), plan.timeout_ns)
-            }
-        }
+    /// Sends that of one kind once, on a connection of its own.
+    pub(super) fn ask(
+        &self,
+        kind: usize,
+        address: &Address,
+        plan: &LoadPlan,
+    ) -> Result<Asked, ProbeError> {
+        let tls = plan.tls.as_ref();
+        self.prepared.ask(kind, address, tls, plan.timeout_ns)
     }
 
     /// Makes the best of a first look, takes one at each other kind of request, and says what a
-    /// reader should know of them.
+    /// reader should know of them. Where a body differs from the next, those of that kind are not
+    /// compared.
     pub(super) fn look(
-        self,
+        mut self,
         address: &Address,
-        look: &TwoAnswers,
+        first: &TwoAnswers,
         plan: &LoadPlan,
     ) -> anyhow::Result<(Self, Vec<String>)> {
-        match self {
-            Self::One(request) => {
-                let request = match look.body_is_steady {
-                    true => request,
-                    false => request.without_comparing_bodies(),
-                };
-                Ok((Self::One(request), look.notes("the target")))
+        let mut notes = Vec::new();
+        for kind in 0..self.prepared.kinds() {
+            let who = self.name(kind);
+            let mut look = match kind {
+                0 => first.clone(),
+                _ => self
+                    .ask_twice(kind, address, plan)
+                    .with_context(|| format!("{who} is not answered"))?,
+            };
+            // Bodies of other numbers may well be others.
+            look.body_is_steady |= self.prepared.draws_numbers(kind);
+            if !look.body_is_steady {
+                self.prepared.compare_no_bodies(kind);
             }
-            Self::Mix(mut mixed) => {
-                let notes = mixed.look(address, look, plan)?;
-                Ok((Self::Mix(mixed), notes))
-            }
+            notes.extend(look.notes(&who));
+        }
+        Ok((self, notes))
+    }
+
+    fn ask_twice(
+        &self,
+        kind: usize,
+        address: &Address,
+        plan: &LoadPlan,
+    ) -> Result<TwoAnswers, ProbeError> {
+        let once = || self.ask(kind, address, plan);
+        Ok(TwoAnswers::of(once()?, &once()?))
+    }
+
+    /// What a reader knows a kind by.
+    fn name(&self, kind: usize) -> String {
+        match &self.mix {
+            None => "the target".to_owned(),
+            Some(mix) => format!("`{}`", mix.kinds[kind].name),
         }
     }
 
@@ -79,29 +95,31 @@ impl Requests {
         plan: &LoadPlan,
         observer: &mut dyn Observer,
     ) -> Result<LoadOutcome, LoadError> {
-        match self {
-            Self::One(request) => request.load(plan, observer),
-            Self::Mix(mixed) => mixed.protocol().load(plan, observer),
-        }
+        self.prepared.load(plan, observer)
     }
 
-    pub(super) fn mixed(&self) -> Option<&Mixed> {
-        match self {
-            Self::One(_) => None,
-            Self::Mix(mixed) => Some(mixed),
-        }
+    pub(super) fn mix(&self) -> Option<&MixSpec> {
+        self.mix.as_ref()
     }
-}
 
-/// One request as the arguments say.
-pub(super) fn prepare(arguments: &Arguments, url: &HttpUrl) -> anyhow::Result<Prepared> {
-    let spec = arguments.request.spec(url, "", None)?;
-    Prepared::new(url, &spec).context("the request cannot be sent")
-}
-
-/// Whether a number is to be drawn for each request.
-fn has_templates(arguments: &Arguments, urls: &[HttpUrl]) -> bool {
-    arguments.request.has_templates() || urls.iter().any(|url| has_template(&url.target))
+    /// The URL without its query, or the server alone and how many kinds of request.
+    pub(super) fn shown(&self, url: &HttpUrl) -> String {
+        let Some(mix) = &self.mix else {
+            return url.without_query();
+        };
+        let server = HttpUrl {
+            target: "/".to_owned(),
+            ..url.clone()
+        };
+        let (count, plural) = match mix.kinds.len() {
+            1 => (1, ""),
+            several => (several, "s"),
+        };
+        format!(
+            "{}, {count} kind{plural} of request",
+            server.without_query()
+        )
+    }
 }
 
 /// The URLs in their parts; a load goes to one server.

@@ -30,16 +30,16 @@ impl Target {
         plan: &LoadPlan,
     ) -> anyhow::Result<Self> {
         let addresses = addresses(url, arguments)?;
-        let (address, first) = first_answer(&addresses, |address| requests.ask(address, plan))
-            .with_context(|| format!("{} does not answer", url.without_query()))?;
+        let (address, first) =
+            first_answer(&addresses, |address| requests.ask(0, address, plan))
+                .with_context(|| format!("{} does not answer", url.without_query()))?;
         first.check_streams(plan.streams()).map_err(words)?;
         let second = requests
-            .ask(&address, plan)
+            .ask(0, &address, plan)
             .map_err(tls::advised)
             .with_context(|| format!("{} answered once and no more", url.without_query()))?;
-        let shown = requests.mixed().map(|mixed| mixed.shown().to_owned());
         Ok(Self {
-            shown: shown.unwrap_or_else(|| url.without_query()),
+            shown: requests.shown(url),
             address,
             look: TwoAnswers::of(first, &second),
         })

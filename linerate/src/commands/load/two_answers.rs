@@ -1,9 +1,7 @@
 //! A first look at what is loaded: two answers to one request.
 
 use agent::request::Asked;
-use sys::address::Address;
-use traffic::load::http::HttpProtocol;
-use traffic::load::{LoadPlan, Probe, ProbeError};
+use traffic::load::Probe;
 
 /// Two answers to the same request.
 #[derive(Clone, Debug)]
@@ -14,16 +12,6 @@ pub(super) struct TwoAnswers {
 }
 
 impl TwoAnswers {
-    /// Asks twice.
-    pub(super) fn take(
-        address: &Address,
-        request: &HttpProtocol,
-        plan: &LoadPlan,
-    ) -> Result<Self, ProbeError> {
-        let once = || Asked::once(address, request, plan.tls.as_ref(), plan.timeout_ns);
-        Ok(Self::of(once()?, &once()?))
-    }
-
     pub(super) fn of(first: Asked, second: &Asked) -> Self {
         Self {
             body_is_steady: first.answer.body == second.answer.body,

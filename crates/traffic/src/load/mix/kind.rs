@@ -1,49 +1,11 @@
 //! One kind of request of a mix: as it was asked for, and ready to be sent.
 
 use model::random::SplitMix64;
+use model::request::{Content, KindSpec};
 
 use super::MixError;
 use super::template::Template;
 use crate::load::http::HttpProtocol;
-
-/// One kind of request, as it is asked for. Path, values of headers and a body of text may have
-/// templates in them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KindSpec {
-    /// How often it comes, beside the weights of the others.
-    pub weight: u32,
-    pub method: String,
-    /// With its query.
-    pub path: String,
-    pub headers: Vec<(String, String)>,
-    pub body: Content,
-}
-
-/// What a request carries.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Content {
-    Text(String),
-    /// Sent as it is, whatever braces are in it.
-    Bytes(Vec<u8>),
-}
-
-impl Content {
-    /// The bytes as they stand, whatever templates are in them.
-    #[must_use]
-    pub fn into_bytes(self) -> Vec<u8> {
-        match self {
-            Self::Text(text) => text.into_bytes(),
-            Self::Bytes(bytes) => bytes,
-        }
-    }
-
-    fn bytes(&self) -> &[u8] {
-        match self {
-            Self::Text(text) => text.as_bytes(),
-            Self::Bytes(bytes) => bytes,
-        }
-    }
-}
 
 /// One kind of request.
 #[derive(Debug)]

@@ -6,13 +6,13 @@ mod template;
 
 use model::random::SplitMix64;
 use model::reading::Ledger;
+use model::request::MixSpec;
 use wire::response::ResponseReader;
 
 use super::http::{self, HttpProtocol, RequestError};
 use crate::protocol::{Fate, FirstAnswer, Framing, Protocol};
 use kind::Kind;
 
-pub use kind::{Content, KindSpec};
 pub use template::{TemplateError, VARIABLES_MAX, has_template};
 
 /// Streams of the seed: one whose streams the connections have, and one for the requests that are
@@ -48,8 +48,9 @@ impl Mix {
     ///
     /// # Errors
     /// [`MixError`] for none at all, and for what cannot be sent.
-    pub fn new(host: &str, specs: &[KindSpec], seed: u64) -> Result<Self, (usize, MixError)> {
-        let samples = SplitMix64::new(seed).stream(SAMPLES_STREAM);
+    pub fn new(host: &str, spec: &MixSpec) -> Result<Self, (usize, MixError)> {
+        let MixSpec { seed, kinds: specs } = spec;
+        let samples = SplitMix64::new(*seed).stream(SAMPLES_STREAM);
         let kinds = (0..).zip(specs).map(|(index, spec)| {
             let kind = Kind::new(host, spec, samples.clone());
             kind.map_err(|error| (index, error))
@@ -66,13 +67,14 @@ impl Mix {
         Ok(Self {
             sums: sums.collect(),
             kinds,
-            seed,
+            seed: *seed,
         })
     }
 
     /// One request of each kind as it may be sent, in the order of the specifications.
-    pub fn samples(&self) -> impl Iterator<Item = &HttpProtocol> {
-        self.kinds.iter().map(|kind| &kind.request)
+    #[must_use]
+    pub fn samples(&self) -> Vec<&HttpProtocol> {
+        self.kinds.iter().map(|kind| &kind.request).collect()
     }
 
     /// Whether each request of a kind is the same.

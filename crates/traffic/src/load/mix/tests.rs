@@ -1,9 +1,11 @@
 //! Mixes as the load loop sees them.
 
 use super::*;
+use model::request::{Content, KindSpec};
 
 fn spec(weight: u32, method: &str, path: &str) -> KindSpec {
     KindSpec {
+        name: path.to_owned(),
         weight,
         method: method.to_owned(),
         path: path.to_owned(),
@@ -13,7 +15,12 @@ fn spec(weight: u32, method: &str, path: &str) -> KindSpec {
 }
 
 fn mix(specs: &[KindSpec], seed: u64) -> Mix {
-    Mix::new("a", specs, seed).unwrap()
+    made(specs, seed).unwrap()
+}
+
+fn made(specs: &[KindSpec], seed: u64) -> Result<Mix, (usize, MixError)> {
+    let kinds = specs.to_vec();
+    Mix::new("a", &MixSpec { seed, kinds })
 }
 
 /// The first lines of what a connection sends.
@@ -142,10 +149,10 @@ fn each_fate_is_booked_under_its_kind() {
 
 #[test]
 fn what_cannot_be_mixed_is_refused_with_the_kind_that_it_is_about() {
-    assert_eq!(Mix::new("a", &[], 1).unwrap_err(), (0, MixError::Empty));
+    assert_eq!(made(&[], 1).unwrap_err(), (0, MixError::Empty));
     let weightless = [spec(1, "GET", "/"), spec(0, "GET", "/")];
-    let error = Mix::new("a", &weightless, 1).unwrap_err();
+    let error = made(&weightless, 1).unwrap_err();
     assert_eq!(error, (1, MixError::Weightless));
-    let error = Mix::new("a", &[spec(1, "GET", "a")], 1).unwrap_err();
+    let error = made(&[spec(1, "GET", "a")], 1).unwrap_err();
     assert!(matches!(error, (0, MixError::Request(_))), "{error:?}");
 }

@@ -102,7 +102,8 @@ const FEWEST_ROUNDS: u32 = 10;
 pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
     arguments.request.check()?;
     let url = arguments.url();
-    let request = request(arguments, &url)?;
+    let seed = arguments.flags.seed();
+    let request = request(arguments, &url, seed)?;
     // What a run that was killed has left is not what the machine is like.
     overdue::put_back(console)?;
     let choice = choice(arguments, &url)?;
@@ -118,7 +119,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     if let Some(time) = arguments.time {
         study.design.rounds = rounds(time, &study)?;
     }
-    let (seed, folder) = (arguments.flags.seed(), arguments.flags.folder(&study.name));
+    let folder = arguments.flags.folder(&study.name);
     let order = Order {
         study,
         targets: Targets::Tried(Box::new(request)),
@@ -157,8 +158,8 @@ impl Arguments {
 }
 
 /// What the server is asked, once it is known that it runs here: levers of another machine are not set.
-fn request(arguments: &Arguments, text: &str) -> anyhow::Result<RequestSpec> {
-    let request = versus::asked(&arguments.request, &arguments.mine, text, None)?;
+fn request(arguments: &Arguments, text: &str, seed: u64) -> anyhow::Result<RequestSpec> {
+    let request = versus::asked(&arguments.request, &arguments.mine, (text, None), seed)?;
     for address in ownership::addresses(&HttpUrl::parse(text)?, &arguments.mine)? {
         match targets::listening_on(address) {
             Err(TargetError::NobodyListens(_)) => {}

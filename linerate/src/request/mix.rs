@@ -1,17 +1,16 @@
-//! The file of `--mix`: a table `[[request]]` for each kind.
+//! Requests of several kinds: from the file of `--mix`, or from URLs.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
+use model::request::{Content, KindSpec};
 use serde::Deserialize;
-use traffic::load::mix::{Content, KindSpec};
-
-use super::{Named, name};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
+    /// A table `[[request]]` for each kind.
     #[serde(default)]
     request: Vec<MixEntry>,
 }
@@ -37,7 +36,7 @@ fn once() -> u32 {
 }
 
 /// The kinds of a file, each with these headers besides its own, and in place of those of their names.
-pub(super) fn read(file: &Path, headers: &[(String, String)]) -> anyhow::Result<Vec<Named>> {
+pub(super) fn read(file: &Path, headers: &[(String, String)]) -> anyhow::Result<Vec<KindSpec>> {
     let shown = file.display();
     let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {shown}"))?;
     let read: File = toml::from_str(&text).with_context(|| {
@@ -58,7 +57,7 @@ pub(super) fn read(file: &Path, headers: &[(String, String)]) -> anyhow::Result<
 }
 
 impl MixEntry {
-    fn kind(self, folder: &Path, headers: &[(String, String)]) -> anyhow::Result<Named> {
+    fn kind(self, folder: &Path, headers: &[(String, String)]) -> anyhow::Result<KindSpec> {
         let shown = self.name.iter().chain([&self.path]);
         ensure!(
             !shown.flat_map(|text| text.chars()).any(char::is_control),
@@ -68,18 +67,22 @@ impl MixEntry {
         let method = self
             .method
             .unwrap_or_else(|| if has_body { "POST" } else { "GET" }.to_owned());
-        let spec = KindSpec {
+        let method = method.to_ascii_uppercase();
+        Ok(KindSpec {
+            name: self.name.unwrap_or_else(|| name(&method, &self.path)),
             weight: self.weight,
-            method: method.to_ascii_uppercase(),
+            method,
             path: self.path,
             headers: together(self.headers, headers),
             body: content(self.body, self.body_file, folder)?,
-        };
-        Ok(Named {
-            name: self.name.unwrap_or_else(|| name(&spec)),
-            spec,
         })
     }
+}
+
+/// What a kind is called that was given no name. A query may hold secrets.
+pub(super) fn name(method: &str, path: &str) -> String {
+    let path = path.split('?').next().unwrap_or_default();
+    format!("{method} {path}")
 }
 
 fn together(own: BTreeMap<String, String>, given: &[(String, String)]) -> Vec<(String, String)> {

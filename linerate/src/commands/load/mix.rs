@@ -1,14 +1,13 @@
 //! What became of each kind of request.
 
 use model::reading::{Errors, Ledger};
+use model::request::{KindSpec, MixSpec};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Mixed, Named};
-
 /// What was mixed, and what became of it.
 #[derive(Serialize, JsonSchema)]
-pub(in crate::commands::load) struct MixShape {
+pub(super) struct MixShape {
     /// With it each connection sends the same sequence again.
     seed: u64,
     /// Each kind of request, in the order in which they were given.
@@ -31,20 +30,21 @@ struct KindShape {
     /// Requests not rightly answered, by fate.
     errors: Errors,
 }
-pub(in crate::commands::load) fn shape(mixed: &Mixed, ledgers: &[Ledger]) -> MixShape {
+
+pub(super) fn shape(mix: &MixSpec, ledgers: &[Ledger]) -> MixShape {
     let all = sent(ledgers);
-    let kinds = mixed.kinds.iter().zip(ledgers);
+    let kinds = mix.kinds.iter().zip(ledgers);
     let kinds = kinds.map(|(kind, ledger)| of_kind(kind, ledger, all));
     MixShape {
-        seed: mixed.seed,
+        seed: mix.seed,
         kinds: kinds.collect(),
     }
 }
 
-fn of_kind(kind: &Named, ledger: &Ledger, all: u64) -> KindShape {
+fn of_kind(kind: &KindSpec, ledger: &Ledger, all: u64) -> KindShape {
     KindShape {
         name: kind.name.clone(),
-        weight: kind.spec.weight,
+        weight: kind.weight,
         share: share(ledger, all),
         sent: ledger.sent,
         answered: ledger.answered,
