@@ -220,9 +220,10 @@ impl Site {
         command
     }
 
-    /// Pulls the cable between the machine in the middle and the server's, or puts it back.
-    pub(crate) fn set_cable(&self, state: &str) {
-        let mut command = self.on("router", &["ip", "link", "set", "lr-server", state]);
+    /// Pulls the cable between the machine in the middle and a host, or puts it back.
+    pub(crate) fn set_cable(&self, host: &str, state: &str) {
+        let device = format!("lr-{host}");
+        let mut command = self.on("router", &["ip", "link", "set", &device, state]);
         assert!(command.status().unwrap().success());
     }
 
@@ -273,6 +274,16 @@ fn write_program(path: &Path, script: &str) {
 fn processes() -> impl Iterator<Item = u32> {
     let entries = fs::read_dir("/proc").unwrap().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+/// Whether a process runs that was started with this argument.
+pub(crate) fn runs_with(argument: &str) -> bool {
+    let mut words = processes().filter_map(|pid| fs::read(format!("/proc/{pid}/cmdline")).ok());
+    words.any(|words| {
+        words
+            .split(|byte| *byte == 0)
+            .any(|word| word == argument.as_bytes())
+    })
 }
 
 /// Sends a signal to a process, if it is still there.

@@ -6,7 +6,7 @@ use model::BlockRecord;
 use model::run::Rig;
 
 use crate::common::{Folder, answer, assert_says, errors, linerate, refusal_of, words};
-use crate::hosts::site::{Host, Site, signal};
+use crate::hosts::site::{Host, Site, runs_with, signal};
 use crate::hosts::{assert_two_hosts, blocks, record, wait_for, write_study};
 
 const RUN: [&str; 8] = [
@@ -157,7 +157,7 @@ fn a_cable_cut_in_the_midst_of_a_block_takes_the_targets_along_and_the_run_goes_
         site.at_work("server").len() > 3,
         "an agent and a target for each arm"
     );
-    site.set_cable("down");
+    site.set_cable("server", "down");
     let said = errors(&output_of(run));
     assert_says(&said, "server (bench-server)");
     assert_says(&said, "`linerate study resume run` goes on");
@@ -165,12 +165,80 @@ fn a_cable_cut_in_the_midst_of_a_block_takes_the_targets_along_and_the_run_goes_
         site.at_work("server").is_empty()
     });
     let before = blocks(&site.folder, "run");
-    site.set_cable("up");
+    site.set_cable("server", "up");
     answer(&mut site.linerate(&["study", "resume", "run", "--yes"]));
     let after = blocks(&site.folder, "run");
     assert_eq!(after[..before.len()], before[..]);
     assert_eq!(after.len(), 3);
     assert_eq!(record(&site.folder, "run").rig, Rig::Hosts);
+}
+
+/// How long the command of [`LASTING`] sleeps, and a process that it leaves beside itself, s: as no other does.
+const SLEEPS: [&str; 2] = ["86399.25", "86399.75"];
+/// A study of a command that ends in no test.
+const LASTING: &str = r#"
+format = 1
+name = "lasting"
+title = "A command that lasts"
+question = "Does it end with its line?"
+method = "It is run."
+
+[design]
+kind = "factorial"
+compare = "way"
+rounds = 2
+smallest_effect = 0.5
+
+[workload]
+kind = "command"
+run = ["sh", "-c", "sleep 86399.75 & sleep 86399.25; echo {way}"]
+timeout_s = 3600
+
+[[factor]]
+name = "way"
+title = "Way"
+level = [{ name = "one", title = "one way" }, { name = "other", title = "the other way" }]
+
+[[metric]]
+name = "wall_ns"
+title = "wall time"
+unit = "ns"
+better = "lower"
+from = "wall"
+"#;
+
+#[test]
+fn a_command_under_way_ends_where_its_line_is_cut_or_its_study_killed() {
+    crate::common::needs_root!();
+    let site = Site::new("ssh-command", Host::Usual);
+    std::fs::write(site.folder.path().join("lasting.toml"), LASTING).unwrap();
+    let words = words("study run lasting.toml --rig hosts --yes --trust --out run");
+    for is_killed in [false, true] {
+        let mut run = site.linerate(&words);
+        let mut run = run.stderr(Stdio::piped()).spawn().unwrap();
+        wait_for("the command runs", || {
+            SLEEPS.iter().all(|sleep| runs_with(sleep)) || run.try_wait().unwrap().is_some()
+        });
+        assert!(
+            run.try_wait().unwrap().is_none(),
+            "{:?}",
+            run.wait_with_output()
+        );
+        match is_killed {
+            true => run.kill().unwrap(),
+            false => site.set_cable("client", "down"),
+        }
+        wait_for("the command has ended, and what it left running", || {
+            !SLEEPS.iter().any(|sleep| runs_with(sleep))
+        });
+        wait_for("its agent has gone", || site.at_work("client").is_empty());
+        let said = errors(&run.wait_with_output().unwrap());
+        assert!(
+            is_killed || said.contains("client (bench-client)"),
+            "{said}"
+        );
+        site.set_cable("client", "up");
+    }
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! The input of an agent on another machine: a line that falls silent has ended, since the end of a
 //! connection that was cut never arrives.
 
-use std::io::{self, Read};
+use std::io::{self, PipeReader, Read};
 use std::os::fd::AsFd;
+use std::thread;
 use std::time::Duration;
 
 use sys::epoll::{Epoll, Events, Interest};
@@ -44,6 +45,21 @@ impl<R: Read> Read for HeldLine<R> {
             }
         }
     }
+}
+
+/// A copy of a line, read on by a thread: with the line's end the process hears the wish to stop, so that
+/// whatever is under way ends too, and not when somebody reads next.
+///
+/// # Errors
+/// `EMFILE` at the limit of open files, `EAGAIN` at the limit of threads.
+pub fn heard_to_its_end(mut line: impl Read + Send + 'static) -> io::Result<PipeReader> {
+    let (input, mut copy) = io::pipe()?;
+    thread::Builder::new().spawn(move || {
+        // A line that breaks has ended as well.
+        let _ = io::copy(&mut line, &mut copy);
+        sys::stop::hang_up();
+    })?;
+    Ok(input)
 }
 
 #[cfg(test)]

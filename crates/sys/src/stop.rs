@@ -74,6 +74,11 @@ pub fn heard() -> Option<i32> {
     Some(HEARD.load(Ordering::Relaxed)).filter(|signal| *signal != 0)
 }
 
+/// Has this process hear the wish as by SIGHUP: the line to whoever started us has ended.
+pub fn hang_up() {
+    note(libc::SIGHUP);
+}
+
 /// Only what a signal handler may do: atomics, and the rope.
 extern "C" fn note(signal: libc::c_int) {
     let _ = HEARD.compare_exchange(0, signal, Ordering::Relaxed, Ordering::Relaxed);

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use agent::Place;
-use agent::held_line::HeldLine;
+use agent::held_line::{HeldLine, heard_to_its_end};
 use anyhow::Context as _;
 use model::run::Rig;
 use sys::stop::{Again, StopSignal};
@@ -50,8 +50,8 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         None => agent::answer(setup, std::io::stdin().lock(), output)?,
         Some(limit) => {
             let input = File::from(sys::standard_input::take()?);
-            let input = BufReader::new(HeldLine::new(input, limit)?);
-            agent::answer(setup, input, output)?;
+            let input = heard_to_its_end(HeldLine::new(input, limit)?)?;
+            agent::answer(setup, BufReader::new(input), output)?;
         }
     }
     Ok(ExitCode::SUCCESS)
