@@ -1,5 +1,5 @@
 # Becomes a server of the benches, with one worker or thread: sh servers.sh NAME. Any other NAME is a command; but `versions`
-# tells who takes part, and `files` makes what is served over a long time and over TLS.
+# tells who takes part, and `files` makes what is served over a long time, `certificate` that of TLS.
 # It is told PORT; LINERATE, the program; LAB, where the files beside this one are; ROOT, CERTIFICATE and KEY, what it serves
 # and with what; ANSWER and REQUEST_BYTES, what the floor answers to how many bytes.
 ours() {
@@ -56,7 +56,9 @@ versions)
     ;;
 files)
     # What is written to the disk meanwhile would be work beside the first laps, so all is written when it ends.
-    dd if=/dev/urandom of="$ROOT/big.bin" bs=1M count=1024 conv=fsync status=none || exit
+    dd if=/dev/urandom of="$ROOT/big.bin" bs=1M count=1024 conv=fsync status=none
+    ;;
+certificate)
     openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost \
         -addext subjectAltName=DNS:localhost,IP:127.0.0.1 -keyout "$KEY" -out "$CERTIFICATE" 2> /dev/null
     ;;

@@ -22,13 +22,13 @@ const FILES: [(&str, &str); 5] = [
 pub(super) const LAP: &str = "lap";
 
 /// Where benches are run. Dropping it removes its folder.
-pub(super) struct Lab {
+pub(crate) struct Lab {
     pub(super) linerate: PathBuf,
     folder: PathBuf,
 }
 
 impl Lab {
-    pub(super) fn new(linerate: PathBuf) -> anyhow::Result<Self> {
+    pub(crate) fn new(linerate: PathBuf) -> anyhow::Result<Self> {
         // Servers of thousands of connections, and whoever holds them, inherit it.
         sys::process::raise_open_file_limit()?;
         let name = format!("linerate-bench-{}", std::process::id());
@@ -43,12 +43,12 @@ impl Lab {
         Ok(Self { linerate, folder })
     }
 
-    pub(super) fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
 
     /// Starts the server of that name; `None` where it is not installed.
-    pub(super) fn start(&self, server: &str) -> anyhow::Result<Option<Server>> {
+    pub(crate) fn start(&self, server: &str) -> anyhow::Result<Option<Server>> {
         Server::start(&self.folder, &self.linerate, &self.folder, server)
     }
 
@@ -66,8 +66,18 @@ impl Lab {
         if self.path(LONG_FILE).exists() {
             return Ok(());
         }
-        let status = servers::script(&self.folder, &self.linerate, "files", 0).status()?;
-        ensure!(status.success(), "the files to serve could not be made");
+        self.make("files")?;
+        self.make_certificate()
+    }
+
+    /// Makes that of TLS alone.
+    pub(crate) fn make_certificate(&self) -> anyhow::Result<()> {
+        self.make("certificate")
+    }
+
+    fn make(&self, what: &str) -> anyhow::Result<()> {
+        let status = servers::script(&self.folder, &self.linerate, what, 0).status()?;
+        ensure!(status.success(), "the {what} to serve could not be made");
         Ok(())
     }
 

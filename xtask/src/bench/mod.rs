@@ -4,7 +4,7 @@
 //! whatever else a command line starts.
 
 mod bars;
-mod lab;
+pub(crate) mod lab;
 pub(crate) mod lap;
 mod link;
 mod options;

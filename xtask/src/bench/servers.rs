@@ -48,7 +48,7 @@ pub(super) fn script(lab: &Path, linerate: &Path, what: &str, port: u16) -> Comm
 }
 
 /// A server that listens. Dropping it stops it.
-pub(super) struct Server {
+pub(crate) struct Server {
     child: Child,
     folder: PathBuf,
     port: u16,
@@ -99,7 +99,7 @@ impl Server {
         Ok(true)
     }
 
-    pub(super) fn address(&self) -> SocketAddr {
+    pub(crate) fn address(&self) -> SocketAddr {
         (Ipv4Addr::LOCALHOST, self.port).into()
     }
 
@@ -108,7 +108,7 @@ impl Server {
         format!("{}:{}", self.child.id(), self.port)
     }
 
-    pub(super) fn processes(&self) -> Vec<u32> {
+    pub(crate) fn processes(&self) -> Vec<u32> {
         family(self.child.id())
     }
 }

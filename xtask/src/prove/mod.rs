@@ -1,6 +1,7 @@
 //! `cargo xtask prove`: what is too slow for every commit. Verdicts against planted truths, and
 //! the comparisons with peers. `cargo xtask test` takes one of them at a time.
 
+mod accounts;
 mod expected;
 mod guests;
 mod long_tests;
@@ -66,6 +67,7 @@ const PROOFS: &[(&str, Prove)] = &[
         nginx::proof(lab, nginx::RULES, &SURELY_WORSE)
     }),
     ("nginx-itself", |lab| nginx::proof(lab, 0, &NOT_DIFFERENT)),
+    ("accounts", accounts::proof),
     ("power-cut", guests::what_was_synced_survives),
     ("boot", two_boots::a_run_goes_on_after_a_reboot),
     ("rigs", |lab| long_tests::RIGS.prove(lab)),
