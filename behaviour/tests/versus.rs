@@ -189,8 +189,6 @@ fn of_a_mix_the_kind_of_request_is_named_that_is_answered_otherwise_or_not_at_al
     let differs = "to `order` A with no content type, B with content type `text/html`";
     assert_says(&said, differs);
     assert_says(&said, "--different-answers");
-    let output = versus_mixed(&folder, [&a.url, &b.url], &["--different-answers"]);
-    assert_says(&String::from_utf8(output.stdout).unwrap(), differs);
     let none = Recording::start(|request| match request.line() {
         "POST /orders" => REFUSED.to_vec(),
         line => ok(line),
@@ -200,6 +198,8 @@ fn of_a_mix_the_kind_of_request_is_named_that_is_answered_otherwise_or_not_at_al
     let with_path = format!("{}/path", a.url);
     let said = errors(&versus_mixed(&folder, [&with_path, &b.url], &[]));
     assert_says(&said, "the paths stand in the file");
+    let output = versus_mixed(&folder, [&a.url, &b.url], &["--different-answers"]);
+    assert_says(&String::from_utf8(output.stdout).unwrap(), differs);
 }
 
 #[test]
@@ -217,6 +217,18 @@ fn both_are_asked_over_tls_and_http_2() {
     let judged: Value = serde_json::from_slice(&output.stdout).unwrap();
     let answered = judged["arms"][0]["throughput_rps"]["value"].as_f64();
     assert!(answered > Some(0.0), "{judged:#}");
+}
+
+#[test]
+fn a_body_that_is_too_long_for_the_line_to_an_agent_is_refused_with_what_to_do() {
+    let folder = Folder::new("versus-long-body");
+    let server = Server::start(&[]);
+    let url = format!("http://{}/json", server.address);
+    std::fs::write(folder.path().join("long"), vec![200; 3 << 20]).unwrap();
+    let refused = versus(&folder, [&url, &url], &["--body", "@long"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert_says(&errors(&refused), "give smaller bodies");
+    assert_eq!(folder.names(""), ["long"]);
 }
 
 #[test]

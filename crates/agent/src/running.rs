@@ -110,6 +110,9 @@ fn of_kind(names: &[&str], kind: usize, failure: Failure) -> Failure {
     }
 }
 
+/// Of a content type: none is longer that anybody uses.
+const MOST_LETTERS: usize = 200;
+
 /// What two answers to one kind of request have in common.
 fn answered(address: &Address, asked: &AskedFor, kind: usize) -> Result<ServerAnswer, Failure> {
     let once = || {
@@ -130,7 +133,9 @@ fn answered(address: &Address, asked: &AskedFor, kind: usize) -> Result<ServerAn
     Ok(ServerAnswer {
         request: None,
         status: first.status,
-        content_type: first.content_type,
+        content_type: first
+            .content_type
+            .map(|of| foreign::clipped(&of, MOST_LETTERS).into_owned()),
         body_bytes: has_one_length.then_some(first.body.bytes),
         body_hash: has_one_body.then(|| format!("{:016x}", first.body.hash)),
     })

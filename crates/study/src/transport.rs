@@ -47,6 +47,13 @@ pub enum AgentError {
     Garbled(String),
     #[error("the agent spoke before it was asked; both ends must be of one version")]
     Unasked,
+    #[error(
+        "what the agent is to be told takes {} MiB, and a line to it holds {}: give smaller bodies, of which a byte \
+         takes up to four there",
+        bytes >> 20,
+        foreign::line::MOST_BYTES >> 20
+    )]
+    TooLong { bytes: usize },
     #[error("stopped by a signal")]
     Stopped,
     #[error("{}", words(.0))]
@@ -333,6 +340,9 @@ impl Agent for LineAgent {
     fn ask(&mut self, ask: &Ask) -> Result<Tell, AgentError> {
         let line =
             serde_json::to_string(ask).map_err(|error| AgentError::Garbled(error.to_string()))?;
+        if line.len() > foreign::line::MOST_BYTES {
+            return Err(AgentError::TooLong { bytes: line.len() });
+        }
         if let Ok(line) = self.tells.try_recv() {
             return Err(line.map_or_else(AgentError::Line, |_| AgentError::Unasked));
         }
