@@ -58,7 +58,14 @@ fn a_server_that_refuses_quickly_does_not_hold_an_objective_and_the_repeated_com
         format!("http://{}/json", well.address),
         format!("http://{refusing}/"),
     );
-    let words = ["--slo", "p99<500ms", "--smallest-effect", "4", "--smoke"];
+    let words = [
+        "--slo",
+        "p99<500ms",
+        "--smallest-effect",
+        "4",
+        "--smoke",
+        "--different-answers",
+    ];
     let mut versus = linerate(
         &folder,
         &[&["versus", &a, &b, "--yes"][..], &words].concat(),

@@ -102,7 +102,7 @@ impl Prepared {
                     streams_at_once: Some(found.streams_at_once),
                 })
             }
-            Self::Mix(mix) => Asked::once(address, &mix.samples()[kind], tls, timeout_ns),
+            Self::Mix(mix) => Asked::once(address, mix.samples()[kind], tls, timeout_ns),
         }
     }
 
