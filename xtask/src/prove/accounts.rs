@@ -42,7 +42,7 @@ pub(super) fn proof(lab: &Lab) -> anyhow::Result<Proof> {
         .map(|(name, account)| format!("{name} {}", account.words()));
     Ok(Proof {
         claim: format!(
-            "server CPU per request over https is within {:.0} % of the processes' utime and stime",
+            "server CPU per request of all blocks over https is within {:.0} % of the processes' utime and stime",
             WITHIN * 100.0
         ),
         seen: words.collect::<Vec<_>>().join("\n     "),
@@ -52,7 +52,7 @@ pub(super) fn proof(lab: &Lab) -> anyhow::Result<Proof> {
 
 /// CPU time of one server, µs per request.
 struct Account {
-    /// The median of the blocks, as it is told.
+    /// The median of the blocks, as it is told: on a machine at work it is not what all of them come to.
     told: f64,
     /// That of all blocks' windows together.
     of_windows: f64,
@@ -101,8 +101,7 @@ impl Account {
     }
 
     fn agrees(&self) -> bool {
-        let is_near = |value: f64| (value / self.of_ticks - 1.0).abs() <= WITHIN;
-        is_near(self.told) && is_near(self.of_windows)
+        (self.of_windows / self.of_ticks - 1.0).abs() <= WITHIN
     }
 
     fn words(&self) -> String {
