@@ -3,6 +3,7 @@
 
 mod accounts;
 mod expected;
+mod gate;
 mod guests;
 mod long_tests;
 mod nginx;
@@ -68,6 +69,7 @@ const PROOFS: &[(&str, Prove)] = &[
     }),
     ("nginx-itself", |lab| nginx::proof(lab, 0, &NOT_DIFFERENT)),
     ("accounts", accounts::proof),
+    ("gate", gate::proof),
     ("power-cut", guests::what_was_synced_survives),
     ("boot", two_boots::a_run_goes_on_after_a_reboot),
     ("rigs", |lab| long_tests::RIGS.prove(lab)),

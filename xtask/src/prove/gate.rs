@@ -1,0 +1,278 @@
+//! `linerate gate` on three small projects, each in two forms: two commits that are alike, and two of which the second
+//! has 5 % of a request's or a run's CPU time planted in its one hot function.
+//!
+//! How many more rounds of that function 5 % are is asked of a gate on a commit with so many times as many that noise is
+//! little beside it: each time as many adds the share of the whole that the function takes, and the plant is as small a
+//! part of its rounds as 5 % are of that share.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context as _, ensure};
+use model::Judgement;
+use model::gate::Passage;
+use serde_json::Value;
+
+use super::{Lab, Proof};
+use crate::release::output;
+
+/// A program of one hot function, which goes round a loop as often as a file `rounds` says.
+struct Project {
+    name: &'static str,
+    file: (&'static str, &'static str),
+    rounds: u32,
+    flags: &'static [&'static str],
+}
+
+const PROJECTS: [Project; 3] = [
+    Project {
+        name: "a C server",
+        file: ("server.c", include_str!("../../proofs/gate/server.c")),
+        rounds: 20_000,
+        flags: &[
+            "--build",
+            "cc -O2 -DROUNDS=$(cat rounds) -DSHIFT=$(({seed} % 4096)) -o app server.c",
+            "--serve",
+            "exec ./app {port}",
+        ],
+    },
+    Project {
+        name: "a Rust server",
+        file: ("server.rs", include_str!("../../proofs/gate/server.rs")),
+        rounds: 20_000,
+        flags: &[
+            "--build",
+            "rustc -O -o app server.rs",
+            "--serve",
+            "exec ./app {port}",
+        ],
+    },
+    Project {
+        name: "a Python command",
+        file: ("command.py", include_str!("../../proofs/gate/command.py")),
+        rounds: 200_000,
+        flags: &["--run", "exec /usr/bin/python3 command.py"],
+    },
+];
+
+/// How many times the rounds tell what share they take.
+const TIMES: u32 = 5;
+/// What is planted, as a share of the cost.
+const PLANTED: f64 = 0.05;
+/// Of identical commits so many claims are as many as an honest gate makes.
+const MOST_CLAIMED: f64 = 0.05;
+/// Of plants so many must be found.
+const LEAST_FOUND: f64 = 0.95;
+/// How many gates of each kind a project has, where the variable does not say.
+const RUNS: usize = 20;
+const RUNS_VARIABLE: &str = "LINERATE_PROOF_RUNS";
+
+/// What gates of one kind came to.
+#[derive(Debug, Default)]
+struct Passages {
+    slower: usize,
+    passed: usize,
+    untold: usize,
+    seconds: Vec<f64>,
+}
+
+impl Passages {
+    fn note(&mut self, told: &Told) {
+        match told.passage {
+            Passage::Slower => self.slower += 1,
+            Passage::Passes => self.passed += 1,
+            Passage::CannotTell => self.untold += 1,
+        }
+        self.seconds.push(told.seconds);
+    }
+
+    fn all(&self) -> usize {
+        self.seconds.len()
+    }
+
+    fn words(&self, what: &str) -> String {
+        let median = judge::median::of(&self.seconds).unwrap_or_default();
+        let longest = self.seconds.iter().copied().fold(0.0, f64::max);
+        format!(
+            "{what:<26} {:>4} {:>7} {:>7} {:>12} {median:>9.0} {longest:>9.0}",
+            self.all(),
+            self.slower,
+            self.passed,
+            self.untold
+        )
+    }
+}
+
+/// Whether of identical commits few enough were claimed to be slower, and of each plant enough were found.
+fn holds(identical: &[Passages], planted: &[Passages]) -> bool {
+    let claimed: usize = identical.iter().map(|tally| tally.slower).sum();
+    let all: usize = identical.iter().map(Passages::all).sum();
+    let is_found = |tally: &Passages| tally.slower as f64 >= LEAST_FOUND * tally.all() as f64;
+    claimed as f64 <= MOST_CLAIMED * all as f64 && planted.iter().all(is_found)
+}
+
+pub(super) fn proof(lab: &Lab) -> anyhow::Result<Proof> {
+    let runs = match std::env::var(RUNS_VARIABLE) {
+        Ok(number) => number.parse().context(RUNS_VARIABLE)?,
+        Err(_) => RUNS,
+    };
+    let mut table = vec![format!(
+        "{:<26} {:>4} {:>7} {:>7} {:>12} {:>9} {:>9}",
+        "", "runs", "slower", "passes", "cannot tell", "median s", "longest s"
+    )];
+    let (mut identical, mut planted) = (Vec::new(), Vec::new());
+    for project in &PROJECTS {
+        let repository = Repository::new(lab, project)?;
+        let mut found = [Passages::default(), Passages::default()];
+        for _ in 0..runs {
+            for (tally, head) in found.iter_mut().zip(["same", "planted"]) {
+                let told = repository.gate(head, &[])?;
+                println!("     {}, {head}: {}", project.name, told.words());
+                tally.note(&told);
+            }
+        }
+        let [same, more] = found;
+        table.push(same.words(project.name));
+        table.push(more.words(&format!("{}, +5 %", project.name)));
+        identical.push(same);
+        planted.push(more);
+    }
+    Ok(Proof {
+        claim: format!(
+            "of {runs} gates on identical commits of each project one in twenty at most claims that HEAD is slower, \
+             and of {runs} on 5 % planted 19 in twenty find it within their three minutes"
+        ),
+        seen: table.join("\n     "),
+        held: holds(&identical, &planted),
+    })
+}
+
+/// A project's commits: `one`, `same` that is like it, and `planted`.
+struct Repository<'a> {
+    lab: &'a Lab,
+    project: &'a Project,
+    folder: PathBuf,
+}
+
+/// What one gate said.
+struct Told {
+    passage: Passage,
+    cost: Option<model::Effect>,
+    rounds: u32,
+    /// How long was measured.
+    seconds: f64,
+}
+
+impl Told {
+    fn words(&self) -> String {
+        let percent = |ratio: f64| (ratio - 1.0) * 100.0;
+        let cost = self.cost.map_or_else(String::new, |cost| {
+            format!(
+                " {:+.1} % ({:+.1} … {:+.1})",
+                percent(cost.ratio),
+                percent(cost.low),
+                percent(cost.high)
+            )
+        });
+        format!(
+            "{:?}{cost}, {} rounds in {:.0} s",
+            self.passage, self.rounds, self.seconds
+        )
+    }
+}
+
+impl<'a> Repository<'a> {
+    fn new(lab: &'a Lab, project: &'a Project) -> anyhow::Result<Self> {
+        let (file, text) = project.file;
+        let folder = lab.folder().join(file);
+        std::fs::create_dir(&folder)?;
+        std::fs::write(folder.join(file), text)?;
+        let repository = Self {
+            lab,
+            project,
+            folder,
+        };
+        repository.git(&["init", "--quiet"])?;
+        let rounds = project.rounds;
+        for (tag, rounds) in [("one", rounds), ("same", rounds), ("many", TIMES * rounds)] {
+            repository.commit(tag, rounds)?;
+        }
+        let told = repository.gate("many", &["--rounds", "32"])?;
+        let more = told.cost.context("more rounds have no cost")?.ratio - 1.0;
+        let share = more / f64::from(TIMES - 1);
+        ensure!(share > 2.0 * PLANTED, "{} % are too little", share * 100.0);
+        let more = (f64::from(rounds) * PLANTED / share).round();
+        println!(
+            "     {}: {TIMES} times the rounds: {}; 5 % are {more} of {rounds}",
+            project.name,
+            told.words()
+        );
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "fewer than there are"
+        )]
+        repository.commit("planted", rounds + more as u32)?;
+        Ok(repository)
+    }
+
+    fn commit(&self, tag: &str, rounds: u32) -> anyhow::Result<()> {
+        std::fs::write(self.folder.join("rounds"), rounds.to_string())?;
+        self.git(&["add", "."])?;
+        self.git(&["commit", "--quiet", "--allow-empty", "-m", tag])?;
+        self.git(&["tag", tag])
+    }
+
+    fn git(&self, arguments: &[&str]) -> anyhow::Result<()> {
+        let somebody = ["-c", "user.name=a", "-c", "user.email=a@b.example"];
+        let mut git = Command::new("git");
+        git.args(somebody).args(arguments).current_dir(&self.folder);
+        output(&mut git).map(drop)
+    }
+
+    /// The gate from `one` to another commit.
+    fn gate(&self, head: &str, flags: &[&str]) -> anyhow::Result<Told> {
+        let out = self.lab.folder().join("gate");
+        let _ = std::fs::remove_dir_all(&out);
+        let mut command = Command::new(&self.lab.linerate);
+        let ran = command
+            .args(["gate", "one", head, "--yes", "--json", "--out"])
+            .arg(&out)
+            .args(self.project.flags)
+            .args(flags)
+            .current_dir(&self.folder)
+            .output()?;
+        let judgement: Judgement = serde_json::from_slice(&ran.stdout)
+            .with_context(|| String::from_utf8_lossy(&ran.stderr).into_owned())?;
+        let gate = judgement.gate.context("no gate was judged")?;
+        let blocks = std::fs::read_to_string(out.join("blocks.jsonl"))?;
+        let last: Value = serde_json::from_str(blocks.lines().last().unwrap_or_default())?;
+        Ok(Told {
+            passage: gate.passage,
+            cost: gate.cost,
+            rounds: judgement.rounds_done,
+            seconds: last["at_ms"].as_f64().context("the last block")? / 1e3,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tally(slower: usize, all: usize) -> Passages {
+        Passages {
+            slower,
+            seconds: vec![1.0; all],
+            ..Passages::default()
+        }
+    }
+
+    #[test]
+    fn more_than_a_twentieth_claimed_or_missed_does_not_hold() {
+        let found = || [tally(20, 20), tally(19, 20)];
+        assert!(holds(&[tally(3, 20), tally(0, 40)], &found()));
+        assert!(!holds(&[tally(3, 20), tally(1, 40)], &found()));
+        assert!(!holds(&[tally(0, 60)], &[tally(20, 20), tally(18, 20)]));
+    }
+}
