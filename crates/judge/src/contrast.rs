@@ -55,7 +55,8 @@ impl<'a> Contrast<'a> {
             .collect()
     }
 
-    fn in_turn(&self, values: &Values<'_>, turn: Turn) -> Option<f64> {
+    /// The logarithm of the ratio in one turn.
+    pub(crate) fn in_turn(&self, values: &Values<'_>, turn: Turn) -> Option<f64> {
         let logs = self.terms.iter().map(|(arm, weight)| {
             let value = values.at(arm, turn)?;
             (value > 0.0).then(|| weight * value.ln())

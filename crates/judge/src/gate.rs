@@ -1,63 +1,223 @@
 //! Whether a commit passes a gate: what it costs, by the whole interval, against a bar.
 //!
-//! Each round has processes that were started for it, so that what differs between starts is in the interval. What
-//! differs between builds is not, as there is one build of each: so the interval is widened by as much as two builds of
-//! the first commit came out apart.
+//! Two things are drawn, and an interval has to hold for both. Each round has processes of its own, of which the
+//! signed-rank interval of all rounds tells. And each build has a layout of its own, of which there are as few draws as
+//! there are builds, however long is measured: they come in sets of one build of HEAD and two of BASE, and a round
+//! measures one set. In a set, in logarithms, the cost is d = HEAD - (BASE + BASE again) / 2, and c = BASE again - BASE.
+//! Of builds that vary with variance s² around their commit, d varies with 1.5 s² and c with 2 s², and neither tells of
+//! the other. So with K sets
+//!
+//! ```text
+//! s² = (Σ c² / 2 + Σ (d - mean of d)² / 1.5) / (2 K - 1)
+//! ```
+//!
+//! has K degrees of freedom by c, whose mean is known to be none, and K - 1 by d; and the mean of d, plus and minus
+//! t(2 K - 1) × s × √(1.5 / K), is Student's interval for what the commits cost. It holds without layout too, as what
+//! rounds leave open of each build is in s. The build is the unit of it, as is what was drawn at random in any nested
+//! design (Scheffé, The Analysis of Variance, 1959, chapter 7; for layouts Mytkowicz et al., ASPLOS 2009, and Curtsinger
+//! and Berger, ASPLOS 2013). The wider of the two intervals counts. `tests/gate_simulation.rs` has how often it is wrong.
 
-use model::Verdict;
-use model::gate::{GateDesign, GateResult, Passage};
-use model::judgement::{Outcome, StepResult};
-use model::verdict::Effect;
+use std::collections::BTreeMap;
 
-/// Judges the second commit by its effect and that of the control.
+use model::Effect;
+use model::gate::{GateDesign, GateResult, MOST_BUILDS, Passage};
+use model::judgement::Outcome;
+
+use crate::contrast::Contrast;
+use crate::metric::Metric;
+use crate::rounds::Rounds;
+use crate::values::Turn;
+use crate::{normal, signed_rank, student};
+
+/// The error of the interval by builds. It is less than 5 %, as nearly the same builds are looked at several times.
+const BUILDS_ALPHA: f64 = 0.04;
+
+/// What one round says, in logarithms.
+#[derive(Clone, Copy, Debug)]
+struct Round {
+    /// Which builds it was of.
+    set: u32,
+    /// How much more HEAD costs than BASE, of whose two builds it is the mean.
+    cost: f64,
+    /// How much more the one build of BASE costs than the other.
+    apart: f64,
+}
+
+/// The arms of a gate by name.
+pub(crate) struct Names<'a> {
+    pub(crate) base: &'a str,
+    pub(crate) same: &'a str,
+    pub(crate) head: &'a str,
+}
+
+/// Judges the second commit by all rounds, of which the interval may have the error `alpha`. It passes nothing where
+/// `has_verdict` says of the interval that no verdict may be given.
 pub(crate) fn judge(
     design: &GateDesign,
-    outcome: Outcome,
-    step: Option<&StepResult>,
-    control: Option<&StepResult>,
+    (rounds, outcome): (&Rounds<'_>, Outcome),
+    names: &Names<'_>,
+    alpha: f64,
+    has_verdict: impl Fn(&Effect) -> bool,
 ) -> GateResult {
-    let cost_of = |result: Option<&StepResult>| result?.effect.map(|effect| cost(effect, outcome));
-    let same = cost_of(control);
-    let measured = cost_of(step);
-    let cost = measured.map(|cost| widened(cost, same.as_ref()));
-    let is_void = step.is_none_or(|step| step.verdict == Verdict::Invalid);
+    let rounds = measured(design, rounds, outcome, names);
+    let costs: Vec<f64> = rounds.iter().map(|round| round.cost).collect();
+    let by_rounds = signed_rank::effect(&costs, alpha);
+    let builds = Builds::of(&rounds);
+    let both = by_rounds.zip(builds);
+    let cost = both.map(|(by_rounds, builds)| builds.widened(by_rounds));
+    let may_tell = cost.is_some_and(|cost| has_verdict(&cost));
     let passage = cost
-        .filter(|_| !is_void)
+        .filter(|_| may_tell)
         .map_or(Passage::CannotTell, |cost| passage(&cost, design.bar));
-    let rounds_needed = measured
-        .filter(|_| passage == Passage::CannotTell && !is_void)
-        .and_then(|measured| rounds_needed(&measured, cost.as_ref()?, design.bar));
+    let short = both.filter(|_| may_tell && passage == Passage::CannotTell);
+    let rounds_needed =
+        short.and_then(|(by_rounds, builds)| builds.rounds_needed(&by_rounds, design.bar));
     GateResult {
         passage,
         bar: design.bar,
         unit: design.unit,
         cost,
-        floor: same.map(|same| same.low.ln().abs().max(same.high.ln().abs()).exp_m1()),
+        floor: builds.map(|builds| builds.half(builds.sets).exp_m1()),
         rounds_needed,
+        builds_needed: short
+            .filter(|_| rounds_needed.is_none())
+            .and_then(|(by_rounds, builds)| builds.builds_needed(&by_rounds, design.bar)),
     }
 }
 
-/// An effect as times the cost, whatever it is of.
-fn cost(effect: Effect, outcome: Outcome) -> Effect {
-    match outcome {
-        Outcome::ServerCpuPerRequest => effect,
-        Outcome::Throughput => Effect {
-            ratio: effect.ratio.recip(),
-            low: effect.high.recip(),
-            high: effect.low.recip(),
-            ..effect
-        },
+/// The rounds in which each arm has a value.
+fn measured(
+    design: &GateDesign,
+    rounds: &Rounds<'_>,
+    outcome: Outcome,
+    names: &Names<'_>,
+) -> Vec<Round> {
+    let Names { base, same, head } = names;
+    let values = rounds.values(Metric::of_outcome(outcome));
+    let more = match outcome {
+        Outcome::ServerCpuPerRequest => 1.0,
+        // A lower rate is a higher cost.
+        Outcome::Throughput => -1.0,
+    };
+    let cost = Contrast::mean(&[Contrast::pair(head, base), Contrast::pair(head, same)]);
+    let apart = Contrast::pair(same, base);
+    let turns = values.turns_of(base);
+    let round = |turn: Turn| {
+        Some(Round {
+            set: design.set(turn.0),
+            cost: more * cost.in_turn(values, turn)?,
+            apart: more * apart.in_turn(values, turn)?,
+        })
+    };
+    turns.filter_map(round).collect()
+}
+
+/// What the sets of builds say.
+#[derive(Clone, Copy, Debug)]
+struct Builds {
+    sets: u32,
+    /// The mean of their costs, in logarithms.
+    centre: f64,
+    /// The standard deviation of that mean.
+    spread: f64,
+}
+
+impl Builds {
+    /// `None` without rounds.
+    fn of(rounds: &[Round]) -> Option<Self> {
+        let mut by_set: BTreeMap<u32, [Vec<f64>; 2]> = BTreeMap::new();
+        for round in rounds {
+            let [cost, apart] = by_set.entry(round.set).or_default();
+            cost.push(round.cost);
+            apart.push(round.apart);
+        }
+        let centre_of = |logs: &Vec<f64>| Some(signed_rank::SignedRank::of(logs)?.estimate());
+        let of_sets = |which: usize| -> Option<Vec<f64>> {
+            by_set.values().map(|set| centre_of(&set[which])).collect()
+        };
+        let (costs, apart) = (of_sets(0)?, of_sets(1)?);
+        let sets = crate::count(costs.len());
+        let centre = costs.iter().sum::<f64>() / f64::from(sets.max(1));
+        let of_apart = apart.iter().map(|apart| apart.powi(2) / 2.0).sum::<f64>();
+        let of_costs = costs.iter().map(|cost| (cost - centre).powi(2) / 1.5);
+        let variance = (of_apart + of_costs.sum::<f64>()) / freedom(sets);
+        (sets > 0).then(|| Self {
+            sets,
+            centre,
+            spread: (variance * 1.5 / f64::from(sets)).sqrt(),
+        })
+    }
+
+    /// Half of the interval if so many sets were measured that vary as these do, in logarithms.
+    fn half(&self, sets: u32) -> f64 {
+        let spread = self.spread * (f64::from(self.sets) / f64::from(sets)).sqrt();
+        student::two_sided_quantile(BUILDS_ALPHA, freedom(sets)) * spread
+    }
+
+    /// The interval by rounds, as much wider as that by builds reaches further.
+    fn widened(&self, by_rounds: Effect) -> Effect {
+        let half = self.half(self.sets);
+        Effect {
+            low: by_rounds.low.min((self.centre - half).exp()),
+            high: by_rounds.high.max((self.centre + half).exp()),
+            ..by_rounds
+        }
+    }
+
+    /// The share of the spread that is of builds: what more rounds leave as it is.
+    fn of_layout(&self, by_rounds: &Effect) -> f64 {
+        (self.spread.powi(2) - noise(by_rounds).powi(2))
+            .max(0.0)
+            .sqrt()
+    }
+
+    /// How many rounds bring the interval clear of the bar if the estimates stay: what they leave open falls with the
+    /// root of their number, and what builds lie apart stays.
+    fn rounds_needed(&self, by_rounds: &Effect, bar: f64) -> Option<u32> {
+        /// More than anybody waits for.
+        const MOST: f64 = 100_000.0;
+        let room = room(by_rounds, bar);
+        let times = self.half(self.sets) / self.spread.max(f64::MIN_POSITIVE);
+        let left = room.powi(2) - (times * self.of_layout(by_rounds)).powi(2);
+        let of_rounds = (half(by_rounds) / room).powi(2);
+        let of_builds = (times * noise(by_rounds)).powi(2) / left;
+        let needed = f64::from(by_rounds.n) * of_rounds.max(of_builds);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "from 0 to the most, as is looked at"
+        )]
+        let rounds = (left > 0.0 && needed <= MOST).then_some(needed.ceil() as u32);
+        rounds.map(|rounds| rounds.max(by_rounds.n + 1))
+    }
+
+    /// How many builds of each commit leave as much room again for what rounds leave open.
+    fn builds_needed(&self, by_rounds: &Effect, bar: f64) -> Option<u32> {
+        let share = self.of_layout(by_rounds) / self.spread.max(f64::MIN_POSITIVE);
+        let half = |sets: &u32| share * self.half(*sets);
+        let room = room(by_rounds, bar) / std::f64::consts::SQRT_2;
+        (self.sets + 1..=MOST_BUILDS).find(|sets| half(sets) < room)
     }
 }
 
-/// The interval with as much more at both ends as two builds of one commit came out apart.
-fn widened(cost: Effect, same: Option<&Effect>) -> Effect {
-    let apart = same.map_or(1.0, |same| same.ratio.ln().abs().exp());
-    Effect {
-        low: cost.low / apart,
-        high: cost.high * apart,
-        ..cost
-    }
+/// Degrees of freedom of what builds vary by.
+fn freedom(sets: u32) -> f64 {
+    2.0 * f64::from(sets) - 1.0
+}
+
+/// How far the estimate lies from the bar, in logarithms.
+fn room(by_rounds: &Effect, bar: f64) -> f64 {
+    (by_rounds.ratio / (1.0 + bar)).ln().abs()
+}
+
+/// Half of an interval, in logarithms.
+fn half(effect: &Effect) -> f64 {
+    (effect.high / effect.low).ln() / 2.0
+}
+
+/// The standard deviation of an estimate by rounds, in logarithms.
+fn noise(by_rounds: &Effect) -> f64 {
+    half(by_rounds) / normal::quantile(1.0 - by_rounds.alpha / 2.0)
 }
 
 fn passage(cost: &Effect, bar: f64) -> Passage {
@@ -70,107 +230,73 @@ fn passage(cost: &Effect, bar: f64) -> Passage {
     }
 }
 
-/// How many rounds bring the interval clear of the bar if the estimates stay: its width falls with the root of their
-/// number, and what two builds lie apart stays.
-fn rounds_needed(measured: &Effect, widened: &Effect, bar: f64) -> Option<u32> {
-    /// More than anybody waits for.
-    const MOST: f64 = 100_000.0;
-    let apart = (measured.low / widened.low).ln();
-    let room = (measured.ratio / (1.0 + bar)).ln().abs() - apart;
-    let half = (measured.high / measured.low).ln() / 2.0;
-    let needed = f64::from(measured.n) * (half / room).powi(2);
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "from 0 to the most, as is looked at"
-    )]
-    let rounds = (room > 0.0 && needed <= MOST).then_some(needed.ceil() as u32);
-    rounds.map(|rounds| rounds.max(measured.n + 1))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::gate::Unit;
 
-    fn result(ratio: f64, half: f64, verdict: Verdict) -> StepResult {
-        let effect = Effect {
-            ratio,
-            low: ratio / (1.0 + half),
-            high: ratio * (1.0 + half),
-            n: 16,
-            alpha: 0.05,
-            p_value: 0.5,
+    /// Sixteen rounds of two sets whose costs and whose builds of BASE lie so, and by `noise` further in every other.
+    fn rounds(sets: [(f64, f64); 2], noise: f64) -> Vec<Round> {
+        let round = |number: u32| {
+            let (cost, apart) = sets[number as usize % 2];
+            let noise = noise * [1.0, 1.0, -1.0, -1.0][number as usize % 4];
+            Round {
+                set: number % 2,
+                cost: cost.ln() + noise,
+                apart: apart.ln() + noise,
+            }
         };
-        StepResult {
-            arm: "head".to_owned(),
-            title: String::new(),
-            against: "baseline".to_owned(),
-            verdict,
-            effect: Some(effect),
-            server_cpu: None,
-            client_cpu: None,
-            throughput: None,
-            published: None,
-        }
+        (0..16).map(round).collect()
     }
 
-    fn gate(outcome: Outcome, head: &StepResult, same: f64) -> GateResult {
-        let design = GateDesign {
-            bar: 0.03,
-            unit: Unit::Request,
-            most_ms: 1000,
-        };
-        let control = result(same, 0.004, Verdict::NoDifferenceThatMatters);
-        judge(&design, outcome, Some(head), Some(&control))
-    }
-
-    fn passage_of(ratio: f64, half: f64, same: f64) -> Passage {
-        let head = result(ratio, half, Verdict::Inconclusive);
-        gate(Outcome::ServerCpuPerRequest, &head, same).passage
+    fn told(sets: [(f64, f64); 2], noise: f64) -> (Passage, Option<u32>, Option<u32>) {
+        let rounds = rounds(sets, noise);
+        let costs: Vec<f64> = rounds.iter().map(|round| round.cost).collect();
+        let by_rounds = signed_rank::effect(&costs, 0.05).unwrap();
+        let builds = Builds::of(&rounds).unwrap();
+        (
+            passage(&builds.widened(by_rounds), 0.03),
+            builds.rounds_needed(&by_rounds, 0.03),
+            builds.builds_needed(&by_rounds, 0.03),
+        )
     }
 
     #[test]
-    fn the_whole_interval_decides_and_two_builds_that_lie_apart_widen_it() {
-        for (ratio, half, same, expected) in [
-            (1.05, 0.01, 1.0, Passage::Slower),
-            (1.05, 0.03, 1.0, Passage::CannotTell),
-            (1.05, 0.01, 0.985, Passage::CannotTell),
-            (1.0, 0.01, 1.0, Passage::Passes),
-            (1.0, 0.04, 1.0, Passage::CannotTell),
-            (1.0, 0.02, 1.02, Passage::CannotTell),
-            (0.8, 0.05, 1.0, Passage::Passes),
-            (1.03, 0.001, 1.0, Passage::CannotTell),
+    fn the_whole_interval_decides_and_builds_that_lie_apart_widen_it() {
+        let alike = |cost| [(cost, 1.0); 2];
+        for (sets, noise, expected) in [
+            (alike(1.05), 0.005, Passage::Slower),
+            (alike(1.05), 0.05, Passage::CannotTell),
+            ([(1.05, 1.02), (1.05, 1.0)], 0.001, Passage::CannotTell),
+            ([(1.07, 1.0), (1.03, 1.0)], 0.001, Passage::CannotTell),
+            (alike(1.0), 0.005, Passage::Passes),
+            ([(1.0, 1.03), (1.0, 1.0)], 0.001, Passage::CannotTell),
+            ([(0.8, 1.02), (0.8, 1.0)], 0.001, Passage::Passes),
+            (alike(1.03), 0.001, Passage::CannotTell),
         ] {
-            let found = passage_of(ratio, half, same);
-            assert_eq!(found, expected, "{ratio} {half} {same}");
+            assert_eq!(told(sets, noise).0, expected, "{sets:?} {noise}");
         }
     }
 
     #[test]
-    fn what_has_no_verdict_passes_nothing() {
-        let void = result(1.2, 0.01, Verdict::Invalid);
-        let found = gate(Outcome::ServerCpuPerRequest, &void, 1.0);
-        assert_eq!(found.passage, Passage::CannotTell);
-        assert_eq!(found.rounds_needed, None);
+    fn students_interval_has_the_widths_of_two_sets() {
+        // s² = (0.02² / 2) / 3, and the mean of two costs has 0.75 of it; t is 3.48 for 3 degrees and 4 %.
+        let builds = Builds::of(&rounds([(1.0, 0.02_f64.exp()), (1.0, 1.0)], 0.0)).unwrap();
+        assert!((builds.spread - (0.02_f64.powi(2) / 6.0 * 0.75).sqrt()).abs() < 1e-12);
+        let times = builds.half(2) / builds.spread;
+        assert!((times - 3.482).abs() < 0.001, "{times}");
     }
 
     #[test]
-    fn a_lower_rate_is_a_higher_cost() {
-        let slower = result(0.95, 0.01, Verdict::Worse);
-        let found = gate(Outcome::Throughput, &slower, 1.0);
-        assert_eq!(found.passage, Passage::Slower);
-    }
-
-    #[test]
-    fn an_interval_twice_too_wide_takes_four_times_the_rounds_and_one_at_the_bar_no_number() {
-        let needed = |ratio, half| {
-            let head = result(ratio, half, Verdict::Inconclusive);
-            gate(Outcome::ServerCpuPerRequest, &head, 1.0).rounds_needed
-        };
-        let rounds = needed(1.0, 2.0 * 0.03).unwrap();
-        assert!((60..=66).contains(&rounds), "{rounds}");
-        assert_eq!(needed(1.03, 0.01), None);
-        assert_eq!(needed(1.0, 0.01), None, "it is known already");
+    fn noise_takes_rounds_and_builds_that_lie_apart_take_builds() {
+        let (_, rounds, builds) = told([(1.0, 1.0); 2], 0.06);
+        assert!(
+            rounds.is_some_and(|rounds| rounds > 30),
+            "{rounds:?} {builds:?}"
+        );
+        let (_, rounds, builds) = told([(1.0, 1.04), (1.0, 1.0)], 0.0001);
+        assert_eq!(rounds, None);
+        assert!(builds.is_some_and(|builds| builds > 2), "{builds:?}");
+        let at_the_bar = told([(1.03, 1.02), (1.03, 1.0)], 0.01);
+        assert_eq!(at_the_bar, (Passage::CannotTell, None, None));
     }
 }

@@ -94,7 +94,7 @@ impl Rules {
         effect.p_value < CONTROL_VOIDS_AT && !verdict::is_within(effect, self.smallest_effect)
     }
 
-    fn has_enough(&self, effect: &Effect) -> bool {
+    pub(crate) fn has_enough(&self, effect: &Effect) -> bool {
         effect.n >= self.fewest_pairs
     }
 }

@@ -4,7 +4,7 @@ use model::gate::{GateResult, Passage};
 use model::judgement::{JUDGEMENT_FORMAT, Judgement, Outcome, StepResult};
 use model::run::Phase;
 use model::study::Role;
-use model::{Arm, BlockRecord, Doubt, RunRecord};
+use model::{Arm, BlockRecord, Doubt, RunRecord, Verdict};
 
 use crate::contrast::Contrast;
 use crate::metric::Metric;
@@ -48,7 +48,10 @@ pub fn judge(run: &RunRecord, blocks: &[BlockRecord]) -> Judgement {
     let pairs_of = |comparison: Comparison<'_>| comparison.contrast().log_ratios(values).len();
     let fewest = comparisons.all().map(pairs_of).min();
     let found = [
-        doubts::control_differs(&rules, climb.control.as_ref()),
+        // How far builds of one commit lie apart is in a gate's interval.
+        (gate.is_none())
+            .then(|| doubts::control_differs(&rules, climb.control.as_ref()))
+            .flatten(),
         fewest.and_then(|pairs| doubts::too_few_pairs(&rules, count(pairs))),
         doubts::unfinished(rounds_done, rounds_planned),
         failed_requests(run, blocks),
@@ -148,7 +151,8 @@ impl<'a> Climbed<'a> {
             outcome,
             rules,
             control: control.as_ref().and_then(|control| control.effect),
-            is_void: family::voids(control.as_ref().map(|control| control.verdict)),
+            is_void: run.study.gate.is_none()
+                && family::voids(control.as_ref().map(|control| control.verdict)),
         };
         let (steps, whole) = results(&comparisons, &phase);
         Self {
@@ -165,8 +169,26 @@ impl Climbed<'_> {
     /// Whether the second of two commits passes, where that was asked.
     fn gate(&self, run: &RunRecord) -> Option<GateResult> {
         let design = run.study.gate.as_ref()?;
-        let (step, control) = (self.steps.first(), self.control.as_ref());
-        Some(gate::judge(design, self.phase.outcome, step, control))
+        let JudgedPhase {
+            rounds,
+            outcome,
+            rules,
+            ..
+        } = &self.phase;
+        let control = self.comparisons.control?;
+        let names = gate::Names {
+            base: control.against,
+            same: &control.arm.name,
+            head: &self.comparisons.steps.first()?.arm.name,
+        };
+        let is_fair = self.steps.first()?.verdict != Verdict::Invalid;
+        Some(gate::judge(
+            design,
+            (rounds, *outcome),
+            &names,
+            rules.family_alpha,
+            |cost| is_fair && rules.has_enough(cost),
+        ))
     }
 }
 

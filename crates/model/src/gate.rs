@@ -36,6 +36,8 @@ pub enum Job {
         command: String,
         /// What it is asked, at any port.
         request: Box<RequestSpec>,
+        /// How long it may take until it listens, ms.
+        within_ms: u32,
     },
     /// A command that is run to its end.
     Run {
@@ -65,6 +67,29 @@ pub struct GateDesign {
     /// How long it is measured, ms: it ends with the round in which they are over, after 16 at the least. 0 where the
     /// number of rounds was given.
     pub most_ms: u64,
+    /// How often each commit was built, and the first as often again as the control; from 2 to [`MOST_BUILDS`].
+    pub builds: u32,
+}
+
+/// More builds of a commit than anybody waits for.
+pub const MOST_BUILDS: u32 = 8;
+
+impl GateDesign {
+    /// Which builds a round measures, counted from none: in turn one of each arm.
+    #[must_use]
+    pub const fn set(&self, round: u32) -> u32 {
+        if self.builds == 0 {
+            0
+        } else {
+            round % self.builds
+        }
+    }
+}
+
+/// The name of one of an arm's builds, as of [`crate::study::Program::Built`].
+#[must_use]
+pub fn of_set(arm: &str, set: u32) -> String {
+    format!("{arm}-{}", set + 1)
 }
 
 /// Whether the second commit passes.
@@ -88,12 +113,14 @@ pub struct GateResult {
     pub bar: f64,
     /// What the cost is of.
     pub unit: Unit,
-    /// How many times the cost of the first it costs, its interval widened by as much as two builds of the first came
-    /// out apart; null without pairs.
+    /// How many times the cost of the first it costs, of which each round has the mean of two builds; its interval is
+    /// the wider of that by rounds and that by builds. Null without rounds.
     pub cost: Option<Effect>,
-    /// How far two builds of the first commit may lie apart, as a share: the far end of the control's interval; null
-    /// without pairs.
+    /// How far off the cost may be for what builds of one commit lie apart, as a share: half of the interval by builds;
+    /// null without rounds.
     pub floor: Option<f64>,
     /// Where it cannot be told, how many rounds would tell if all goes on as it did; null where more of them would not.
     pub rounds_needed: Option<u32>,
+    /// Where more rounds would not tell, how many builds of each commit would; null where up to [`MOST_BUILDS`] would not.
+    pub builds_needed: Option<u32>,
 }

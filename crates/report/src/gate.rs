@@ -43,8 +43,8 @@ pub(crate) fn sentence(run: &RunRecord, judgement: &Judgement, gate: &GateResult
 pub(crate) fn floor(gate: &GateResult) -> Option<String> {
     let floor = numbers::share(gate.floor?);
     Some(format!(
-        "The floor: two builds of the first commit may lie up to {floor} apart here. The interval of the change is \
-         wider by as much as they came out apart."
+        "The floor: as far as builds of one commit lie apart here, the change may be {floor} off, and its interval is \
+         at least so wide to either side."
     ))
 }
 
@@ -60,12 +60,18 @@ fn what_it_takes(gate: &GateResult, judgement: &Judgement) -> String {
     if judgement.steps.first().is_none_or(is_void) {
         return "There is no verdict; the doubts say why.".to_owned();
     }
-    match gate.rounds_needed {
-        Some(rounds) => format!(
+    match (gate.rounds_needed, gate.builds_needed) {
+        (Some(rounds), _) => format!(
             "If all goes on so, about {} rounds would tell: give more time with --for, or a quieter machine.",
             numbers::whole(f64::from(rounds))
         ),
-        None => "No number of rounds would tell if all goes on so: give another --fail-if-slower, or a quieter machine."
-            .to_owned(),
+        (None, Some(builds)) => format!(
+            "Builds of one commit lie too far apart here for so few of them: --builds {builds} might tell."
+        ),
+        (None, None) => {
+            "No number of rounds or builds would tell if all goes on so: give another --fail-if-slower, or a quieter \
+             machine."
+                .to_owned()
+        }
     }
 }

@@ -1,12 +1,12 @@
 //! The blocks of a run, one after the other: each is measured, saved and told of.
 
-use model::gate::Unit;
 use model::message::BlockAsk;
 use model::run::Phase;
 use model::study::{Arm, Study};
 use model::{Ask, BlockRecord, Pace, Reading, RunRecord, Tell};
 
 use crate::campaign::{Campaign, CampaignError};
+use crate::gate;
 use crate::plan::{self, Planned};
 use crate::rounds::{self, Hands, SavedBlocks, SoFar};
 use crate::transport::AgentError;
@@ -85,11 +85,10 @@ impl Hands for Climb<'_, '_> {
         self.campaign.block(study, arm, pace, score_ms).map(Some)
     }
 
-    /// Each round of a gate measures servers that were started for it: what differs from start to start, such as
-    /// where their memory lies, is to be in the interval.
+    /// Each round of a gate measures processes that were started for it, of builds whose turn it is: what differs from
+    /// start to start, such as where their memory lies, and from build to build is to be in the interval.
     fn begins_epoch(&self, next: &Planned) -> bool {
-        let per = self.record.study.gate.as_ref().map(|gate| gate.unit);
-        per == Some(Unit::Request) && next.position == 0
+        self.record.study.gate.is_some() && next.position == 0
     }
 
     fn measured(
@@ -118,9 +117,11 @@ impl Climb<'_, '_> {
     /// Another arm comes first in each round, so that none is always the one that has just been started. One start
     /// that fails may be another program's, which took the port; a second is the server's own.
     fn start_anew(&mut self, round: u32) -> Result<(), CampaignError> {
-        let workload = &self.record.study.workload;
-        let first = round as usize % self.arms.len().max(1);
-        let in_turn = || self.arms[first..].iter().chain(&self.arms[..first]);
+        let study = &self.record.study;
+        let workload = &study.workload;
+        let arms = gate::of_round(study, self.arms, round);
+        let first = round as usize % arms.len().max(1);
+        let in_turn = || arms[first..].iter().chain(&arms[..first]);
         let started = match self.campaign.start_anew(in_turn(), workload) {
             Err(CampaignError::Agent(AgentError::Refused(_))) => {
                 self.campaign.start_anew(in_turn(), workload)

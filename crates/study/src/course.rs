@@ -83,7 +83,8 @@ impl Campaign<'_> {
         let built = order.targets.arms(&order.study, &found, &levers);
         doubts.extend(built.doubts);
         let begun_ms = self.clock.now_ms();
-        let up = self.start_targets(&built.arms, &order.study.workload)?;
+        let first = gate::of_round(&order.study, &built.arms, 0);
+        let up = self.start_targets(&first, &order.study.workload)?;
         let start_ms = self.clock.now_ms() - begun_ms;
         let gate_ms = gate::settle(&mut order.study, built.arms.len(), start_ms);
         doubts.extend(up.doubts);

@@ -1,7 +1,8 @@
 //! A gate between two commits: what is built for it, and how many rounds there is time for.
 
-use model::gate::Unit;
-use model::{Ask, Study, Tell};
+use model::gate::{self, Unit};
+use model::study::Program;
+use model::{Arm, Ask, Study, Tell};
 
 use crate::campaign::{BLOCK_OVERHEAD_MS, Campaign, CampaignError};
 use crate::under_test::Targets;
@@ -25,6 +26,19 @@ impl Campaign<'_> {
         }
         Ok(())
     }
+}
+
+/// The arms as a round has them: each with the one of its builds whose turn it is.
+pub(crate) fn of_round(study: &Study, arms: &[Arm], round: u32) -> Vec<Arm> {
+    let set = study.gate.map_or(0, |gate| gate.set(round));
+    let of_set = |arm: &Arm| Arm {
+        program: match &arm.program {
+            Program::Built(name) => Program::Built(gate::of_set(name, set)),
+            other => other.clone(),
+        },
+        ..arm.clone()
+    };
+    arms.iter().map(of_set).collect()
 }
 
 /// Settles how many rounds a gate, if it is one, has at most, once it is known how long its arms take to start: in
@@ -72,6 +86,7 @@ mod tests {
             bar: 0.03,
             unit,
             most_ms: 180_000,
+            builds: 2,
         });
         settle(&mut study, 3, start_ms);
         assert_eq!(study.design.looks.last(), Some(&study.design.rounds));

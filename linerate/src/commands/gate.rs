@@ -9,7 +9,7 @@ use anyhow::{Context as _, ensure};
 use clap::ValueHint;
 use model::braces;
 use model::cpus::CpuWish;
-use model::gate::{Build, GateDesign, Job, Passage, Unit};
+use model::gate::{self, Build, GateDesign, Job, MOST_BUILDS, Passage, Unit};
 use model::study::{Arm, BaselineSpec, Design, Program, Role, Study};
 use model::{Judgement, RunRecord, Workload};
 use study::arms::{BASELINE, CONTROL};
@@ -28,14 +28,14 @@ use crate::values;
 
 /// Is this commit slower than that one?
 ///
-/// Both are checked out into worktrees of their own and built by the same command, BASE twice: two builds of one
-/// commit differ too, and by how much is the floor of this machine. Servers are loaded in turn, commands are run in
-/// turn, in random order within each round, with processes that were started for that round and an environment of
-/// another length each time. What is judged is CPU time per request or per run. It ends when all that the data leave
+/// Both are checked out into worktrees of their own and built by the same command, each twice, and BASE as often again:
+/// builds of one commit differ too, and by how much is the floor of this machine. Servers are loaded in turn, commands
+/// are run in turn, in random order within each round, with processes that were started for that round, of other builds
+/// than in the round before, and an environment of another length each time. What is judged is CPU time per request or per run. It ends when all that the data leave
 /// possible lies to one side of the bar, or the time given is over.
 ///
 /// The work tree is left alone, and no hook is run. --build, --serve and --run are lines for `sh`, run as who you are,
-/// root included, in your environment: a build needs its caches. Where the build has `{seed}`, each of the three
+/// root included, in your environment: a build needs its caches. Where the build has `{seed}`, each of them
 /// has another number there, for a linker that can shuffle what it links (lld: -Wl,--shuffle-sections='*={seed}').
 #[derive(clap::Args)]
 #[command(after_long_help = "\
@@ -74,6 +74,11 @@ pub(crate) struct Arguments {
     /// In the place of a server: the command that is run and ends
     #[arg(long, value_name = "LINE", conflicts_with = "serve", value_hint = ValueHint::CommandString)]
     run: Option<String>,
+    /// How often each commit is built, and BASE as often again
+    ///
+    /// How far builds of one commit lie apart is known the better the more of them there are.
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(2..=i64::from(MOST_BUILDS)), hide_short_help = true)]
+    builds: u32,
     /// What a word in braces of the lines stands for; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = parse_setting)]
     set: Vec<(String, String)>,
@@ -88,6 +93,9 @@ pub(crate) struct Arguments {
     /// takes three starts or three runs.
     #[arg(long = "for", value_name = "TIME", default_value = "3m", value_parser = values::parse_duration)]
     at_most: Duration,
+    /// How long a server may take until it listens
+    #[arg(long, value_name = "TIME", default_value = "1m", value_parser = values::parse_duration, requires = "serve", hide_short_help = true)]
+    start_within: Duration,
     /// Connections held open to each server
     #[arg(short, long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=10_000), hide_short_help = true)]
     connections: u32,
@@ -114,7 +122,8 @@ const OF_SERVICES: [&str; 5] = ["dir", "cache", "message", "password", "password
 const CANNOT_TELL: u8 = 4;
 /// Name of the arm that is HEAD.
 const HEAD: &str = "head";
-/// What the builds and their folders are called, BASE twice; as long as one another, as paths end up in programs.
+/// What the builds are called, BASE twice, and with a number their folders; as long as one another, as paths end up in
+/// programs.
 const BUILDS: [&str; 3] = ["base", "same", "head"];
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
@@ -185,7 +194,7 @@ fn builds(
     seed: u64,
 ) -> anyhow::Result<Vec<Build>> {
     let job = job(arguments, seed)?;
-    let build = |(at, name): (u64, &str)| {
+    let build = |(at, (set, name)): (u64, (u32, &str))| {
         let commit = usize::from(name == HEAD);
         let again = if name == BUILDS[1] { ", again" } else { "" };
         let seed = seed.wrapping_add(at).to_string();
@@ -196,7 +205,7 @@ fn builds(
             &[("seed", Some(&seed))],
         )?;
         Ok(Build {
-            name: name.to_owned(),
+            name: gate::of_set(name, set),
             title: format!("{}{again}", commits.titles[commit]),
             repository: repository.top.display().to_string(),
             below: repository.below.clone(),
@@ -205,7 +214,8 @@ fn builds(
             job: job.clone(),
         })
     };
-    (0..).zip(BUILDS).map(build).collect()
+    let sets = (0..arguments.builds).flat_map(|set| BUILDS.map(|name| (set, name)));
+    (0..).zip(sets).map(build).collect()
 }
 
 fn job(arguments: &Arguments, seed: u64) -> anyhow::Result<Job> {
@@ -228,6 +238,7 @@ fn job(arguments: &Arguments, seed: u64) -> anyhow::Result<Job> {
     Ok(Job::Serve {
         command: filled(SERVE, line, set, &places)?,
         request: Box::new(arguments.request.spec(&[url], &text, None, seed)?),
+        within_ms: u32::try_from(arguments.start_within.as_millis()).unwrap_or(u32::MAX),
     })
 }
 
@@ -294,12 +305,14 @@ fn study(arguments: &Arguments, commits: &Commits) -> Study {
     Study {
         name: "gate".to_owned(),
         title: "Two commits".to_owned(),
-        method: "Both commits were built by the same command in worktrees of their own, the first twice as a control. \
-                 In each round all three are measured in random order, by processes that were started for it, with \
-                 an environment of another length each time. Verdicts come from pairs of one round."
+        method: "Both commits were built some times by the same command in worktrees of their own, the first as often \
+                 again as a control. In each round one build of each is measured, in random order, by processes that \
+                 were started for it, with an environment of another length each time. What the second costs is held \
+                 against the mean of both builds of the first."
             .to_owned(),
         pitfalls: vec![
-            "There is one build of each commit: what differs between two builds of one is known from the control alone."
+            "How far builds of one commit lie apart is known from a few of them, of which the interval is as wide as \
+             so few leave it. A build that comes out the same each time shows nothing of it."
                 .to_owned(),
         ],
         design: Design {
@@ -311,6 +324,7 @@ fn study(arguments: &Arguments, commits: &Commits) -> Study {
             bar,
             unit,
             most_ms: if is_short { 0 } else { most_ms },
+            builds: arguments.builds,
         }),
         baseline: BaselineSpec {
             title: base.clone(),

@@ -70,12 +70,22 @@ impl Repository {
         };
         let hash = parse(&["--end-of-options", &commit]).ok_or_else(|| Failure {
             what: format!("`{word}` is no commit of {}", self.top.display()),
-            advice: "give a branch, a tag or a hash; `git log --oneline` shows them, and in a clone of one commit \
-                     `git fetch --unshallow` gets the others"
-                .to_owned(),
+            advice: self.how_to_get_one().to_owned(),
         })?;
         let short = parse(&["--short", &hash]).unwrap_or_else(|| hash.clone());
         Ok(Resolved { hash, short })
+    }
+
+    /// A checkout of CI has most often the newest commit alone.
+    fn how_to_get_one(&self) -> &'static str {
+        let asked = git(&self.top, &["rev-parse", "--is-shallow-repository"]);
+        if asked.is_ok_and(|said| said == "true") {
+            return "this clone has the newest commits alone: `git fetch --unshallow origin '+refs/heads/*:refs/remotes/origin/*'` \
+                    gets all, as a checkout does with `fetch-depth: 0` on GitHub and `GIT_DEPTH: \"0\"` on GitLab; a \
+                    branch is `origin/NAME` then";
+        }
+        "give a branch, a tag or a hash; `git log --oneline --all` shows those that are here, and `git fetch origin` gets \
+         those of the remote, whose branches are `origin/NAME`"
     }
 
     /// Whether files that git knows have changes that are in no commit.

@@ -40,8 +40,6 @@ pub(crate) use trees::{Tree, Trees};
 pub(crate) const PADDING: &str = "LINERATE_PADDING";
 /// The variable by which what a crash of ours leaves is told from anything else.
 pub(crate) const FOLDER: &str = "LINERATE_FOLDER";
-/// How long a server may take until it listens, ms.
-const READY_WITHIN_MS: u32 = 60_000;
 /// How long it may take to end, ms: in every round it is started anew.
 const GRACE_MS: u32 = 300;
 /// More than any server of a test writes.
@@ -56,7 +54,20 @@ pub(crate) fn padding() -> String {
 /// Starts what was built.
 pub(crate) fn start(setup: &Setup, tree: &Tree, cpus: &CpuSplit) -> Result<Target, Failure> {
     match &tree.build.job {
-        Job::Serve { command, request } => serve(setup, tree, (command, request), cpus),
+        Job::Serve {
+            command,
+            request,
+            within_ms,
+        } => serve(
+            setup,
+            tree,
+            &described(&tree.build, command, *within_ms),
+            (request, cpus),
+        )
+        .map_err(|failure| Failure {
+            what: format!("`{command}`: {}", failure.what),
+            ..failure
+        }),
         Job::Run { command } => {
             Runs::begin(tree, command).map(|runs| Target::of_runs(Box::new(runs)))
         }
@@ -66,12 +77,11 @@ pub(crate) fn start(setup: &Setup, tree: &Tree, cpus: &CpuSplit) -> Result<Targe
 fn serve(
     setup: &Setup,
     tree: &Tree,
-    (command, request): (&str, &RequestSpec),
-    cpus: &CpuSplit,
+    service: &Service,
+    (request, cpus): (&RequestSpec, &CpuSplit),
 ) -> Result<Target, Failure> {
-    let service = described(&tree.build, command);
     let folder = service::new_folder();
-    let found_by = studies::enter(&service, &folder)?;
+    let found_by = studies::enter(service, &folder)?;
     let wish = Wish {
         address: Some(Ipv4Addr::LOCALHOST.into()),
         port: None,
@@ -82,7 +92,7 @@ fn serve(
         offer: Offer::default(),
         site: Some(tree.path.clone()),
     };
-    let mut process = RunningService::start(&setup.program, &service, wish)?;
+    let mut process = RunningService::start(&setup.program, service, wish)?;
     let address = process.network_address()?;
     let url = HttpUrl::parse(&request.url).map_err(|error| failure(&error.to_string()))?;
     let (asked, answers) = running::look(&address.into(), &url, request)
@@ -95,7 +105,7 @@ fn serve(
 }
 
 /// The server as a service, of which nothing is known but how it is started.
-fn described(build: &Build, command: &str) -> Service {
+fn described(build: &Build, command: &str, within_ms: u32) -> Service {
     Service {
         format: SERVICE_FORMAT,
         name: build.name.clone(),
@@ -127,7 +137,7 @@ fn described(build: &Build, command: &str) -> Service {
                 send: String::new(),
                 expect: String::new(),
             }),
-            within_ms: READY_WITHIN_MS,
+            within_ms,
         },
         serves: [].into(),
         stop: Stop {

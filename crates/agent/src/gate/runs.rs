@@ -27,7 +27,7 @@ pub(crate) struct Runs {
 }
 
 impl Runs {
-    /// Sees that it runs.
+    /// Sees that it runs, the first time.
     pub(super) fn begin(tree: &Tree, line: &str) -> Result<Self, Failure> {
         let mut runs = Self {
             title: tree.build.title.clone(),
@@ -36,7 +36,10 @@ impl Runs {
             folder: tree.folder.clone(),
             runner: tree.runner.clone(),
         };
-        runs.once()?;
+        if !tree.was_run.get() {
+            runs.once()?;
+            tree.was_run.set(true);
+        }
         Ok(runs)
     }
 

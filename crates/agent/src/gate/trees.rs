@@ -1,6 +1,6 @@
 //! The worktrees of a gate, in a folder of ours that goes with them.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -38,6 +38,8 @@ pub(crate) struct Tree {
     /// The folder of ours in which it lies.
     pub(crate) folder: PathBuf,
     pub(super) runner: Runner,
+    /// Whether its command was seen to end well.
+    pub(super) was_run: Cell<bool>,
 }
 
 impl Trees {
@@ -68,6 +70,7 @@ impl Trees {
             path: root.join(&build.below),
             folder: self.folder.path().to_owned(),
             runner: self.runner.clone(),
+            was_run: Cell::new(false),
             build,
         };
         if !tree.path.is_dir() {
@@ -109,9 +112,20 @@ fn run(tree: &Tree) -> Result<(), Failure> {
     });
     let ended = ended_well(ran).map_err(|end| Failure {
         what: format!("the build of {title}, `{command}`, {end}"),
-        advice: "try it in a fresh clone: nothing is there but what is in the commit".to_owned(),
+        advice: advice_on_a_build(tree).to_owned(),
     });
     ended.map(|_| ())
+}
+
+/// Most builds that fail miss something that only the user's own work tree has.
+fn advice_on_a_build(tree: &Tree) -> &'static str {
+    let root = tree.folder.join(&tree.build.name);
+    let has_submodules = root.join(".gitmodules").exists();
+    if has_submodules && !tree.build.command.contains("submodule") {
+        "submodules are not checked out: begin the line with `git submodule update --init &&`"
+    } else {
+        "try it in a fresh clone: nothing is there but what is in the commit"
+    }
 }
 
 fn has_no_folder(build: &Build) -> Failure {

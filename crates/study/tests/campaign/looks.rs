@@ -62,6 +62,7 @@ fn a_gate_ends_with_the_round_in_which_its_time_is_over_and_starts_another_arm_f
         bar: 0.03,
         unit: Unit::Request,
         most_ms: 120_000,
+        builds: 2,
     });
     run_order(&mut agent, &folder, order).unwrap();
     let (blocks, record) = (folder.saved(), record_in(&folder));

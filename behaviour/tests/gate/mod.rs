@@ -1,8 +1,10 @@
 //! Two commits of a small project: built, measured, judged, and gone afterwards.
 
+mod broken;
+mod killed;
+
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-use std::time::Duration;
+use std::process::{Command, Output};
 
 use model::Judgement;
 use model::gate::Passage;
@@ -182,107 +184,6 @@ fn servers_are_started_anew_in_every_round_and_two_rounds_tell_nothing() {
     let epochs = [0, 1].map(|epoch| blocks.matches(&format!("\"epoch\":{epoch},")).count());
     assert_eq!(epochs, [3, 3], "{blocks}");
     project.assert_clean();
-}
-
-#[test]
-fn what_cannot_be_measured_is_told_and_leaves_nothing() {
-    let project = Project::new(["Hello", "Hello, World"]);
-    let missing = ["gate", "one", "no-such-branch", "--run", "true"];
-    let output = linerate(&project.folder, &missing).output().unwrap();
-    assert!(
-        errors(&output).contains("`no-such-branch` is no commit"),
-        "{}",
-        errors(&output)
-    );
-    assert_eq!(output.status.code(), Some(2));
-    std::fs::create_dir(project.folder.path().join("new")).unwrap();
-    let mut elsewhere = project.gate(&["--run", "true"]);
-    elsewhere.current_dir(project.folder.path().join("new"));
-    let said = errors(&elsewhere.output().unwrap());
-    assert!(said.contains("has no folder new/"), "{said}");
-    let ends = "echo out of words >&2; exit 3 # {port}";
-    let last_words = "echo first; echo the reason; exit 7";
-    let grown = "[ \"$(cat part)\" = Hello ] || exit 5";
-    for (arguments, parts) in [
-        (
-            &["--run", "true", "--build", last_words][..],
-            &["exited with 7", "the reason", "one ("][..],
-        ),
-        (
-            &["--run", "true", "--build", grown],
-            &["the build of two (", "exited with 5"],
-        ),
-        (
-            &["--run", grown],
-            &["two (", "exited with 5", "at both commits"],
-        ),
-        (&["--run", "./bench {size}"], &["--set size=VALUE"]),
-        (&["--serve", "./app 8080"], &["{port}"]),
-        (&["--serve", "./app ${port}"], &["$port without braces"]),
-        (&["--serve", "${dir}/app {port}"], &["$dir without braces"]),
-        (
-            &["--serve", ends],
-            &["ended before it was ready", "out of words"],
-        ),
-        (
-            &["--serve", SERVES, "--url", "/plaintext"],
-            &["do not answer alike", "--different-answers"],
-        ),
-        (&["--serve", SERVES, "--url", "/absent"], &["status 404"]),
-    ] {
-        let output = project.ran(arguments);
-        assert_eq!(
-            output.status.code(),
-            Some(2),
-            "{arguments:?}: {}",
-            errors(&output)
-        );
-        let said = errors(&output);
-        for part in parts {
-            assert!(
-                said.contains(part),
-                "{arguments:?}: {part} is missing in {said}"
-            );
-        }
-        project.assert_clean();
-    }
-}
-
-#[test]
-fn a_kill_in_a_build_and_one_in_a_measurement_leave_nothing() {
-    let waits = "touch \"$MARK\"; sleep 600";
-    let runs = "touch \"$MARK\"; cat part";
-    let waits_later = "echo >> \"$MARK.runs\"; [ $(wc -l < \"$MARK.runs\") -lt 5 ] || { touch \"$MARK\"; sleep 600; }";
-    for (arguments, signal) in [
-        (["--build", waits, "--run", "true"], "KILL"),
-        (["--build", "true", "--run", runs], "KILL"),
-        (["--build", "true", "--run", waits_later], "KILL"),
-        (["--build", "true", "--run", waits_later], "TERM"),
-    ] {
-        let project = Project::new(["a", "b"]);
-        let mark = project.folder.path().join("mark");
-        let mut gate = project.gate(&arguments);
-        gate.env("MARK", &mark)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
-        let mut gate = gate.spawn().unwrap();
-        assert!(sys::clock::wait_until(Duration::from_secs(60), || mark.exists()));
-        let number = gate.id().to_string();
-        let mut kill = Command::new("kill");
-        assert!(
-            kill.args(["-s", signal, &number])
-                .status()
-                .unwrap()
-                .success()
-        );
-        gate.wait().unwrap();
-        let is_clean = sys::clock::wait_until(Duration::from_secs(30), || project.is_clean());
-        assert!(
-            is_clean,
-            "{arguments:?} {signal}: {:?}",
-            project.temporary.names("")
-        );
-    }
 }
 
 #[test]

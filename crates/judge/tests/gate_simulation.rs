@@ -1,0 +1,116 @@
+//! How often a gate is wrong where builds of one commit lie apart, whatever is measured of each.
+//!
+//! Every figure comes from a fixed seed. They are printed: `cargo test --release -p judge --test gate_simulation --
+//! --nocapture`.
+
+#[expect(dead_code, reason = "other tests use the rest of it")]
+mod built_run;
+#[expect(dead_code, reason = "other tests use the rest of it")]
+mod noise;
+
+use judge::{judge, settled_rounds};
+use model::gate::{GateDesign, Passage, Unit};
+use model::{BlockRecord, RunRecord};
+use noise::Random;
+
+const RUNS: u32 = 2000;
+/// Up to three looks.
+const ROUNDS: u32 = 36;
+const BAR: f64 = 0.03;
+
+/// What gates came to, of [`RUNS`].
+#[derive(Debug, Default)]
+struct Passages {
+    slower: u32,
+    passed: u32,
+}
+
+/// Gates on commits of which the second costs so many times the first, by builds whose layouts add an error with this
+/// standard deviation to their logarithm, and blocks that add one with that.
+fn gates(times: f64, (of_builds, of_blocks): (f64, f64), builds: u32) -> Passages {
+    let run = gate(builds);
+    let mut random = Random::seeded(7);
+    let mut tally = Passages::default();
+    for _ in 0..RUNS {
+        let blocks = blocks(times, (of_builds, of_blocks), builds, &mut random);
+        let rounds = settled_rounds(&run, &blocks).unwrap_or(ROUNDS);
+        let measured = &blocks[..rounds as usize * 3];
+        let passage = judge(&run, measured).gate.map(|gate| gate.passage);
+        tally.slower += u32::from(passage == Some(Passage::Slower));
+        tally.passed += u32::from(passage == Some(Passage::Passes));
+    }
+    tally
+}
+
+fn gate(builds: u32) -> RunRecord {
+    let arms = [
+        built_run::arm("base", "baseline", None),
+        built_run::arm("same", "control", Some("base")),
+        built_run::arm("head", "step", Some("base")),
+    ];
+    let mut run = built_run::with_arms(&arms, ROUNDS);
+    run.study.design.looks = judge::looks::planned(ROUNDS);
+    run.study.gate = Some(GateDesign {
+        bar: BAR,
+        unit: Unit::Request,
+        most_ms: 0,
+        builds,
+    });
+    run
+}
+
+fn blocks(
+    times: f64,
+    (of_builds, of_blocks): (f64, f64),
+    builds: u32,
+    random: &mut Random,
+) -> Vec<BlockRecord> {
+    let arms = [("base", 1.0), ("same", 1.0), ("head", times)];
+    let layouts: Vec<f64> = (0..3 * builds)
+        .map(|_| of_builds * random.normal())
+        .collect();
+    let mut blocks = Vec::new();
+    for round in 0..ROUNDS {
+        // What falls on all of a round alike.
+        let shared = 0.1 * random.normal();
+        for (position, (arm, cost)) in (0..).zip(arms) {
+            let layout = layouts[(position * builds + round % builds) as usize];
+            let log = shared + layout + of_blocks * random.normal();
+            blocks.push(built_run::block(
+                round,
+                position,
+                arm,
+                10.0 * cost * log.exp(),
+            ));
+        }
+    }
+    blocks
+}
+
+/// At most a twentieth.
+const MOST_WRONG: u32 = RUNS / 20;
+
+#[test]
+fn builds_that_lie_apart_make_a_gate_claim_what_is_not_so_in_at_most_five_percent() {
+    for builds in [2, 4] {
+        for of_builds in [0.0, 0.005, 0.02] {
+            let apart = (of_builds, 0.01);
+            let same = gates(1.0, apart, builds);
+            assert!(same.slower <= MOST_WRONG, "{same:?}");
+            // At the bar each answer is wrong but "cannot tell".
+            let at_bar = gates(1.0 + BAR, apart, builds);
+            println!("{builds} sets that lie {of_builds} apart: {same:?}; at the bar {at_bar:?}");
+            assert!(at_bar.slower <= MOST_WRONG, "{at_bar:?}");
+            assert!(at_bar.passed <= MOST_WRONG, "{at_bar:?}");
+        }
+    }
+}
+
+#[test]
+fn builds_that_lie_little_apart_leave_five_percent_to_be_found() {
+    let planted = gates(1.05, (0.001, 0.01), 2);
+    assert!(planted.slower >= RUNS / 20 * 19, "{planted:?}");
+    let same = gates(1.0, (0.001, 0.01), 2);
+    println!("5 % planted {planted:?}; alike {same:?}");
+    assert!(same.passed >= RUNS / 20 * 19, "{same:?}");
+}
