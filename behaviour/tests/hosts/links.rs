@@ -95,7 +95,7 @@ fn a_link_that_cannot_be_is_refused_where_it_stands_in_the_file() {
         ("delay = \"1ms\"\nvia = \"tbf\"", "tbf has no delay"),
         (
             "via = \"tc\"",
-            "one of \"userspace\", \"tun\", \"tbf\", \"htb\", \"netem\"",
+            "one of \"userspace\", \"tun\", \"tbf\", \"netem\"",
         ),
         ("up = [\"jitter=1ms\"]", "KEY=VALUE"),
     ] {

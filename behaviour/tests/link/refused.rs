@@ -34,7 +34,7 @@ fn a_link_that_cannot_be_is_refused_by_what_is_wrong_with_it() {
             "a queue holds what waits for a rate",
         ),
         (&["--via", "tbf", "--delay", "5ms"], "tbf has no delay"),
-        (&["--via", "htb", "--loss", "1%"], "htb has no loss"),
+        (&["--via", "tbf", "--loss", "1%"], "tbf has no loss"),
         (&["--via", "tbf"], "nothing for tbf to do"),
         (
             &["--via", "netem", "--delay", "5ms", "--seed", "3"],
@@ -43,15 +43,15 @@ fn a_link_that_cannot_be_is_refused_by_what_is_wrong_with_it() {
         (
             &[
                 "--via",
-                "htb",
+                "tbf",
                 "--credit",
                 "burst=1Gbit/s,bucket=1GB,base=9Mbit/s",
             ],
-            "htb counts no longer idle time",
+            "tbf cannot be read back",
         ),
         (
             &["--via", "tc"],
-            "[possible values: userspace, tun, tbf, htb, netem]",
+            "[possible values: userspace, tun, tbf, netem]",
         ),
     ] {
         let words = [&["link"], flags, &["--", "echo", "started"]].concat();

@@ -23,7 +23,7 @@ const DRIVERS: &str = "virtio_pci virtio_console virtio_blk ext4 e1000e";
 /// by aliases.
 const LOADABLE: &str = "tls gcm ghash_generic ctr chacha20poly1305 tcp_bbr \
     tcp_diag udp_diag unix_diag af_packet_diag \
-    sch_fq sch_fq_codel sch_netem sch_htb sch_tbf sch_ingress sch_cake \
+    sch_fq sch_fq_codel sch_netem sch_tbf sch_ingress sch_cake \
     cls_u32 cls_bpf cls_matchall act_mirred act_police \
     ifb veth tun dummy bridge vxlan ipip ip_gre wireguard virtio_net \
     nf_tables nf_conntrack nft_ct nft_limit nft_numgen";

@@ -20,8 +20,6 @@ named! {
         Tun = "tun",
         /// The kernel's token bucket filter: a rate, or credit.
         Tbf = "tbf",
-        /// The kernel's hierarchical token bucket: the same.
-        Htb = "htb",
         /// The kernel's network emulator: delay, rate, loss and reordering.
         Netem = "netem",
     }
@@ -30,16 +28,13 @@ named! {
 /// Below this the kernel's rates, which are whole bytes a second, are too coarse, bit/s.
 const LEAST_RATE: u64 = 1_000;
 
-/// `mbuffer` of htb (net/sched/sch_htb.c): of an idle time it counts no more than this, ns.
-const LONGEST_HTB_FILL_NS: u64 = 60_000_000_000;
-
 /// The kernel tells a bucket as the time in which it fills, in 32 bits of 64 ns (`PSCHED_SHIFT` in
 /// net/pkt_sched.h): one that takes longer cannot be read back, ns.
-const LONGEST_TBF_FILL_NS: u64 = (1 << 32) * 64;
+const LONGEST_FILL_NS: u64 = (1 << 32) * 64;
 
 const USERSPACE_HAS: &str = "`userspace` has it";
 const NETEM_HAS_TOO: &str = "`userspace` has it, and so has `netem` where the kernel has that";
-const BUCKETS_HAVE_TOO: &str = "`userspace` has it, and so have `tbf` and `htb`";
+const TBF_HAS_TOO: &str = "`userspace` has it, and so has `tbf`";
 
 impl Via {
     /// Whether a program of ours carries, which can do all that may be asked and tells of itself.
@@ -53,7 +48,7 @@ impl Via {
     pub const fn topology(self) -> Topology {
         match self {
             Self::Tun => Topology::Apart,
-            Self::Userspace | Self::Tbf | Self::Htb | Self::Netem => Topology::Wire,
+            Self::Userspace | Self::Tbf | Self::Netem => Topology::Wire,
         }
     }
 
@@ -80,7 +75,7 @@ impl Via {
         shape.rate.map_or(Ok(()), |rate| self.keeps(rate))?;
         match self {
             Self::Userspace | Self::Tun => Ok(()),
-            Self::Tbf | Self::Htb => self.is_bucket_alone(shape),
+            Self::Tbf => self.is_bucket_alone(shape),
             Self::Netem => netem_carries(shape),
         }
     }
@@ -104,26 +99,22 @@ impl Via {
     }
 
     fn has_bucket(self, bytes: u64, base_bits_per_second: u64) -> Result<(), ImpossibleLink> {
-        let (most_ns, why) = match self {
-            Self::Tbf => (LONGEST_TBF_FILL_NS, "cannot be read back beyond that"),
-            Self::Htb => (LONGEST_HTB_FILL_NS, "counts no longer idle time than that"),
-            Self::Netem | Self::Userspace | Self::Tun => {
-                return self.lacks("credit", BUCKETS_HAVE_TOO);
-            }
-        };
+        if self == Self::Netem {
+            return self.lacks("credit", TBF_HAS_TOO);
+        }
         let fill_ns = u128::from(bytes) * 8_000_000_000 / u128::from(base_bits_per_second);
-        if fill_ns > u128::from(most_ns) {
+        if fill_ns > u128::from(LONGEST_FILL_NS) {
             return impossible(format!(
-                "a bucket of {bytes} bytes fills in {} s at the base rate, and {self} {why}: at most {} s; \
-                 `userspace` carries it",
+                "a bucket of {bytes} bytes fills in {} s at the base rate, and {self} cannot be read back \
+                 beyond {} s; `userspace` carries it",
                 fill_ns / 1_000_000_000,
-                most_ns / 1_000_000_000
+                LONGEST_FILL_NS / 1_000_000_000
             ));
         }
         let most = u32::MAX;
-        if self == Self::Tbf && bytes > u64::from(most) {
+        if bytes > u64::from(most) {
             return impossible(format!(
-                "the bucket of tbf holds at most {most} bytes, not {bytes}; `userspace` carries it"
+                "the bucket of {self} holds at most {most} bytes, not {bytes}; `userspace` carries it"
             ));
         }
         Ok(())
@@ -250,10 +241,8 @@ mod tests {
         };
         for (via, shape, lack) in [
             (Via::Tbf, delayed(), "tbf has no delay"),
-            (Via::Htb, delayed(), "htb has no delay"),
             (Via::Tbf, lossy, "tbf has no loss"),
             (Via::Tbf, credit_in_time, "in time below a credit"),
-            (Via::Htb, credit_in_time, "in time below a credit"),
             (
                 Via::Netem,
                 credit(1 << 20, 1_000_000),
@@ -278,9 +267,7 @@ mod tests {
     fn what_each_has_is_carried() {
         for (via, shape) in [
             (Via::Tbf, steady(20_000_000)),
-            (Via::Htb, steady(20_000_000)),
             (Via::Tbf, credit(4_000_000_000, 500_000_000)),
-            (Via::Htb, credit(1_000_000_000, 500_000_000)),
             (Via::Netem, delayed()),
             (Via::Netem, reordered(20 * MS)),
             (Via::Netem, steady(20_000_000)),
@@ -293,9 +280,8 @@ mod tests {
     fn a_bucket_that_the_kernel_would_not_keep_is_refused_with_its_limit() {
         for (via, shape, limit) in [
             (Via::Tbf, credit(4_300_000_000, 500_000_000), "4294967295"),
-            (Via::Tbf, credit(2_000_000_000, 30_000_000), "at most 274 s"),
-            (Via::Htb, credit(1_000_000_000, 100_000_000), "at most 60 s"),
-            (Via::Htb, steady(999), "whole bytes a second"),
+            (Via::Tbf, credit(2_000_000_000, 30_000_000), "beyond 274 s"),
+            (Via::Tbf, steady(999), "whole bytes a second"),
         ] {
             let error = outcome(via, shape).unwrap_err();
             assert!(error.contains(limit), "{error}");

@@ -57,8 +57,8 @@ pub(crate) struct Arguments {
     /// What carries the link: a program of ours, or a queueing discipline of the kernel
     ///
     /// `userspace` does all that can be asked, needs nothing of the kernel, and tells how late
-    /// packets were. `tbf` and `htb` keep a rate or a credit, `netem` delays, and loses and reorders
-    /// or keeps a rate, where the kernel has them; what one cannot express is refused by name.
+    /// packets were. `tbf` keeps a rate or a credit, `netem` delays, and loses and reorders or keeps
+    /// a rate, where the kernel has them; what one cannot express is refused by name.
     ///
     /// `tun` does what `userspace` does, with a TUN device on each host, as VPNs have it: no packet
     /// sockets, no third namespace, no ARP. It must be allowed to open /dev/net/tun. The kernel does
@@ -67,10 +67,10 @@ pub(crate) struct Arguments {
     /// late it woke for a packet, which nothing tells.
     /// Prefer `userspace` where microseconds matter. Sizes count 14 bytes of Ethernet here too.
     ///
-    /// tbf and htb let through at once what the rate brings in 1 ms, two frames at least. A credit
-    /// is a bucket of tbf of 4.29 GB and 274 s at the most, and one of htb of 60 s. netem has one
-    /// limit for what waits for the rate and what is under way, in packets: it is set to the queue
-    /// and as many frames of 1,514 bytes as are under way at that rate.
+    /// tbf lets through at once what the rate brings in 1 ms, two frames at least. A credit is a
+    /// bucket of 4.29 GB and 274 s at the most. netem has one limit for what waits for the rate and
+    /// what is under way, in packets: it is set to the queue and as many frames of 1,514 bytes as
+    /// are under way at that rate.
     #[arg(long, value_name = "CARRIER", default_value_t = Via::Userspace, value_parser = vias(), help_heading = LINK)]
     via: Via,
 

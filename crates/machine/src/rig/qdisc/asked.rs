@@ -25,7 +25,6 @@ pub(super) enum Shaper {
     /// A queue alone, which on these devices holds nothing up and counts.
     Open,
     Tbf(Buckets),
-    Htb(Buckets),
     Netem(Emulation),
 }
 
@@ -69,8 +68,13 @@ impl Qdisc {
                 shaper: Shaper::Netem(Emulation::asked(shape)),
                 room: None,
             },
-            (Via::Tbf, Some(rate)) => Self::shaped(Shaper::Tbf(Buckets::asked(rate)), shape, rate),
-            (Via::Htb, Some(rate)) => Self::shaped(Shaper::Htb(Buckets::asked(rate)), shape, rate),
+            (Via::Tbf, Some(rate)) => Self {
+                shaper: Shaper::Tbf(Buckets::asked(rate)),
+                room: Some(Room::asked(
+                    shape.queue,
+                    bytes_per_second(rate.peak_bits_per_second()),
+                )),
+            },
             _ => Self {
                 shaper: Shaper::Open,
                 room: Some(Room::Packets(saturated(room_packets(1000)))),
@@ -78,20 +82,10 @@ impl Qdisc {
         }
     }
 
-    fn shaped(shaper: Shaper, shape: &LinkShape, rate: LinkRate) -> Self {
-        let room = Room::asked(shape.queue, bytes_per_second(rate.peak_bits_per_second()));
-        Self {
-            shaper,
-            room: Some(room),
-        }
-    }
-
     /// Whether what the kernel tells is this: its buckets are rounded.
     pub(super) fn is_told_as(&self, told: &Self) -> bool {
         let shaper = match (self.shaper, told.shaper) {
-            (Shaper::Tbf(asked), Shaper::Tbf(told)) | (Shaper::Htb(asked), Shaper::Htb(told)) => {
-                asked.is_told_as(&told)
-            }
+            (Shaper::Tbf(asked), Shaper::Tbf(told)) => asked.is_told_as(&told),
             (asked, told) => asked == told,
         };
         shaper && self.room == told.room
@@ -259,9 +253,8 @@ mod tests {
     #[test]
     fn a_rate_is_a_bucket_of_a_millisecond_and_two_frames_at_least() {
         let slow = steady(8_000_000, QueueLimit::default());
-        let slow_words = "rate 8000000bit burst 3028b, pfifo limit 1001p";
-        assert_eq!(words(Via::Tbf, &slow), format!("tbf {slow_words}"));
-        assert_eq!(words(Via::Htb, &slow), format!("htb {slow_words}"));
+        let slow_words = "tbf rate 8000000bit burst 3028b, pfifo limit 1001p";
+        assert_eq!(words(Via::Tbf, &slow), slow_words);
         let fast = steady(1_000_000_000, QueueLimit::default());
         assert!(words(Via::Tbf, &fast).contains("burst 125000b"));
     }
@@ -290,10 +283,10 @@ mod tests {
             }),
             ..LinkShape::default()
         };
-        let words = words(Via::Htb, &shape);
-        assert!(words.starts_with("htb rate 500000000bit burst 1000000000b"));
+        let words = words(Via::Tbf, &shape);
+        assert!(words.starts_with("tbf rate 500000000bit burst 1000000000b"));
         assert!(
-            words.contains("ceil 5000000000bit cburst 625000b"),
+            words.contains("peakrate 5000000000bit mtu 625000b"),
             "{words}"
         );
     }

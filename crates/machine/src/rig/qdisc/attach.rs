@@ -11,7 +11,6 @@ use crate::rtnetlink::{DO, MAKE, ask, push_bytes, push_text};
 // linux/rtnetlink.h: what is asked, and `TCA_…`.
 const NEW_QDISC: u16 = 36;
 const DELETE_QDISC: u16 = 37;
-const NEW_CLASS: u16 = 40;
 pub(crate) const KIND: u16 = 1;
 pub(super) const OPTIONS: u16 = 2;
 /// `TC_H_ROOT`, and what tc(8) writes as `1:`, `1:1` and `2:`.
@@ -21,28 +20,17 @@ pub(super) const CLASS: u32 = ROOT | 1;
 const INNER: u32 = 2 << 16;
 /// `TC_LINKLAYER_ETHERNET`: the kernel then needs no table of sizes.
 const ETHERNET: u8 = 1;
-/// What tc(8) sends: `HTB_VER` of net/sched/sch_htb.c, and a quantum of ten.
-const HTB_VERSION: u32 = 3;
-const HTB_RATE_TO_QUANTUM: u32 = 10;
-/// Of one class there is nothing to share, so any quantum does that holds a packet.
-const QUANTUM_BYTES: u32 = 1514;
 
 /// Puts it on the device of that number, which has none yet.
 pub(super) fn attach(device: u32, qdisc: &Qdisc) -> io::Result<()> {
-    let at_root =
-        |kind, fill: &dyn Fn(&mut Vec<u8>)| add(NEW_QDISC, [device, ROOT, AT_ROOT], kind, fill);
+    let root = [device, ROOT, AT_ROOT];
     match qdisc.shaper {
         Shaper::Open => {}
-        Shaper::Tbf(buckets) => at_root("tbf", &|options| push_tbf(options, &buckets))?,
-        Shaper::Htb(buckets) => {
-            at_root("htb", &push_htb)?;
-            let class = |options: &mut Vec<u8>| push_htb_class(options, &buckets);
-            add(NEW_CLASS, [device, CLASS, ROOT], "htb", class)?;
-        }
-        Shaper::Netem(emulation) => at_root("netem", &|options| push_netem(options, &emulation))?,
+        Shaper::Tbf(buckets) => add(root, "tbf", |options| push_tbf(options, &buckets))?,
+        Shaper::Netem(emulation) => add(root, "netem", |options| push_netem(options, &emulation))?,
     }
     let place = match qdisc.shaper {
-        Shaper::Open => [device, ROOT, AT_ROOT],
+        Shaper::Open => root,
         _ => [device, INNER, CLASS],
     };
     qdisc.room.map_or(Ok(()), |room| add_queue(place, room))
@@ -56,19 +44,14 @@ pub(crate) fn detach(device: u32) -> io::Result<()> {
 }
 
 fn add_queue(place: [u32; 3], room: Room) -> io::Result<()> {
-    add(NEW_QDISC, place, room.kind(), |options| {
+    add(place, room.kind(), |options| {
         options.extend(room.limit().to_ne_bytes());
     })
 }
 
-fn add(
-    message: u16,
-    [device, handle, parent]: [u32; 3],
-    kind: &str,
-    fill: impl FnOnce(&mut Vec<u8>),
-) -> io::Result<()> {
-    ask(message, MAKE, |payload| {
-        push_place(payload, [device, handle, parent]);
+fn add(place: [u32; 3], kind: &str, fill: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
+    ask(NEW_QDISC, MAKE, |payload| {
+        push_place(payload, place);
         push_text(payload, KIND, kind);
         push_attribute(payload, OPTIONS, fill);
     })
@@ -97,24 +80,6 @@ fn push_tbf(options: &mut Vec<u8>, buckets: &Buckets) {
         push_bytes(options, 5, &peak.bytes_per_second.to_ne_bytes());
         push_bytes(options, 7, &saturated(peak.bytes));
     }
-}
-
-/// `TCA_HTB_INIT`: what belongs to no class goes to the one there is.
-fn push_htb(options: &mut Vec<u8>) {
-    let settings = [HTB_VERSION, HTB_RATE_TO_QUANTUM, CLASS & 0xffff, 0, 0];
-    push_bytes(options, 2, &settings.map(u32::to_ne_bytes).concat());
-}
-
-/// `TCA_HTB_PARMS` and the rates in 64 bits.
-fn push_htb_class(options: &mut Vec<u8>, buckets: &Buckets) {
-    let base = &buckets.base;
-    let ceiling = buckets.peak.as_ref().unwrap_or(base);
-    let rates = [base, ceiling].map(|bucket| rate_specification(Some(bucket)));
-    let rest = [base.ticks(), ceiling.ticks(), QUANTUM_BYTES, 0, 0];
-    let rest = rest.map(u32::to_ne_bytes);
-    push_bytes(options, 1, &[rates.concat(), rest.concat()].concat());
-    push_bytes(options, 6, &base.bytes_per_second.to_ne_bytes());
-    push_bytes(options, 7, &ceiling.bytes_per_second.to_ne_bytes());
 }
 
 /// `struct tc_netem_qopt` (latency, limit, loss, gap, duplicates, jitter), and after it

@@ -9,14 +9,13 @@ use crate::rtnetlink;
 
 // linux/rtnetlink.h: the questions, and `TCA_STATS2`.
 const GET_QDISC: u16 = 38;
-const GET_CLASS: u16 = 42;
 const STATISTICS: u16 = 7;
 /// Length of `struct tcmsg`.
 const HEADER_BYTES: usize = 20;
 /// Length of `struct tc_netem_qopt`, after which attributes follow.
 const NETEM_BYTES: usize = 24;
 
-/// One qdisc or class.
+/// One qdisc.
 #[derive(Clone, Debug)]
 pub(crate) struct Reported {
     device: u32,
@@ -61,11 +60,6 @@ pub(super) fn reported(device: u32) -> io::Result<Option<(Qdisc, Counters)>> {
     };
     let shaper = match &*root.kind {
         "tbf" => tbf(&root.options).map(Shaper::Tbf),
-        "htb" => {
-            let classes = list(GET_CLASS, device)?;
-            let class = classes.iter().find(|qdisc| qdisc.handle == CLASS);
-            class.and_then(|class| htb(&class.options)).map(Shaper::Htb)
-        }
         "netem" => netem(&root.options).map(Shaper::Netem),
         _ => Some(Shaper::Open),
     };
@@ -85,13 +79,9 @@ pub(super) fn reported(device: u32) -> io::Result<Option<(Qdisc, Counters)>> {
 /// # Errors
 /// The kernel's own.
 pub(crate) fn qdiscs(device: u32) -> io::Result<Vec<Reported>> {
-    list(GET_QDISC, device)
-}
-
-fn list(question: u16, device: u32) -> io::Result<Vec<Reported>> {
     let mut all = Vec::new();
     let of_device = |payload: &mut Vec<u8>| push_place(payload, [device, 0, 0]);
-    rtnetlink::list(question, of_device, |message| {
+    rtnetlink::list(GET_QDISC, of_device, |message| {
         all.extend(parse(message.payload));
     })?;
     all.retain(|qdisc| qdisc.device == device);
@@ -129,15 +119,6 @@ fn tbf(options: &[u8]) -> Option<Buckets> {
     Some(Buckets {
         base: bucket(options, 8, 4, 28)?,
         peak: (peak.bytes_per_second > 0).then_some(peak),
-    })
-}
-
-/// `TCA_HTB_PARMS`: without credit the ceiling is the rate.
-fn htb(options: &[u8]) -> Option<Buckets> {
-    let (base, ceiling) = (bucket(options, 8, 6, 24)?, bucket(options, 20, 7, 28)?);
-    Some(Buckets {
-        base,
-        peak: (ceiling != base).then_some(ceiling),
     })
 }
 

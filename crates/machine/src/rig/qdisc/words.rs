@@ -14,12 +14,6 @@ impl fmt::Display for Qdisc {
                     write!(out, " peakrate {} mtu {}b", bits(&peak), peak.bytes)?;
                 }
             }
-            Shaper::Htb(Buckets { base, peak }) => {
-                write!(out, "htb rate {} burst {}b", bits(&base), base.bytes)?;
-                if let Some(peak) = peak {
-                    write!(out, " ceil {} cburst {}b", bits(&peak), peak.bytes)?;
-                }
-            }
             Shaper::Netem(emulation) => write!(out, "{emulation}")?,
         }
         let Some(room) = self.room else {
