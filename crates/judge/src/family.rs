@@ -36,6 +36,35 @@ impl Answer {
     }
 }
 
+/// The verdict on each contrast of a family.
+pub(crate) struct Verdicts<'a> {
+    family: Vec<Contrast<'a>>,
+    answers: Vec<Answer>,
+}
+
+impl<'a> Verdicts<'a> {
+    pub(crate) fn new(family: Vec<Contrast<'a>>, answers: Vec<Answer>) -> Self {
+        Self { family, answers }
+    }
+
+    pub(crate) fn on(&self, contrast: &Contrast<'_>) -> Judged {
+        let mut all = self.family.iter().zip(&self.answers);
+        let found = all.find(|(member, _)| *member == contrast);
+        found.map_or(Judged::NONE, |(_, answer)| answer.judged)
+    }
+}
+
+/// Contrasts that share an error, each once: what is a corner of a square may be a pair too.
+pub(crate) fn each_once<'a>(all: impl Iterator<Item = Contrast<'a>>) -> Vec<Contrast<'a>> {
+    let mut family: Vec<Contrast<'_>> = Vec::new();
+    for contrast in all {
+        if !family.contains(&contrast) {
+            family.push(contrast);
+        }
+    }
+    family
+}
+
 /// The answer to each question, in their order, by Holm's step-down.
 pub(crate) fn judge(family: &[Question<'_>], rules: Rules) -> Vec<Answer> {
     let log_ratios: Vec<Vec<f64>> = family.iter().map(Question::log_ratios).collect();

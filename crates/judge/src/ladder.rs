@@ -9,12 +9,13 @@ use model::study::{Arm, Role};
 use model::{BlockRecord, Doubt, RunRecord};
 
 use crate::contrast::Contrast;
-use crate::factorial::together;
+use crate::family::{self, Verdicts};
 use crate::metric::Metric;
 use crate::phase::JudgedPhase;
 use crate::rounds::Rounds;
 use crate::rules::Rules;
-use crate::{arms, boots, doubts, family};
+use crate::square::Square;
+use crate::{arms, boots, doubts};
 
 /// Judges the rest of a whole ladder, whose climb went to `climb`; `None` where it was not asked
 /// for.
@@ -96,24 +97,21 @@ fn of_step<N: AsRef<str>>(judged: &[(N, Judged)], name: &str) -> Option<Judged> 
 }
 
 /// All contrasts in one family of error.
-fn judged(phase: &JudgedPhase<'_>, contrasts: &[Contrast<'_>]) -> Vec<Judged> {
-    let answers = phase.judge(contrasts).into_iter();
-    answers.map(|answer| answer.judged).collect()
+fn verdicts<'a>(
+    phase: &JudgedPhase<'a>,
+    contrasts: impl Iterator<Item = Contrast<'a>>,
+) -> Verdicts<'a> {
+    let family = family::each_once(contrasts);
+    let answers = phase.judge(&family);
+    Verdicts::new(family, answers)
 }
 
 /// What is asked of the first state: each step alone, and pairs of steps.
 struct FirstState<'a> {
-    baseline: &'a str,
     /// Each step that changes something there, and its arm; the first step's is its rung.
-    alone: Vec<(&'a Arm, &'a str)>,
-    squares: Vec<Square<'a>>,
-}
-
-/// Two steps on the first state, of which both were climbed.
-struct Square<'a> {
-    steps: [&'a Arm; 2],
-    alone: [&'a str; 2],
-    both: &'a str,
+    alone: Vec<(&'a Arm, Contrast<'a>)>,
+    /// Two steps of which both were climbed.
+    squares: Vec<([&'a Arm; 2], Square<'a>)>,
 }
 
 impl<'a> FirstState<'a> {
@@ -128,59 +126,35 @@ impl<'a> FirstState<'a> {
         let of_step = |name: &String| alone.iter().find(|(step, _)| step.name == *name);
         let square = |pair: &[String; 2]| {
             let [one, other] = [of_step(&pair[0])?, of_step(&pair[1])?];
-            Some(Square {
-                steps: [one.0, other.0],
+            let square = Square {
+                neither: &baseline.name,
                 alone: [one.1, other.1],
                 both: find(&run.arms, &both(pair))?,
-            })
+            };
+            Some(([one.0, other.0], square))
         };
         let squares = whole.together.iter().filter_map(square).collect();
+        let against_baseline = |(step, arm)| (step, Contrast::pair(arm, &baseline.name));
         Some(Self {
-            baseline: &baseline.name,
-            alone,
+            alone: alone.into_iter().map(against_baseline).collect(),
             squares,
         })
     }
 
-    fn judge(&self, first: &JudgedPhase<'_>) -> (Vec<(&'a str, Judged)>, Vec<StepsTogether>) {
-        let alone = self
-            .alone
-            .iter()
-            .map(|(_, arm)| Contrast::pair(arm, self.baseline));
-        let squares = self.squares.iter().flat_map(|square| {
-            let both = Contrast::pair(square.both, self.baseline);
-            [
-                both,
-                Contrast::interaction(self.baseline, square.alone, square.both),
-            ]
+    fn judge(&self, first: &JudgedPhase<'a>) -> (Vec<(&'a str, Judged)>, Vec<StepsTogether>) {
+        let alone = self.alone.iter().map(|(_, contrast)| contrast.clone());
+        let of_squares = self.squares.iter();
+        let of_squares = of_squares.flat_map(|(_, square)| square.contrasts());
+        let verdicts = verdicts(first, alone.chain(of_squares));
+        let steps = self.alone.iter();
+        let steps = steps.map(|(step, contrast)| (step.name.as_str(), verdicts.on(contrast)));
+        let together = self.squares.iter();
+        let together = together.map(|(steps, square)| StepsTogether {
+            steps: steps.map(|step| step.name.clone()),
+            titles: steps.map(|step| step.title.clone()),
+            square: square.judged(&verdicts),
         });
-        let contrasts: Vec<Contrast<'_>> = alone.chain(squares).collect();
-        let mut judged = judged(first, &contrasts);
-        let of_squares = judged.split_off(self.alone.len());
-        let squares = self.squares.iter().zip(of_squares.chunks_exact(2));
-        let together = squares.map(|(square, judged_pair)| {
-            let of_arm = |arm: &str| {
-                let index = self.alone.iter().position(|(_, alone)| *alone == arm);
-                judged[index.expect("a square is made of the arms that stand alone")]
-            };
-            square.result(square.alone.map(of_arm), judged_pair[0], judged_pair[1])
-        });
-        let together = together.collect();
-        let steps = self.alone.iter().map(|(step, _)| step.name.as_str());
-        (steps.zip(judged).collect(), together)
-    }
-}
-
-impl Square<'_> {
-    fn result(&self, alone: [Judged; 2], both: Judged, interaction: Judged) -> StepsTogether {
-        StepsTogether {
-            steps: self.steps.map(|step| step.name.clone()),
-            titles: self.steps.map(|step| step.title.clone()),
-            together: together(&alone, &both, &interaction),
-            alone,
-            both,
-            interaction,
-        }
+        (steps.collect(), together.collect())
     }
 }
 
@@ -218,21 +192,21 @@ impl Top {
             control: control.effect,
             is_void: family::voids(Some(control.verdict)),
         };
-        let lacking: Vec<(&Arm, &str)> = steps(run)
-            .filter_map(|step| Some((step, find(&confirmation.arms, &without(&step.name))?)))
-            .collect();
-        let of_steps = lacking
-            .iter()
-            .map(|(_, without)| Contrast::pair(&last.name, without));
+        let lacking = |step: &Arm| {
+            let without = find(&confirmation.arms, &without(&step.name))?;
+            Some((step.name.clone(), Contrast::pair(&last.name, without)))
+        };
+        let lacking: Vec<(String, Contrast<'_>)> = steps(run).filter_map(lacking).collect();
+        let of_steps = lacking.iter().map(|(_, contrast)| contrast.clone());
         let whole = Contrast::pair(&last.name, &first.name);
-        let mut judged = judged(&phase, &of_steps.chain([whole]).collect::<Vec<_>>());
-        let whole = judged.pop()?;
-        let names = lacking.iter().map(|(step, _)| step.name.clone());
+        let verdicts = verdicts(&phase, of_steps.chain([whole.clone()]));
+        let steps = lacking.into_iter();
+        let steps = steps.map(|(step, contrast)| (step, verdicts.on(&contrast)));
         let [first, last] = [first, last].map(|arm| arms::result(arm, None, &rounds));
         Some(Self {
-            steps: names.zip(judged).collect(),
+            steps: steps.collect(),
             confirmed: Confirmed {
-                whole,
+                whole: verdicts.on(&whole),
                 control,
                 first,
                 last,

@@ -40,6 +40,7 @@ mod rounds;
 mod rules;
 mod run;
 mod scale;
+mod square;
 mod steps;
 mod surroundings;
 mod values;

@@ -75,8 +75,8 @@ fn any_call(judgement: &FactorialJudgement) -> bool {
     let pairs = judgement.contrasts.iter().map(|found| found.verdict);
     let means = judgement.means.iter().map(|found| found.verdict);
     let together = judgement.interactions.iter().flat_map(|found| {
-        let [first, second] = found.alone;
-        [first, second, found.both, found.interaction].map(|judged| judged.verdict)
+        let [first, second] = found.square.alone;
+        [first, second, found.square.both, found.square.interaction].map(|judged| judged.verdict)
     });
     pairs.chain(means).chain(together).any(is_call)
 }
@@ -132,7 +132,7 @@ fn gains_that_multiply_are_seldom_told_to_depend_on_one_another() {
         judgement
             .interactions
             .iter()
-            .any(|found| dependent(found.together))
+            .any(|found| dependent(found.square.together))
     });
     println!(
         "three pairs of independent gains: told to depend {:.1} %",
@@ -153,7 +153,7 @@ fn two_settings_that_pay_more_together_are_found_on_a_quiet_machine() {
         judgement
             .interactions
             .iter()
-            .all(|found| more(found.together))
+            .all(|found| more(found.square.together))
     });
     println!(
         "a fivefold gain of both alone, three times: all found {:.1} %",
@@ -174,7 +174,7 @@ fn intervals_of_means_and_interactions_hold_the_truth_as_often_as_they_promise()
     let interactions = judgements
         .iter()
         .flat_map(|judgement| &judgement.interactions);
-    let interactions = interactions.filter_map(|found| found.interaction.effect);
+    let interactions = interactions.filter_map(|found| found.square.interaction.effect);
     for (title, (missed, allowed)) in [
         ("means", misses(means, 0.8)),
         ("interactions", misses(interactions, 1.0)),

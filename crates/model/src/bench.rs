@@ -7,10 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::command::{CommandEnd, CommandReading, CommandSpec};
 use crate::doubt::Doubt;
+use crate::judgement::Judged;
 use crate::reading::MachineRuns;
 use crate::run::{BlockRecord, RunRecord};
 use crate::study::Role;
-use crate::verdict::{Effect, Estimate, Verdict};
+use crate::verdict::Estimate;
 
 /// The version of the shape of [`BenchReport`].
 pub const BENCH_FORMAT: u32 = 1;
@@ -250,16 +251,7 @@ pub struct BenchArmResult {
     pub peak_memory_bytes: Option<Distribution>,
 }
 
-/// One metric of an arm against the reference; below 1 is less, which is better for each.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct BenchEffect {
-    /// What it came to.
-    pub verdict: Verdict,
-    /// From pairs of runs of one round; null without pairs.
-    pub effect: Option<Effect>,
-}
-
-/// One arm against the reference.
+/// One arm against the reference; below 1 is less, which is better for each metric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BenchComparison {
     /// Name of the arm.
@@ -267,11 +259,11 @@ pub struct BenchComparison {
     /// Name of the reference.
     pub against: String,
     /// On wall time.
-    pub wall: BenchEffect,
+    pub wall: Judged,
     /// On CPU time.
-    pub cpu: BenchEffect,
+    pub cpu: Judged,
     /// On peak memory.
-    pub peak_memory: BenchEffect,
+    pub peak_memory: Judged,
 }
 
 /// The judgement of a comparison of commands.

@@ -92,8 +92,8 @@ fn row(rung: &Rung) -> Row {
 fn together(found: &StepsTogether) -> String {
     let titles = found.titles.each_ref().map(|title| format!("“{title}”"));
     let [one, other] = &titles;
-    let said = sentences::pay_together(found.together, &titles).unwrap_or_else(|| {
-        if found.together == Together::Invalid {
+    let said = sentences::pay_together(found.square.together, &titles).unwrap_or_else(|| {
+        if found.square.together == Together::Invalid {
             format!("No verdict on {one} and {other} together")
         } else {
             format!("Whether {one} and {other} depend on one another cannot be told")
@@ -101,10 +101,10 @@ fn together(found: &StepsTogether) -> String {
     });
     format!(
         "{said}: alone {} and {}, both {}, which is {} beyond the product.",
-        effect_or_none(&found.alone[0]),
-        effect_or_none(&found.alone[1]),
-        effect_or_none(&found.both),
-        effect_or_none(&found.interaction)
+        effect_or_none(&found.square.alone[0]),
+        effect_or_none(&found.square.alone[1]),
+        effect_or_none(&found.square.both),
+        effect_or_none(&found.square.interaction)
     )
 }
 

@@ -3,8 +3,8 @@
 mod doubts;
 
 use model::bench::{
-    BenchArm, BenchArmResult, BenchComparison, BenchEffect, BenchJudgement, BenchMetric,
-    BenchRecord, Distribution,
+    BenchArm, BenchArmResult, BenchComparison, BenchJudgement, BenchMetric, BenchRecord,
+    Distribution,
 };
 use model::judgement::Judged;
 use model::reading::MachineRuns;
@@ -41,7 +41,7 @@ pub fn judge_bench(record: &BenchRecord) -> BenchJudgement {
 
 /// The effect of one metric in a comparison.
 #[must_use]
-pub fn effect_on(comparison: &BenchComparison, metric: BenchMetric) -> BenchEffect {
+pub fn effect_on(comparison: &BenchComparison, metric: BenchMetric) -> Judged {
     match metric {
         BenchMetric::Wall => comparison.wall,
         BenchMetric::Cpu => comparison.cpu,
@@ -152,10 +152,7 @@ impl<'a> Bench<'a> {
 
     /// What was judged of each metric, in their order.
     fn comparison(&self, arm: &BenchArm, judged: &[Judged]) -> BenchComparison {
-        let on = |metric| {
-            let Judged { verdict, effect } = judged[metric as usize];
-            BenchEffect { verdict, effect }
-        };
+        let on = |metric| judged[metric as usize];
         let reference = self.reference.map(|arm| arm.name.clone());
         BenchComparison {
             arm: arm.name.clone(),

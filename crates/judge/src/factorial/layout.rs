@@ -7,6 +7,7 @@ use model::judgement::Levels;
 use model::study::Role;
 
 use crate::contrast::Contrast;
+use crate::square::Square;
 
 /// The arms that are there, without the control; those of levels that were left out are not.
 #[derive(Debug)]
@@ -24,37 +25,9 @@ pub(crate) struct Pair<'a> {
     pub(crate) against: &'a str,
 }
 
-/// The four arms of two factors in one cell of the others.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Square<'a> {
-    pub(crate) cell: Levels,
-    pub(crate) neither: &'a str,
-    pub(crate) alone: [&'a str; 2],
-    pub(crate) both: &'a str,
-}
-
 impl<'a> Pair<'a> {
     pub(crate) fn contrast(&self) -> Contrast<'a> {
         Contrast::pair(self.arm, self.against_arm)
-    }
-}
-
-impl<'a> Square<'a> {
-    pub(crate) fn alone(&self) -> [Contrast<'a>; 2] {
-        self.alone.map(|arm| Contrast::pair(arm, self.neither))
-    }
-
-    pub(crate) fn both(&self) -> Contrast<'a> {
-        Contrast::pair(self.both, self.neither)
-    }
-
-    pub(crate) fn interaction(&self) -> Contrast<'a> {
-        Contrast::interaction(self.neither, self.alone, self.both)
-    }
-
-    pub(crate) fn contrasts(&self) -> [Contrast<'a>; 4] {
-        let [first, second] = self.alone();
-        [first, second, self.both(), self.interaction()]
     }
 }
 
@@ -77,13 +50,13 @@ impl<'a> Layout<'a> {
     }
 
     /// The squares of two factors' first two levels, one for each cell that has all four arms.
-    pub(crate) fn squares(&self, factors: [&Factor; 2]) -> Vec<Square<'a>> {
+    pub(crate) fn squares(&self, factors: [&Factor; 2]) -> Vec<(Levels, Square<'a>)> {
         let cells = self.cells(&factors.map(|factor| factor.name.as_str()));
         let of_cell = |cell: Levels| self.square(cell, factors);
         cells.into_iter().filter_map(of_cell).collect()
     }
 
-    fn square(&self, cell: Levels, factors: [&Factor; 2]) -> Option<Square<'a>> {
+    fn square(&self, cell: Levels, factors: [&Factor; 2]) -> Option<(Levels, Square<'a>)> {
         let arm = |first: usize, second: usize| {
             let mut levels = cell.clone();
             for (factor, level) in factors.iter().zip([first, second]) {
@@ -92,12 +65,12 @@ impl<'a> Layout<'a> {
             }
             self.arm_at(&levels)
         };
-        Some(Square {
+        let square = Square {
             neither: arm(0, 0)?,
             alone: [arm(1, 0)?, arm(0, 1)?],
             both: arm(1, 1)?,
-            cell,
-        })
+        };
+        Some((cell, square))
     }
 
     /// The cells of all factors but some, in the order in which arms first come.
@@ -119,7 +92,7 @@ impl<'a> Layout<'a> {
 }
 
 /// The squares that a study asks about.
-pub(crate) fn squares<'a>(study: &CommandStudy, layout: &Layout<'a>) -> Vec<Square<'a>> {
+pub(crate) fn squares<'a>(study: &CommandStudy, layout: &Layout<'a>) -> Vec<(Levels, Square<'a>)> {
     let factors = study.design.interaction.as_ref();
     let factors =
         factors.and_then(|[first, second]| Some([study.factor(first)?, study.factor(second)?]));

@@ -2,9 +2,10 @@
 
 use model::judgement::{Judged, Levels, MeanResult};
 
+use super::Factorial;
 use super::layout::{Pair, without};
-use super::{Factorial, Verdicts};
 use crate::contrast::Contrast;
+use crate::family::Verdicts;
 
 /// A geometric mean of ratios of one level to another.
 pub(super) struct Mean<'a> {

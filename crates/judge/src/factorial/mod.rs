@@ -10,13 +10,12 @@ mod means;
 mod metrics;
 mod planned;
 mod surroundings;
-mod together;
 
 use model::command_run::{CommandArm, CommandBlock};
 use model::command_study::Better;
 use model::judgement::{
-    Beside, Change, ExactChange, FACTORIAL_FORMAT, FactorialJudgement, InteractionResult, Judged,
-    LevelResult, MetricInfo,
+    Beside, Change, ExactChange, FACTORIAL_FORMAT, FactorialJudgement, InteractionResult,
+    LevelResult, Levels, MetricInfo,
 };
 use model::study::Role;
 use model::{CommandRun, Verdict};
@@ -24,14 +23,14 @@ use model::{CommandRun, Verdict};
 pub use planned::visible_to_plan;
 
 use crate::contrast::Contrast;
-use crate::family::{self, Question};
+use crate::family::{self, Question, Verdicts};
 use crate::holm::FAMILY_ALPHA;
 use crate::rules::{CONTROL_ALPHA, FEWEST_PAIRS, Rules, most_of};
+use crate::square::Square;
 use crate::values::Values;
 use crate::{Direction, count, sequential, signed_rank};
-pub(crate) use together::together;
 
-use layout::{Layout, Pair, Square};
+use layout::{Layout, Pair};
 use means::Mean;
 
 /// Two-sided error of estimates that no verdict is about.
@@ -52,7 +51,7 @@ pub fn judge_commands(run: &CommandRun, blocks: &[CommandBlock]) -> FactorialJud
         format: FACTORIAL_FORMAT,
         compare: run.study.design.compare.clone(),
         arms: figures::of_arms(run, blocks, &study.metrics, &study.values),
-        contrasts: study.contrasts(&verdicts),
+        contrasts: study.contrasts(&verdicts, is_void(control.as_ref())),
         means: means::results(&study, &verdicts),
         interactions: study.interactions(&verdicts),
         smallest_visible: study.smallest_visible(),
@@ -76,25 +75,10 @@ struct Factorial<'a> {
     rules: Rules,
     pairs: Vec<Pair<'a>>,
     means: Vec<Mean<'a>>,
-    squares: Vec<Square<'a>>,
+    /// Each with its cell.
+    squares: Vec<(Levels, Square<'a>)>,
     /// The arms that may have no verdict, whatever they are compared with.
     void: Vec<&'a str>,
-}
-
-/// The verdict on each contrast of the family.
-struct Verdicts<'a> {
-    /// Then there is none.
-    control_voids: bool,
-    family: Vec<Contrast<'a>>,
-    judged: Vec<Judged>,
-}
-
-impl Verdicts<'_> {
-    fn on(&self, contrast: &Contrast<'_>) -> Judged {
-        let mut all = self.family.iter().zip(&self.judged);
-        let found = all.find(|(member, _)| *member == contrast);
-        found.map_or(Judged::NONE, |(_, judged)| *judged)
-    }
 }
 
 impl<'a> Factorial<'a> {
@@ -185,7 +169,7 @@ impl<'a> Factorial<'a> {
     }
 
     fn judge_family(&self, control: Option<&LevelResult>) -> Verdicts<'a> {
-        let control_voids = family::voids(control.map(|control| control.verdict));
+        let control_voids = is_void(control);
         let noise = control.and_then(|control| control.change.effect());
         let question = |contrast: &Contrast<'a>| Question {
             contrast: contrast.clone(),
@@ -196,20 +180,18 @@ impl<'a> Factorial<'a> {
         };
         let contrasts = self.family();
         let questions: Vec<Question<'_>> = contrasts.iter().map(question).collect();
-        let answers = family::judge(&questions, self.rules).into_iter();
-        let judged = answers.map(|answer| answer.judged).collect();
-        Verdicts {
-            control_voids,
-            family: contrasts,
-            judged,
-        }
+        let answers = family::judge(&questions, self.rules);
+        Verdicts::new(contrasts, answers)
     }
 
-    fn contrasts(&self, verdicts: &Verdicts<'_>) -> Vec<LevelResult> {
+    fn contrasts(&self, verdicts: &Verdicts<'_>, control_voids: bool) -> Vec<LevelResult> {
         let result = |pair: &Pair<'_>| {
             let (verdict, change) = match self.exact(pair, 0) {
+                Some(exact) if control_voids || self.is_void(pair) => {
+                    (Verdict::Invalid, Change::Exact(exact))
+                }
                 Some(exact) => {
-                    let verdict = self.exact_verdict(pair, &exact, verdicts);
+                    let verdict = exact::verdict(&exact, self.direction(), &self.rules);
                     (verdict, Change::Exact(exact))
                 }
                 None => {
@@ -221,18 +203,6 @@ impl<'a> Factorial<'a> {
             self.result(pair, verdict, change)
         };
         self.pairs.iter().map(result).collect()
-    }
-
-    fn exact_verdict(
-        &self,
-        pair: &Pair<'_>,
-        exact: &ExactChange,
-        verdicts: &Verdicts<'_>,
-    ) -> Verdict {
-        if verdicts.control_voids || self.is_void(pair) {
-            return Verdict::Invalid;
-        }
-        exact::verdict(exact, self.direction(), &self.rules)
     }
 
     fn has_most_rounds(&self, pair: &Pair<'_>) -> bool {
@@ -276,10 +246,12 @@ impl<'a> Factorial<'a> {
         let Some(factors) = &self.run.study.design.interaction else {
             return Vec::new();
         };
-        let squares = self.squares.iter();
-        squares
-            .map(|square| together::result(square, factors, |contrast| verdicts.on(contrast)))
-            .collect()
+        let result = |(cell, square): &(Levels, Square<'_>)| InteractionResult {
+            cell: cell.clone(),
+            factors: factors.clone(),
+            square: square.judged(verdicts),
+        };
+        self.squares.iter().map(result).collect()
     }
 
     /// From the control's pairs.
@@ -297,6 +269,11 @@ impl<'a> Factorial<'a> {
     }
 }
 
+/// Whether the control leaves no verdict to anything else.
+fn is_void(control: Option<&LevelResult>) -> bool {
+    family::voids(control.map(|control| control.verdict))
+}
+
 /// Rounds in which every arm was run, whether or not it failed.
 fn rounds_done(run: &CommandRun, blocks: &[CommandBlock]) -> u32 {
     let runs_of = |arm: &CommandArm| blocks.iter().filter(|block| block.arm == arm.name).count();
@@ -307,7 +284,7 @@ fn rounds_done(run: &CommandRun, blocks: &[CommandBlock]) -> u32 {
 fn each_once<'a, 'b>(
     pairs: impl Iterator<Item = &'b Pair<'a>>,
     means: &[Mean<'a>],
-    squares: &[Square<'a>],
+    squares: &[(Levels, Square<'a>)],
 ) -> Vec<Contrast<'a>>
 where
     'a: 'b,
@@ -315,12 +292,6 @@ where
     let all = pairs
         .map(Pair::contrast)
         .chain(means.iter().filter_map(Mean::contrast))
-        .chain(squares.iter().flat_map(Square::contrasts));
-    let mut family: Vec<Contrast<'_>> = Vec::new();
-    for contrast in all {
-        if !family.contains(&contrast) {
-            family.push(contrast);
-        }
-    }
-    family
+        .chain(squares.iter().flat_map(|(_, square)| square.contrasts()));
+    family::each_once(all)
 }

@@ -36,10 +36,13 @@ fn of(costs: [f64; 4]) -> InteractionResult {
 #[test]
 fn two_settings_that_only_pay_together_are_told_so_with_an_interval() {
     let found = of([30.0, 29.8, 35.0, 0.6]);
-    assert_eq!(found.together, Together::OnlyTogether);
-    assert_eq!(found.alone[0].verdict, Verdict::Worse);
-    assert_eq!(found.alone[1].verdict, Verdict::NoDifferenceThatMatters);
-    let effect = found.interaction.effect.unwrap();
+    assert_eq!(found.square.together, Together::OnlyTogether);
+    assert_eq!(found.square.alone[0].verdict, Verdict::Worse);
+    assert_eq!(
+        found.square.alone[1].verdict,
+        Verdict::NoDifferenceThatMatters
+    );
+    let effect = found.square.interaction.effect.unwrap();
     let product = (0.6 / 30.0) / ((29.8 / 30.0) * (35.0 / 30.0));
     assert!((effect.ratio / product - 1.0).abs() < 0.02, "{effect:?}");
     assert!(effect.low < effect.ratio && effect.ratio < effect.high);
@@ -48,7 +51,7 @@ fn two_settings_that_only_pay_together_are_told_so_with_an_interval() {
 
 #[test]
 fn gains_that_multiply_are_independent_and_others_are_more_or_less_than_their_product() {
-    let together = |both| of([20.0, 16.0, 10.0, both]).together;
+    let together = |both| of([20.0, 16.0, 10.0, both]).square.together;
     assert_eq!(together(8.0), Together::Independent);
     assert_eq!(together(4.0), Together::MoreTogether);
     assert_eq!(together(10.0), Together::LessTogether);
@@ -60,10 +63,10 @@ fn a_contrast_that_is_asked_for_twice_spends_its_error_once() {
     // alone is the contrast of the first cell.
     let found = of([30.0, 24.0, 35.0, 0.6]);
     let judged = [
-        found.alone[0],
-        found.alone[1],
-        found.both,
-        found.interaction,
+        found.square.alone[0],
+        found.square.alone[1],
+        found.square.both,
+        found.square.interaction,
     ];
     let alphas = judged.map(|one| one.effect.unwrap().alpha);
     assert_eq!(alphas.into_iter().fold(1.0, f64::min), 0.05 / 5.0);

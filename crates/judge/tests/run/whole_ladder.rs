@@ -116,7 +116,7 @@ fn blocks_of_a_round_in_which_the_run_went_on_later_complete_it_and_are_no_pairs
         .iter()
         .map(|rung| n(rung.alone.unwrap().effect));
     assert_eq!(alone.collect::<Vec<_>>(), [ROUNDS, ROUNDS - 1]);
-    assert_eq!(n(ladder.together[0].interaction.effect), ROUNDS - 1);
+    assert_eq!(n(ladder.together[0].square.interaction.effect), ROUNDS - 1);
 }
 
 #[test]
@@ -125,8 +125,8 @@ fn what_two_steps_do_beyond_the_product_of_each_alone_is_told() {
     let [found] = &ladder.together[..] else {
         panic!("one pair was asked for");
     };
-    assert_eq!(found.together, Together::MoreTogether);
-    let ratio = found.interaction.effect.unwrap().ratio;
+    assert_eq!(found.square.together, Together::MoreTogether);
+    let ratio = found.square.interaction.effect.unwrap().ratio;
     // 0.5 ÷ (0.8 × 1.0)
     assert!((ratio - 0.625).abs() < 0.01, "{ratio}");
 }

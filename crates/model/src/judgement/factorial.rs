@@ -197,12 +197,18 @@ pub struct InteractionResult {
     pub cell: Levels,
     /// The two factors, each with its second level against its first.
     pub factors: [String; 2],
+    #[serde(flatten)]
+    pub square: JudgedSquare,
+}
+
+/// Two changes of one state: two factors in a cell of the others, or two steps on the first state.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct JudgedSquare {
     /// What the two are to one another.
     pub together: Together,
-    /// Second level of the first factor alone, of the second factor alone, and of both, each
-    /// against the first level of both.
+    /// Each change alone, against the state without either.
     pub alone: [Judged; 2],
-    /// The second level of both, against the first of both.
+    /// Both changes, against the state without either.
     pub both: Judged,
     /// Both ÷ the product of each alone: 1 is no interaction.
     pub interaction: Judged,

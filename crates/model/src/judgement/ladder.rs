@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ArmResult;
 use super::boots::BetweenBoots;
-use super::factorial::{Judged, Together};
+use super::factorial::{Judged, JudgedSquare};
 
 /// The judgement of a whole ladder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -46,14 +46,8 @@ pub struct StepsTogether {
     pub steps: [String; 2],
     /// Their titles.
     pub titles: [String; 2],
-    /// What the two are to one another.
-    pub together: Together,
-    /// Each alone, against the first state.
-    pub alone: [Judged; 2],
-    /// Both, against the first state.
-    pub both: Judged,
-    /// Both ÷ the product of each alone: 1 is no interaction.
-    pub interaction: Judged,
+    #[serde(flatten)]
+    pub square: JudgedSquare,
 }
 
 /// The last state against the first, of servers that were started anew.

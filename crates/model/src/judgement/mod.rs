@@ -14,7 +14,7 @@ pub use boots::{BetweenBoots, BootEstimate, BootResult};
 pub use capacity::{Hysteresis, Likely, LoadSlo, SloBlock, TallyShape};
 pub use factorial::{
     ArmFigures, Beside, Change, ExactChange, FACTORIAL_FORMAT, FactorialJudgement, Figure,
-    InteractionResult, Judged, LevelResult, Levels, MeanResult, MetricInfo, Together,
+    InteractionResult, Judged, JudgedSquare, LevelResult, Levels, MeanResult, MetricInfo, Together,
 };
 
 pub use ladder::{Confirmed, LadderJudgement, Rung, StepsTogether};

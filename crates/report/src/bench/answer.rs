@@ -1,6 +1,7 @@
 //! The answer in one sentence that a person would say, no more than the verdicts allow.
 
-use model::bench::{BenchComparison, BenchEffect, BenchJudgement, BenchRecord};
+use model::bench::{BenchComparison, BenchJudgement, BenchRecord};
+use model::judgement::Judged;
 use model::study::Role;
 use model::{Effect, Verdict};
 
@@ -106,7 +107,7 @@ fn beside(comparison: &BenchComparison) -> String {
 }
 
 /// `12 % less memory`, `3.1 times the memory`.
-fn more_or_less(found: &BenchEffect, what: &str) -> Option<String> {
+fn more_or_less(found: &Judged, what: &str) -> Option<String> {
     let ratio = found.effect?.ratio;
     match found.verdict {
         Verdict::Better => Some(format!("{} less {what}", numbers::share(1.0 - ratio))),

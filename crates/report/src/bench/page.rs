@@ -1,8 +1,7 @@
 //! The page for a terminal: the answer, the table, the noise floor, the doubts.
 
-use model::bench::{
-    BenchArm, BenchArmResult, BenchComparison, BenchEffect, BenchReport, Distribution,
-};
+use model::bench::{BenchArm, BenchArmResult, BenchComparison, BenchReport, Distribution};
+use model::judgement::Judged;
 use model::study::Role;
 
 use super::whole_ns;
@@ -58,7 +57,7 @@ fn table(report: &BenchReport) -> Table {
 
 fn row(report: &BenchReport, arm: &BenchArm, figures: &BenchArmResult) -> Row {
     let compared = comparison(report, arm);
-    let change = |pick: fn(&BenchComparison) -> BenchEffect| {
+    let change = |pick: fn(&BenchComparison) -> Judged| {
         let found = compared.map(pick);
         let effect = found.and_then(|found| found.effect);
         let change = effect.map_or_else(String::new, |effect| numbers::effect(&effect));

@@ -27,7 +27,11 @@ fn interactions(view: View<'_>) -> String {
         let told: Vec<String> = all.iter().map(|found| interaction(view, found)).collect();
         return told.join(" ");
     }
-    let with = |together: Together| all.iter().filter(|one| one.together == together).count();
+    let with = |together: Together| {
+        all.iter()
+            .filter(|one| one.square.together == together)
+            .count()
+    };
     let counted = sentences::counts(&[
         (with(Together::OnlyTogether), "they only pay together"),
         (
@@ -64,17 +68,17 @@ fn interaction(view: View<'_>, found: &InteractionResult) -> String {
         let effect = judged.effect.as_ref();
         effect.map_or_else(missing, |effect| numbers::ratio(effect.ratio))
     };
-    let both = found.both.effect.as_ref();
+    let both = found.square.both.effect.as_ref();
     let figures = format!(
         "alone they change {} by {} and {}, together by {}",
         view.metric().title,
-        alone(&found.alone[0]),
-        alone(&found.alone[1]),
+        alone(&found.square.alone[0]),
+        alone(&found.square.alone[1]),
         both.map_or_else(missing, numbers::ratio_with_interval)
     );
-    let said = sentences::pay_together(found.together, &titles);
+    let said = sentences::pay_together(found.square.together, &titles);
     let said = said.map_or_else(
-        || match found.together {
+        || match found.square.together {
             Together::Invalid => format!(
                 "No verdict on {first} and {second}: {}. Seen was that {figures}",
                 reasons::of_run(view)

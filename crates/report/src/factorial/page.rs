@@ -283,8 +283,9 @@ fn keys(view: View<'_>) -> Vec<Key> {
         }
     }
     let mut interactions = judgement.interactions.iter();
-    let called = interactions.find(|found| found.both.verdict.is_call());
-    if let Some((found, effect)) = called.and_then(|found| Some((found, found.both.effect?))) {
+    let called = interactions.find(|found| found.square.both.verdict.is_call());
+    if let Some((found, effect)) = called.and_then(|found| Some((found, found.square.both.effect?)))
+    {
         let [first, second] = &found.factors;
         let place = after_comma(&view.cell(&found.cell));
         key(

@@ -132,10 +132,10 @@ pub(crate) fn interaction(view: View<'_>, found: &InteractionResult) -> String {
     format!(
         "{place}“{first}” alone {}; “{second}” alone {}; both {}; both beyond the product of each \
          alone {}.",
-        judged(&found.alone[0]),
-        judged(&found.alone[1]),
-        judged(&found.both),
-        judged(&found.interaction)
+        judged(&found.square.alone[0]),
+        judged(&found.square.alone[1]),
+        judged(&found.square.both),
+        judged(&found.square.interaction)
     )
 }
 

@@ -237,7 +237,7 @@ fn what_holds_in_one_cell_goes_on_after_its_name_as_one_sentence() {
     let mut made = settings([20.0, 16.0, 10.0, 4.0]);
     let found = &mut made.judgement.interactions[0];
     found.cell = [("state".to_owned(), "edited".to_owned())].into();
-    found.together = model::judgement::Together::Inconclusive;
+    found.square.together = model::judgement::Together::Inconclusive;
     let mut state = made.run.study.factors[0].clone();
     state.name = "state".to_owned();
     state.levels.truncate(1);

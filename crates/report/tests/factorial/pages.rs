@@ -129,7 +129,7 @@ fn figures_at_the_top_are_those_that_a_verdict_was_called_on_with_their_cells() 
     for found in &mut mean.judgement.means {
         found.verdict = model::Verdict::Invalid;
     }
-    both.judgement.interactions[0].both.verdict = model::Verdict::Inconclusive;
+    both.judgement.interactions[0].square.both.verdict = model::Verdict::Inconclusive;
     assert!(!key(&mean, "geometric mean of"));
     assert!(!key(&both, together));
 }

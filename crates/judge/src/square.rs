@@ -1,33 +1,45 @@
-//! What two factors do together.
+//! What two changes do together: two factors of a cell, or two steps on the first state.
 
 use model::Verdict;
-use model::judgement::{InteractionResult, Judged, Together};
+use model::judgement::{Judged, JudgedSquare, Together};
 
-use super::layout::Square;
 use crate::contrast::Contrast;
+use crate::family::Verdicts;
 
-/// The result on one square of arms, of contrasts that were judged before.
-pub(super) fn result(
-    square: &Square<'_>,
-    factors: &[String; 2],
-    judged: impl Fn(&Contrast<'_>) -> Judged,
-) -> InteractionResult {
-    let alone = square.alone().map(|contrast| judged(&contrast));
-    let both = judged(&square.both());
-    let interaction = judged(&square.interaction());
-    InteractionResult {
-        cell: square.cell.clone(),
-        factors: factors.clone(),
-        together: together(&alone, &both, &interaction),
-        alone,
-        both,
-        interaction,
+/// The four arms of two changes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Square<'a> {
+    pub(crate) neither: &'a str,
+    pub(crate) alone: [&'a str; 2],
+    pub(crate) both: &'a str,
+}
+
+impl<'a> Square<'a> {
+    /// Each alone, both, and what both do beyond that.
+    pub(crate) fn contrasts(&self) -> [Contrast<'a>; 4] {
+        let [first, second] = self.alone.map(|arm| Contrast::pair(arm, self.neither));
+        let both = Contrast::pair(self.both, self.neither);
+        let interaction = Contrast::interaction(self.neither, self.alone, self.both);
+        [first, second, both, interaction]
+    }
+
+    /// Of contrasts that were judged with others.
+    pub(crate) fn judged(&self, verdicts: &Verdicts<'_>) -> JudgedSquare {
+        let judged = self.contrasts().map(|contrast| verdicts.on(&contrast));
+        let [first, second, both, interaction] = judged;
+        let alone = [first, second];
+        JudgedSquare {
+            together: together(&alone, &both, &interaction),
+            alone,
+            both,
+            interaction,
+        }
     }
 }
 
 /// That they only pay together is said where all of it is shown: both are better, neither is by
 /// itself, and the whole is more than its parts.
-pub(crate) fn together(alone: &[Judged; 2], both: &Judged, interaction: &Judged) -> Together {
+fn together(alone: &[Judged; 2], both: &Judged, interaction: &Judged) -> Together {
     let does_nothing =
         |verdict: &Verdict| matches!(verdict, Verdict::NoDifferenceThatMatters | Verdict::Worse);
     let neither_pays = || alone.iter().all(|one| does_nothing(&one.verdict));
