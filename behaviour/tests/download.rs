@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::common::offspring::offspring;
+use crate::common::processes::offspring;
 use crate::common::{Folder, answer, assert_says, linerate, refusal_of, words};
 
 const FILE_BYTES: usize = 1 << 20;

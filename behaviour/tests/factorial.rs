@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::common::{Folder, answer, assert_says, errors, linerate};
+use crate::common::{Folder, answer, assert_says, errors, linerate, refusal_of};
 
 /// Copies a run that was measured and kept into a folder of the test's own.
 fn kept(folder: &Folder, name: &str) -> PathBuf {
@@ -76,9 +76,7 @@ fn a_run_of_commands_and_one_of_servers_are_refused_by_name() {
     kept(&folder, "strength-reduction");
     kept(&folder, "smoke");
     let words = ["study", "compare", "strength-reduction", "smoke"];
-    let output = linerate(&folder, &words).output().unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    let said = errors(&output);
+    let said = refusal_of(&mut linerate(&folder, &words));
     assert!(
         said.contains("one run is of servers and the other of commands"),
         "{said}"
@@ -101,11 +99,7 @@ fn a_changed_study_and_broken_evidence_are_refused_by_name() {
     let said = errors(&linerate(&folder, &words).output().unwrap());
     assert!(said.contains("was changed between the runs"), "{said}");
     std::fs::write(other.join("evidence.json"), "{\"format\": 1,\n nonsense").unwrap();
-    let output = linerate(&folder, &["study", "report", "other"])
-        .output()
-        .unwrap();
-    let said = errors(&output);
-    assert_eq!(output.status.code(), Some(2));
+    let said = refusal_of(&mut linerate(&folder, &["study", "report", "other"]));
     assert_says(&said, "evidence.json:2:");
     assert_says(&said, "is no evidence");
 }

@@ -8,6 +8,7 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 
 use crate::common::load_server::{OK, answer_with};
+use crate::common::processes::line_of;
 use crate::common::{Folder, answer, linerate, words};
 
 #[test]
@@ -35,9 +36,7 @@ fn the_ready_line_names_the_port_that_was_taken() {
     .stdout(Stdio::piped())
     .spawn()
     .unwrap();
-    let mut line = String::new();
-    let output = serve.stdout.take().unwrap();
-    BufReader::new(output).read_line(&mut line).unwrap();
+    let line = line_of(serve.stdout.take());
     let ready: Value = serde_json::from_str(&line).unwrap();
     let connected = TcpStream::connect(ready["listening"].as_str().unwrap());
     let port = connected.map(|stream| stream.peer_addr().unwrap().port());

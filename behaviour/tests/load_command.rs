@@ -7,17 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::common::load_program::{load, load_json};
 use crate::common::load_server::{OK, answer_each, answer_with};
-use crate::common::{assert_says, words};
+use crate::common::{assert_says, refusal_of, refused, words};
 
 fn refusal(url: &str, arguments: &[&str]) -> String {
-    let output = load(url, arguments);
-    assert_eq!(
-        output.status.code(),
-        Some(2),
-        "{url} {arguments:?}: {output:?}"
-    );
-    assert!(output.stdout.is_empty());
-    String::from_utf8(output.stderr).unwrap()
+    refused(&load(url, arguments))
 }
 
 #[test]
@@ -117,12 +110,7 @@ fn more_connections_than_open_files_are_refused_with_the_limit_and_how_to_raise_
     let url = format!("http://{}/", answer_with(OK));
     let limited = "ulimit -n 100; exec \"$0\" load \"$1\" -c 100 -d 100ms";
     let mut command = std::process::Command::new("sh");
-    let output = command
-        .args(["-c", limited, crate::common::program(), &url])
-        .output()
-        .unwrap();
-    let error = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{error}");
+    let error = refusal_of(command.args(["-c", limited, crate::common::program(), &url]));
     assert_says(&error, "may have 100");
     assert_says(&error, "ulimit -Hn");
     assert_says(&error, "LimitNOFILE=");

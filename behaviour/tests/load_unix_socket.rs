@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::common::load_program::{failed, load, parse};
 use crate::common::nginx::Nginx;
-use crate::common::{Folder, assert_says, errors, words};
+use crate::common::{Folder, assert_says, errors, refused, words};
 
 const URL: &str = "http://some.host/a/path?with=query";
 const SHORT: [&str; 7] = ["-c", "4", "-d", "200ms", "--settle", "20ms", "--json"];
@@ -149,12 +149,6 @@ fn what_is_about_tcp_or_other_hosts_alone_is_refused_by_name() {
         assert_says(&told, name);
         assert_says(&told, "--unix-socket");
     }
-}
-
-fn refused(output: &Output) -> String {
-    assert_eq!(output.status.code(), Some(2), "{output:?}");
-    assert!(output.stdout.is_empty(), "{output:?}");
-    errors(output)
 }
 
 #[test]

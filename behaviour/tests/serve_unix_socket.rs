@@ -1,13 +1,14 @@
 //! A server on a socket among the files: `linerate serve --listen unix:PATH`.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::common::load_program::{load, parse};
+use crate::common::processes::{Ours, line_of};
 use crate::common::{Folder, answer, assert_says, linerate, refusal_of};
 
 const LARGE_ONCE: &[u8] = b"GET /large HTTP/1.1\r\nHost: any\r\nConnection: close\r\n\r\n";
@@ -15,7 +16,7 @@ const ENGINES: [&str; 2] = ["epoll", "uring"];
 
 /// A server of ours, which is killed when this is dropped.
 struct Server {
-    child: Child,
+    child: Ours,
     ready: String,
 }
 
@@ -25,10 +26,8 @@ impl Server {
         let words = [&["serve", "--listen", &listen], flags].concat();
         let mut command = linerate(folder, &words);
         let streams = command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = streams.spawn().unwrap();
-        let mut ready = String::new();
-        let output = child.stdout.as_mut().unwrap();
-        BufReader::new(output).read_line(&mut ready).unwrap();
+        let mut child = Ours(streams.spawn().unwrap());
+        let ready = line_of(child.stdout.as_mut());
         Self { child, ready }
     }
 
@@ -45,18 +44,6 @@ impl Server {
         let errors = self.child.stderr.as_mut().unwrap();
         errors.read_to_string(&mut said).unwrap();
         said
-    }
-
-    fn kill(mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
@@ -133,10 +120,8 @@ fn everybody_may_connect_who_may_enter_the_folder() {
     let script = "umask 077; exec \"$0\" serve --listen unix:s";
     command.args(["-c", script, crate::common::program()]);
     let output = command.current_dir(folder.path()).stdout(Stdio::piped());
-    let mut child = output.spawn().unwrap();
-    let mut ready = String::new();
-    let output = child.stdout.as_mut().unwrap();
-    BufReader::new(output).read_line(&mut ready).unwrap();
+    let mut child = Ours(output.spawn().unwrap());
+    let ready = line_of(child.stdout.as_mut());
     let _server = Server { child, ready };
     let mode = std::fs::metadata(folder.path().join("s")).unwrap();
     assert_eq!(mode.permissions().mode() & 0o777, 0o666);
@@ -166,7 +151,7 @@ fn one_that_still_drains_leaves_the_socket_of_the_next() {
 fn what_a_server_left_is_taken_over_and_what_another_has_is_neither_taken_nor_removed() {
     let folder = Folder::new("serve-unix-left");
     let path = folder.path().join("s");
-    Server::start(&folder, "s", &[]).kill();
+    drop(Server::start(&folder, "s", &[]));
     // Its worker is seen to end by nobody.
     let is_dead = || UnixStream::connect(&path).is_err();
     assert!(sys::clock::wait_until(Duration::from_secs(20), is_dead));

@@ -2,11 +2,11 @@
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::process::ExitStatusExt as _;
-use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+use std::process::{ChildStderr, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use crate::common::load_server;
-use crate::common::offspring::offspring;
+use crate::common::processes::{Ours, is_alive, offspring, signal};
 use crate::common::server::Server;
 use crate::common::{Folder, answer, assert_says, errors, linerate};
 
@@ -16,14 +16,14 @@ const PATIENCE: Duration = Duration::from_secs(50);
 
 /// A command under way, and all processes below it.
 struct Running {
-    child: Child,
+    child: Ours,
     said: BufReader<ChildStderr>,
 }
 
 impl Running {
     fn start(mut command: Command) -> Self {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
+        let mut child = Ours(command.spawn().unwrap());
         let said = BufReader::new(child.stderr.take().unwrap());
         Self { child, said }
     }
@@ -54,36 +54,11 @@ impl Running {
     }
 }
 
-impl Drop for Running {
-    /// A test that fails leaves nothing running either.
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn signal(name: &str, pid: u32) {
-    let kill = format!("kill -{name} {pid}");
-    let status = Command::new("sh").args(["-c", &kill]).status().unwrap();
-    assert!(status.success(), "{kill}");
-}
-
-fn wait_for(mut holds: impl FnMut() -> bool) {
-    let begun = sys::clock::now();
-    while !holds() {
-        assert!(begun.elapsed() < PATIENCE, "it does not happen");
-        std::thread::yield_now();
-    }
-}
-
-/// A process that has ended and is not yet waited for by whoever inherited it does nothing more.
-fn is_alive(pid: u32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let state = stat
-        .rsplit(") ")
-        .next()
-        .and_then(|rest| rest.chars().next());
-    !matches!(state, None | Some('Z' | 'X'))
+fn wait_for(holds: impl FnMut() -> bool) {
+    assert!(
+        sys::clock::wait_until(PATIENCE, holds),
+        "it does not happen"
+    );
 }
 
 /// Starts a study whose blocks take a minute, or so many ms in closed loop.

@@ -1,14 +1,9 @@
 //! SIGINT while it measures: what was measured is kept and told.
 
 use std::process::Stdio;
-use std::time::Duration;
 
+use crate::common::processes::wait_for;
 use crate::common::{Folder, assert_says, linerate};
-
-fn wait_for(what: &str, is_there: impl FnMut() -> bool) {
-    let there = sys::clock::wait_until(Duration::from_secs(60), is_there);
-    assert!(there, "{what} did not come");
-}
 
 #[test]
 fn an_interrupt_ends_the_command_under_way_keeps_the_rounds_and_cleans_up() {

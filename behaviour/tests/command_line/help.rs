@@ -1,7 +1,7 @@
 //! Help pages, each held to what a reader may expect of one.
 
 use crate::command_line::{answer, commands, linerate};
-use crate::common::assert_says;
+use crate::common::{assert_says, refusal_of};
 
 const LONGEST_SHORT_PAGE_LINES: usize = 40;
 const WIDEST_LINE_COLUMNS: usize = 100;
@@ -87,9 +87,7 @@ fn a_typing_error_gets_a_suggestion() {
         (&["load", "--thraeds", "2"], "'--threads'"),
         (&["study", "reprot"], "'report'"),
     ] {
-        let output = linerate(words).output().unwrap();
-        let error = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(2), "{error}");
+        let error = refusal_of(&mut linerate(words));
         assert_says(&error, suggestion);
     }
 }

@@ -3,8 +3,8 @@
 use std::process::{Command, Output};
 
 use crate::command_line::linerate;
-use crate::common::assert_says;
 use crate::common::server::Server;
+use crate::common::{assert_says, refusal_of};
 
 /// Command lines of wrk as they stand in articles and scripts, short enough for a test.
 const COMMAND_LINES: [&str; 3] = [
@@ -79,17 +79,13 @@ fn the_transfer_is_of_the_bytes_that_came() {
 #[test]
 fn a_lua_script_is_refused_with_what_to_say_instead() {
     let words = ["load", "-s", "post.lua", "http://127.0.0.1:1/"];
-    let output = linerate(&words).output().unwrap();
-    let error = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2));
+    let error = refusal_of(&mut linerate(&words));
     assert_says(&error, "--body @FILE");
 }
 
 #[test]
 fn a_k6_script_is_refused_with_what_to_say_instead() {
-    let output = linerate(&["load", "test.js"]).output().unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    let error = String::from_utf8(output.stderr).unwrap();
+    let error = refusal_of(&mut linerate(&["load", "test.js"]));
     assert_says(&error, "k6");
     assert_says(&error, "--mix FILE");
 }

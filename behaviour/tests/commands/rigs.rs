@@ -4,7 +4,7 @@ use model::command_run::CommandRun;
 use model::run::{Rig, RunRecord};
 
 use super::lab::Lab;
-use crate::common::{answer, errors};
+use crate::common::{answer, refusal_of};
 
 /// A client that asks a server that is there for the run alone.
 const RUN: &str = "run = [\"sh\", \"work.sh\", \"{way}\", \"{size}\", \"{arm}\"]";
@@ -88,9 +88,7 @@ fn a_server_that_does_not_come_up_or_goes_ends_the_study_with_its_last_words() {
             "server-gone",
             &[(RUN, &changed), ("timeout_s = 20", "timeout_s = 1")],
         );
-        let output = lab.start().arg("--smoke").output().unwrap();
-        let words = errors(&output);
-        assert_eq!(output.status.code(), Some(2), "{words}");
+        let words = refusal_of(lab.start().arg("--smoke"));
         assert!(words.contains(said), "no `{said}` in: {words}");
         assert_eq!(lab.folder.names("tmp"), [""; 0]);
     }

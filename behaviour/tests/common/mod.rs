@@ -9,8 +9,8 @@ pub(crate) mod load_server;
 pub(crate) mod mutations;
 pub(crate) mod needs_root;
 pub(crate) mod nginx;
-pub(crate) mod offspring;
 pub(crate) mod own_state;
+pub(crate) mod processes;
 pub(crate) mod refused_call;
 pub(crate) mod server;
 pub(crate) mod whole_run;
@@ -124,8 +124,13 @@ pub(crate) fn assert_says(said: &str, piece: &str) {
 /// What a command says that is refused, and prints nothing else.
 #[track_caller]
 pub(crate) fn refusal_of(command: &mut Command) -> String {
-    let output = command.output().unwrap();
-    let said = errors(&output);
+    refused(&command.output().unwrap())
+}
+
+/// What was said by a command that was refused, and printed nothing else.
+#[track_caller]
+pub(crate) fn refused(output: &Output) -> String {
+    let said = errors(output);
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(output.stdout.is_empty(), "{said}");
     said

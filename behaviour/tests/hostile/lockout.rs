@@ -1,12 +1,12 @@
 //! Levers set to values that would cut off access or memory, and guards that are hindered.
 
 use std::fs::File;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::common::offspring::offspring;
+use crate::common::processes::{Ours, offspring};
 use crate::common::{Folder, assert_says, errors, program, words};
 use crate::levers::sandbox::Sandbox;
 
@@ -181,7 +181,10 @@ fn the_memory_killer_spares_the_guard_where_root_may_ask_for_that() {
 }
 
 /// A system log of the sandbox: what is sent to `/dev/log` there, each message on a line.
-struct Log(Child, Folder);
+struct Log {
+    _listening: Ours,
+    folder: Folder,
+}
 
 /// In place of the machine's devices, of which a program needs but one.
 const LISTEN: &str = "
@@ -198,26 +201,23 @@ impl Log {
         let folder = Folder::new(test);
         let file = File::create(folder.path().join("log")).unwrap();
         let mut listen = sandbox.command(&["python3", "-c", LISTEN]);
-        let log = Self(listen.stdout(Stdio::from(file)).spawn().unwrap(), folder);
+        let listening = listen.stdout(Stdio::from(file)).spawn().unwrap();
+        let log = Self {
+            _listening: Ours(listening),
+            folder,
+        };
         assert!(log.comes_to_say(&["ready"]));
         log
     }
 
     fn text(&self) -> String {
-        self.1.text("log")
+        self.folder.text("log")
     }
 
     /// Waits for a line with all of these.
     fn comes_to_say(&self, words: &[&str]) -> bool {
         let has_all = |line: &str| words.iter().all(|words| line.contains(words));
         sys::clock::wait_until(LONGEST, || self.text().lines().any(has_all))
-    }
-}
-
-impl Drop for Log {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
     }
 }
 

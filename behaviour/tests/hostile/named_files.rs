@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::{Command, Output};
 
-use crate::common::{Folder, linerate};
+use crate::common::{Folder, linerate, refusal_of};
 
 /// What a list may take of memory's addresses, in KiB, and of time, in s.
 const MOST_KIB: u32 = 900_000;
@@ -63,9 +63,7 @@ fn a_name_on_a_wrong_command_line_reaches_the_terminal_as_what_it_is() {
         for forced in ["1", "0"] {
             let mut command = linerate(&folder, arguments);
             command.env_remove("NO_COLOR").env("CLICOLOR_FORCE", forced);
-            let output = command.output().unwrap();
-            assert_eq!(output.status.code(), Some(2));
-            let said = String::from_utf8(output.stderr).unwrap();
+            let said = refusal_of(&mut command);
             assert!(said.contains("owned") || forced == "0", "{said:?}");
             assert!(!said.contains(['\u{7}', '\u{9b}', '\u{202e}']), "{said:?}");
             assert!(

@@ -5,12 +5,13 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 use std::os::unix::net::UnixListener;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use crate::common::as_nobody::linerate_as_nobody;
 use crate::common::own_state::with_state_below;
-use crate::common::{Folder, assert_says, errors, linerate, words};
+use crate::common::processes::{Ours, children, is_alive, signal_all};
+use crate::common::{Folder, assert_says, errors, linerate, refused, words};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 const NOBODY: u32 = 65_534;
@@ -117,10 +118,8 @@ impl Lab {
             !left().is_empty() || run.try_wait().unwrap().is_some()
         });
         assert!(came && !left().is_empty(), "it leaves nothing");
-        let children = format!("/proc/{0}/task/{0}/children", run.id());
-        let agent = fs::read_to_string(children).unwrap();
         // The agent first: it would clean up behind a run that has ended.
-        kill(&[agent.trim().to_owned(), run.id().to_string()]);
+        signal_all("KILL", &[children(run.id()).remove(0), run.id()]);
         run.wait().unwrap();
         left().trim().parse().unwrap()
     }
@@ -134,23 +133,11 @@ pub(crate) fn refusal(mut command: Command) -> String {
     let _ = runs.kill();
     let output = runs.wait_with_output().unwrap();
     assert!(ended, "it runs on");
-    assert_eq!(output.status.code(), Some(2), "{}", errors(&output));
-    errors(&output)
-}
-
-fn kill(pids: &[String]) {
-    let killed = Command::new("kill").arg("-9").args(pids).status();
-    assert!(killed.unwrap().success());
-}
-
-fn is_there(pid: u32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let state = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-    !state.trim().is_empty() && !state.trim().starts_with('Z')
+    refused(&output)
 }
 
 /// A program of a user that works in a folder and has no terminal, ended with the test.
-struct Bystander(Child);
+struct Bystander(Ours);
 
 impl Bystander {
     fn new(folder: &Path, user: u32) -> Self {
@@ -160,18 +147,11 @@ impl Bystander {
         if user != 0 {
             command.uid(user).gid(user);
         }
-        Self(command.spawn().unwrap())
+        Self(Ours(command.spawn().unwrap()))
     }
 
     fn lives(&mut self) -> bool {
         self.0.try_wait().unwrap().is_none()
-    }
-}
-
-impl Drop for Bystander {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
     }
 }
 
@@ -225,7 +205,7 @@ fn what_a_killed_study_left_goes_with_the_next_wherever_its_programs_went() {
     for as_nobody in [false, true] {
         let lab = Lab::new(&format!("killed-{as_nobody}"), LEAVES);
         let left = lab.killed(as_nobody);
-        assert!(is_there(left) && lab.0.names("tmp").len() == 1);
+        assert!(is_alive(left) && lab.0.names("tmp").len() == 1);
         // It does not wait for long, and says so by failing: what is left is taken away before.
         let study = fs::read_to_string(lab.path("small.toml")).unwrap();
         fs::write(
@@ -235,7 +215,7 @@ fn what_a_killed_study_left_goes_with_the_next_wherever_its_programs_went() {
         .unwrap();
         lab.assert_runs(as_nobody, "next");
         assert_eq!(lab.0.names("tmp"), [""; 0]);
-        assert!(sys::clock::wait_until(PATIENCE, || !is_there(left)));
+        assert!(sys::clock::wait_until(PATIENCE, || !is_alive(left)));
         assert_eq!(lab.0.names("run/linerate/study-services"), [""; 0]);
     }
 }

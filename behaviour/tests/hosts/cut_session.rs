@@ -6,9 +6,9 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::common::processes::wait_for;
 use crate::common::{assert_says, errors};
 use crate::hosts::site::{Host, Site};
-use crate::hosts::wait_for;
 
 /// Devices and state of its own, as a machine has them: nobody else's are touched. One of the devices
 /// is no rig's: what levers do inside a rig cuts nobody off, and is not on trial.

@@ -9,15 +9,10 @@ mod ssh;
 mod upon_one_another;
 mod whole_ladder;
 
-use std::time::Duration;
-
 use model::run::{BLOCKS_FILE, Blocks, RUN_FILE, Rig};
 use model::{BlockRecord, Doubt, RunRecord};
 
 use crate::common::Folder;
-
-/// How long anything that is waited for may take.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A question that is soon answered: two identical arms and one step.
 const STUDY: &str = r#"
@@ -64,12 +59,6 @@ fn record(folder: &Folder, run: &str) -> RunRecord {
 fn blocks(folder: &Folder, run: &str) -> Vec<BlockRecord> {
     let text = folder.text(&format!("{run}/{BLOCKS_FILE}"));
     Blocks::parse(&text).unwrap().records
-}
-
-/// Waits until something holds.
-fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
-    let held = sys::clock::wait_until(PATIENCE, &mut holds);
-    assert!(held, "it does not happen: {what}");
 }
 
 /// What is true of every run over two hosts of one machine.

@@ -3,8 +3,9 @@
 use model::run::Rig;
 
 use crate::common::as_nobody::linerate_as_nobody;
+use crate::common::processes::wait_for;
 use crate::common::{Folder, answer, assert_says, linerate, refusal_of, words};
-use crate::hosts::{assert_two_hosts, blocks, wait_for, write_study};
+use crate::hosts::{assert_two_hosts, blocks, write_study};
 
 #[test]
 fn a_whole_study_has_client_and_server_on_two_hosts_and_its_run_says_so() {

@@ -9,9 +9,8 @@ use std::process::{Child, Command, Stdio};
 use machine::rig::Lab;
 use model::Topology;
 
-use crate::common::offspring::offspring;
+use crate::common::processes::{self, offspring, wait_for};
 use crate::common::{Folder, linerate};
-use crate::hosts::wait_for;
 
 const HOSTS: [&str; 3] = ["client", "router", "server"];
 
@@ -252,7 +251,7 @@ impl Site {
             let program = fs::read_link(format!("/proc/{pid}/exe"));
             program.is_ok_and(|program| program.starts_with(&cache))
         };
-        processes().filter(is_there).collect()
+        processes::all().filter(is_there).collect()
     }
 
     /// The processes in which the sshd of a host serves its connections.
@@ -271,14 +270,10 @@ fn write_program(path: &Path, script: &str) {
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-fn processes() -> impl Iterator<Item = u32> {
-    let entries = fs::read_dir("/proc").unwrap().flatten();
-    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-}
-
 /// Whether a process runs that was started with this argument.
 pub(crate) fn runs_with(argument: &str) -> bool {
-    let mut words = processes().filter_map(|pid| fs::read(format!("/proc/{pid}/cmdline")).ok());
+    let cmdline = |pid: u32| fs::read(format!("/proc/{pid}/cmdline")).ok();
+    let mut words = processes::all().filter_map(cmdline);
     words.any(|words| {
         words
             .split(|byte| *byte == 0)

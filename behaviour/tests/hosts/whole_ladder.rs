@@ -7,7 +7,7 @@ use model::run::RunRecord;
 use serde_json::Value;
 
 use crate::common::as_nobody::linerate_as_nobody;
-use crate::common::{Folder, answer, assert_says, errors, linerate};
+use crate::common::{Folder, answer, assert_says, linerate, refusal_of};
 use crate::hosts::write_study;
 
 const RUN: [&str; 8] = [
@@ -99,9 +99,7 @@ fn a_study_without_a_whole_ladder_says_so() {
     write_study(&folder, "", 2);
     let said = |study: &str| {
         let run = ["study", "run", study, "--whole", "--yes"];
-        let output = linerate(&folder, &run).output().unwrap();
-        assert_eq!(output.status.code(), Some(2));
-        errors(&output)
+        refusal_of(&mut linerate(&folder, &run))
     };
     let climbing = said("short.toml");
     assert_says(&climbing, "has no `[whole]`");

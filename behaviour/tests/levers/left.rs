@@ -1,8 +1,9 @@
 //! A study that sets levers of the whole machine, where one cannot be put back.
 
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
+use crate::common::processes::signal;
 use crate::common::{Folder, assert_says, errors};
 use crate::levers::sandbox::Sandbox;
 
@@ -77,14 +78,6 @@ fn a_study_that_cannot_put_a_lever_of_the_machine_back_says_so_by_its_exit_code(
     sandbox.prints(&["mount", "-o", "remount,rw", disk]);
     assert!(sandbox.levers(&["undo"]).status.success());
     assert_eq!(held(), "60\n");
-}
-
-fn signal(name: &str, pid: u32) {
-    let signal = format!("-{name}");
-    let status = Command::new("kill")
-        .args([signal, pid.to_string()])
-        .status();
-    assert!(status.unwrap().success());
 }
 
 /// Whether each of its threads stands still.

@@ -1,13 +1,14 @@
 //! How a link ends, with the command or before it.
 
 use std::fs::File;
-use std::io::{BufRead as _, BufReader, Read};
+use std::io::{BufRead as _, BufReader};
 use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use crate::common::as_nobody::linerate_as_nobody;
+use crate::common::processes::line_of;
 use crate::common::{Folder, answer, assert_says, errors, linerate, refusal_of};
 use crate::link::folder;
 
@@ -56,15 +57,6 @@ impl HostSeen {
             .filter(|line| !line.is_empty())
             .collect()
     }
-}
-
-/// The next line of an output of a process that goes on.
-pub(crate) fn line_of(output: Option<impl Read>) -> String {
-    let mut line = String::new();
-    BufReader::new(output.unwrap())
-        .read_line(&mut line)
-        .unwrap();
-    line
 }
 
 #[test]

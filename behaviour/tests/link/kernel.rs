@@ -1,11 +1,12 @@
 //! Links that the kernel carries.
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::Write as _;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
-use crate::common::{Folder, answer, assert_says, errors, linerate, words};
+use crate::common::processes::line_of;
+use crate::common::{Folder, answer, assert_says, linerate, refusal_of, words};
 use crate::link::{count, folder, load_over};
 
 /// Answers long enough that a rate and not the round trips bounds them.
@@ -64,10 +65,7 @@ impl Waiting {
         let mut command = linerate(folder, &[&["link"], flags, &ends].concat());
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.as_mut().unwrap())
-            .read_line(&mut line)
-            .unwrap();
+        let line = line_of(child.stdout.as_mut());
         assert_eq!(line, "up\n");
         Self(child)
     }
@@ -116,11 +114,9 @@ fn netem_delays_where_the_kernel_has_it_and_is_named_as_lacking_where_not() {
     let flags = ["--via", "netem", "--delay", "20ms"];
     if netem(&folder) == "absent" {
         let words = [&["link"], &flags[..], &["--", "echo", "started"]].concat();
-        let output = linerate(&folder, &words).output().unwrap();
-        let words = errors(&output);
-        assert_eq!(output.status.code(), Some(2), "{words}");
+        let words = refusal_of(&mut linerate(&folder, &words));
         assert_says(&words, "this kernel has no netem");
-        assert!(words.contains("`userspace`") && output.stdout.is_empty());
+        assert!(words.contains("`userspace`"));
     } else {
         let (output, report) = load_over(&folder, &flags, "-d 600ms --json");
         assert_eq!(output.status.code(), Some(0));

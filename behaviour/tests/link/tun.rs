@@ -9,8 +9,9 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::common::as_nobody::linerate_as_nobody;
-use crate::common::{Folder, answer, assert_says, errors, linerate, refusal_of};
-use crate::link::ended::{HostSeen, line_of};
+use crate::common::processes::{line_of, signal};
+use crate::common::{Folder, assert_says, errors, linerate, refusal_of};
+use crate::link::ended::HostSeen;
 use crate::link::{carrier, count};
 
 const LONGEST: Duration = Duration::from_secs(30);
@@ -120,14 +121,10 @@ fn packets_that_find_the_queue_full_while_the_link_is_held_up_are_told_as_missed
     let mut orders = running.stdin.take().unwrap();
     assert_eq!(says.next().unwrap().unwrap(), "up");
     let carrier = carrier(&running);
-    let signal = |name: &str| {
-        let line = format!("kill -{name} {carrier}");
-        answer(Command::new("sh").args(["-c", &line]))
-    };
-    signal("STOP");
+    signal("STOP", &carrier);
     orders.write_all(b"go\n").unwrap();
     let sent = says.next().unwrap().unwrap();
-    signal("CONT");
+    signal("CONT", carrier);
     assert_eq!(sent, "sent");
     orders.write_all(b"go\n").unwrap();
     let output = running.wait_with_output().unwrap();

@@ -1,10 +1,10 @@
 //! Go's net/http as a target, in the clear and by TLS.
 
-use std::io::{BufRead as _, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use crate::common::Folder;
 use crate::common::load_program::failed;
+use crate::common::processes::{Ours, line_of};
 use crate::load_http2::{Booked, measure};
 use crate::load_tls::certificates::{Authority, file};
 
@@ -48,15 +48,8 @@ func main() {
 "#;
 
 struct Go {
-    child: Child,
+    _child: Ours,
     port: u16,
-}
-
-impl Drop for Go {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 /// Builds the program in the folder, unless that was done.
@@ -78,12 +71,10 @@ fn start(folder: &Folder, scheme: &str) -> Go {
     let mut command = Command::new(folder.path().join("server"));
     command.arg(scheme).current_dir(folder.path());
     command.stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child = command.spawn().unwrap();
-    let mut line = String::new();
-    let output = child.stdout.take().unwrap();
-    BufReader::new(output).read_line(&mut line).unwrap();
+    let mut child = Ours(command.spawn().unwrap());
+    let line = line_of(child.stdout.take());
     Go {
-        child,
+        _child: child,
         port: line.trim().parse().unwrap(),
     }
 }

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use crate::common::load_program::load;
 use crate::common::load_server::serve;
-use crate::common::{Folder, assert_says, errors};
+use crate::common::{Folder, assert_says, errors, refused};
 use crate::load_http2::THREE_ON_TWO;
 use crate::load_http2::frames::serve_with;
 use crate::load_http2::nginx::Nginx;
@@ -13,10 +13,7 @@ use crate::load_tls::certificates::{Authority, file};
 
 fn refusal(url: &str, arguments: &[&str]) -> String {
     let flags = ["--http2", "-d", "100ms", "--timeout", "10s"];
-    let output = load(url, &[&flags, arguments].concat());
-    let said = errors(&output);
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    said
+    refused(&load(url, &[&flags, arguments].concat()))
 }
 
 /// A server that says this once it has heard something, and waits for the client to go.

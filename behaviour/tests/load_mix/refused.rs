@@ -1,20 +1,12 @@
 //! What cannot be mixed, and what to do instead.
 
-use std::process::Output;
-
 use crate::common::load_program::load;
-use crate::common::{Folder, assert_says, errors};
+use crate::common::{Folder, assert_says, refused};
 use crate::load_mix::{SHORT, mixed};
 
 const ONE: &str = "[[request]]\npath = \"/\"\n";
 /// Nobody is asked before all is well.
 const URL: &str = "http://127.0.0.1:1";
-
-fn refused(output: &Output) -> String {
-    assert_eq!(output.status.code(), Some(2), "{output:?}");
-    assert!(output.stdout.is_empty(), "{output:?}");
-    errors(output)
-}
 
 #[test]
 fn a_file_that_is_wrong_is_refused_with_the_place_and_the_reason() {

@@ -1,12 +1,12 @@
 //! A user with a state folder of his own, so that no test sees another's rigs, or this machine's.
 
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::Command;
 
 use serde_json::Value;
 
 use crate::common::as_nobody::linerate_as_nobody;
-use crate::common::{Folder, errors};
+use crate::common::{Folder, refusal_of};
 use crate::machine::confined::in_place_of_a_shell;
 
 /// Who puts rigs up.
@@ -75,8 +75,7 @@ impl Bench {
 
     /// What a command that could not run said of it.
     pub(crate) fn refusal(&self, arguments: &[&str]) -> String {
-        let output = self.linerate(arguments).output().unwrap();
-        assert_could_not_run(&output)
+        refusal_of(&mut self.linerate(arguments))
     }
 
     /// The rigs that there are.
@@ -84,14 +83,6 @@ impl Bench {
         let status = self.json(&["rig", "status", "--json"]);
         status["rigs"].as_array().unwrap().clone()
     }
-}
-
-/// Exit code 2, words on standard error and nothing on standard output; the words.
-pub(crate) fn assert_could_not_run(output: &Output) -> String {
-    let words = errors(output);
-    assert_eq!(output.status.code(), Some(2), "{words}");
-    assert!(output.stdout.is_empty(), "{output:?}");
-    words
 }
 
 impl Drop for Bench {

@@ -3,9 +3,9 @@
 use std::io::Read as _;
 use std::process::{Command, Output, Stdio};
 
-use crate::common::assert_says;
 use crate::common::refused_call::refuse;
-use crate::rig::bench::{Bench, User, assert_could_not_run};
+use crate::common::{assert_says, refusal_of, refused};
+use crate::rig::bench::{Bench, User};
 
 /// Lets a command live without unshare(2), as container runtimes do it.
 fn without_unshare(command: &mut Command) {
@@ -58,7 +58,7 @@ fn where_a_sandbox_forbids_namespaces_the_step_and_the_errno_are_named() {
     let bench = Bench::new("sandbox", User::Ordinary);
     let mut up = bench.linerate(&["rig", "up"]);
     without_unshare(&mut up);
-    let words = assert_could_not_run(&up.output().unwrap());
+    let words = refusal_of(&mut up);
     assert_says(&words, "making a user namespace failed");
     assert_says(&words, "Operation not permitted (EPERM)");
     assert_says(&words, "run it as root, or have it allowed");
@@ -76,7 +76,7 @@ fn where_a_limit_forbids_namespaces_the_limit_is_named_to_root_and_to_others() {
         // Makes the state folder, as this user.
         bench.answer(&["rig", "up"]);
         bench.answer(&["rig", "clean"]);
-        let words = assert_could_not_run(&up_where_none_are_allowed(&bench, limit, uid));
+        let words = refused(&up_where_none_are_allowed(&bench, limit, uid));
         assert_says(&words, "(ENOSPC)");
         assert_says(&words, limit);
         assert!(bench.rigs().is_empty(), "{user:?}");

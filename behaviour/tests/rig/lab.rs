@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::common::assert_says;
+use crate::common::processes::line_of;
 use machine::rig::Lab;
 use model::Topology;
 
@@ -39,9 +40,7 @@ fn reaches(lab: &Lab, from: &str, to: &str) -> bool {
     serve.stdout(Stdio::piped());
     lab.host(to).unwrap().put(&mut serve).unwrap();
     let mut serve = serve.spawn().unwrap();
-    let mut line = String::new();
-    let output = serve.stdout.take().unwrap();
-    std::io::BufRead::read_line(&mut std::io::BufReader::new(output), &mut line).unwrap();
+    line_of(serve.stdout.take());
     let url = format!("http://{address}:8080/plaintext");
     let mut curl = Command::new("curl");
     curl.args(["--silent", "--max-time", "10", &url]);
@@ -128,9 +127,7 @@ fn a_holder_whose_starter_is_gone_ends_by_itself() {
         .unwrap();
     let mut orders = holder.stdin.take().unwrap();
     std::io::Write::write_all(&mut orders, b"build\n").unwrap();
-    let mut line = String::new();
-    let output = holder.stdout.take().unwrap();
-    std::io::BufRead::read_line(&mut std::io::BufReader::new(output), &mut line).unwrap();
+    let line = line_of(holder.stdout.take());
     assert_says(&line, "\"built\"");
     assert!(holder.try_wait().unwrap().is_none());
     // As the kernel does it for a process that was killed.

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use model::random::SplitMix64;
 
+use crate::common::processes::{self, is_alive};
 use crate::common::{PROGRAM, errors, program};
-use crate::rig::snapshot::{Snapshot, is_alive};
+use crate::rig::snapshot::Snapshot;
 
 /// Set for the process that is in the small machine made for it.
 const INSIDE: &str = "LINERATE_TEST_INSIDE";
@@ -209,14 +210,13 @@ impl Machine {
 
     /// Kills the process that holds the rig, of which there is but one.
     fn kill_holder(&self) -> bool {
-        let processes = std::fs::read_dir("/proc").unwrap().flatten();
-        let is_holder = |process: &std::fs::DirEntry| {
-            let name = std::fs::read_to_string(process.path().join("comm"));
-            name.is_ok_and(|name| name == "linerate-rig\n") && is_alive(&process.path())
+        let is_holder = |pid: &u32| {
+            let name = std::fs::read_to_string(format!("/proc/{pid}/comm"));
+            name.is_ok_and(|name| name == "linerate-rig\n") && is_alive(pid)
         };
-        let holders: Vec<_> = processes.filter(is_holder).collect();
+        let holders: Vec<u32> = processes::all().filter(is_holder).collect();
         assert_eq!(holders.len(), 1, "{holders:?}");
-        let pid = holders[0].file_name().into_string().unwrap();
+        let pid = holders[0].to_string();
         let status = Command::new("kill").args(["-KILL", &pid]).status();
         status.unwrap().success()
     }

@@ -6,7 +6,7 @@ use std::process::Command;
 use machine::journal::Owner;
 use serde_json::Value;
 
-use crate::common::{assert_says, errors};
+use crate::common::{assert_says, errors, refusal_of};
 use crate::rig::bench::{Bench, USERS, User};
 
 #[test]
@@ -116,7 +116,7 @@ fn a_program_that_is_absent_or_may_not_be_run_is_named() {
     bench.answer(&["rig", "up"]);
     let mut exec = bench.linerate(&["rig", "exec", "client", "--", "no-such-program"]);
     exec.env("PATH", "/usr/bin:/bin");
-    let words = crate::rig::bench::assert_could_not_run(&exec.output().unwrap());
+    let words = refusal_of(&mut exec);
     assert_says(&words, "no program `no-such-program`");
     let words = bench.refusal(&["rig", "exec", "client", "--", "/etc/passwd"]);
     assert_says(&words, "this user may not run `/etc/passwd`");
@@ -169,6 +169,6 @@ fn without_a_place_for_its_journal_no_rig_is_put_up() {
     let bench = Bench::new("homeless", User::Ordinary);
     let mut up = bench.linerate(&["rig", "up"]);
     up.env_remove("XDG_STATE_HOME").env_remove("HOME");
-    let words = crate::rig::bench::assert_could_not_run(&up.output().unwrap());
+    let words = refusal_of(&mut up);
     assert_says(&words, "XDG_STATE_HOME");
 }

@@ -5,6 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::common::processes;
+
 /// What was seen, by where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Snapshot(BTreeMap<String, String>);
@@ -26,7 +28,7 @@ impl Snapshot {
         ] {
             seen.insert(words.join(" "), printed(words));
         }
-        seen.insert("processes".to_owned(), processes());
+        seen.insert("processes".to_owned(), command_lines());
         seen.insert("namespaces".to_owned(), namespaces());
         seen.insert("mounts".to_owned(), read("/proc/self/mountinfo"));
         seen.insert("temporary files".to_owned(), names(&std::env::temp_dir()));
@@ -82,30 +84,15 @@ fn read_below(folder: &Path, seen: &mut BTreeMap<String, String>) {
     }
 }
 
-/// Whether the process of a folder of `/proc` has not ended.
-pub(crate) fn is_alive(process: &Path) -> bool {
-    let stat = read(process.join("stat"));
-    let state = stat
-        .rsplit(") ")
-        .next()
-        .and_then(|rest| rest.chars().next());
-    !matches!(state, None | Some('Z' | 'X'))
-}
-
 /// The folders of the processes that have not ended.
 fn living() -> Vec<PathBuf> {
-    let entries = fs::read_dir("/proc").unwrap().flatten();
-    let is_process = |entry: &fs::DirEntry| {
-        let name = entry.file_name();
-        name.to_string_lossy()
-            .bytes()
-            .all(|byte| byte.is_ascii_digit())
-    };
-    let folders = entries.filter(is_process).map(|entry| entry.path());
-    folders.filter(|process| is_alive(process)).collect()
+    let living = processes::all().filter(|pid| processes::is_alive(pid));
+    living
+        .map(|pid| Path::new("/proc").join(pid.to_string()))
+        .collect()
 }
 
-fn processes() -> String {
+fn command_lines() -> String {
     let words = living()
         .into_iter()
         .map(|process| read(process.join("cmdline")));

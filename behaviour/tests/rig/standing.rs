@@ -1,42 +1,23 @@
 //! Rigs that stay until they are cleaned.
 
-use std::fmt::Display;
-use std::io::{BufRead as _, BufReader};
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use serde_json::json;
 
 use crate::common::assert_says;
+use crate::common::processes::{is_alive, line_of, signal};
 use crate::rig::bench::{Bench, USERS, User};
 
 pub(crate) const LONGEST: Duration = Duration::from_secs(30);
-
-pub(crate) fn is_alive(pid: u64) -> bool {
-    crate::rig::snapshot::is_alive(&Path::new("/proc").join(pid.to_string()))
-}
-
-pub(crate) fn kill(signal: &str, pid: impl Display) {
-    let kill = format!("kill -{signal} {pid}");
-    assert!(
-        Command::new("sh")
-            .args(["-c", &kill])
-            .status()
-            .unwrap()
-            .success()
-    );
-}
 
 /// Starts a program that says a line when it is on its host.
 pub(crate) fn start_in(bench: &Bench, host: &str, script: &str) -> Child {
     let words = ["rig", "exec", host, "--", "sh", "-c", script];
     let mut command = bench.linerate(&words);
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-    let mut line = String::new();
-    let output = child.stdout.as_mut().unwrap();
-    BufReader::new(output).read_line(&mut line).unwrap();
+    let line = line_of(child.stdout.as_mut());
     assert_eq!(line, "here\n");
     child
 }
@@ -61,10 +42,7 @@ fn a_rig_stays_up_and_carries_traffic_until_it_is_cleaned() {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut line = String::new();
-        BufReader::new(serve.stdout.take().unwrap())
-            .read_line(&mut line)
-            .unwrap();
+        line_of(serve.stdout.take());
         let url = format!("http://{listen}/plaintext");
         let curl = [
             "rig",
@@ -112,7 +90,7 @@ fn the_exit_code_the_input_and_the_signals_of_a_program_in_a_rig_are_its_own() {
         "client",
         "trap 'exit 5' INT; echo here; sleep 60 & wait",
     );
-    kill("INT", caught.id());
+    signal("INT", caught.id());
     assert_eq!(caught.wait().unwrap().code(), Some(5));
     let mut cat = bench.linerate(&["rig", "exec", "server", "--", "cat"]);
     let mut cat = cat
@@ -132,7 +110,7 @@ fn a_rig_whose_holder_was_killed_is_found_with_what_runs_in_it_and_taken_away() 
         let up = bench.json(&["rig", "up", "--json"]);
         let holder = up["rig"]["holder"].as_u64().unwrap();
         let mut program = start_in(&bench, "client", "echo here; sleep 600");
-        kill("KILL", holder);
+        signal("KILL", holder);
         assert!(sys::clock::wait_until(LONGEST, || !is_alive(holder)));
         let left = &bench.rigs()[0];
         assert_eq!(left["state"], "left", "{user:?}: {left:#}");
@@ -155,7 +133,7 @@ fn a_rig_that_a_crash_left_empty_makes_room_for_the_next_of_its_name() {
     let holder = || bench.rigs()[0]["holder"].as_u64().unwrap();
     bench.answer(&["rig", "up"]);
     let first = holder();
-    kill("KILL", first);
+    signal("KILL", first);
     assert!(sys::clock::wait_until(LONGEST, || !is_alive(first)));
     bench.answer(&["rig", "up"]);
     assert_ne!(holder(), first);

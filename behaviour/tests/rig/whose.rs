@@ -1,14 +1,14 @@
 //! Which processes are a rig's own: those that `rig exec` started, whatever became of them.
 
-use std::io::{BufRead as _, BufReader};
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
+use crate::common::processes::{is_alive, line_of, signal};
 use crate::common::{assert_says, errors};
 use crate::rig::bench::{Bench, USERS, User};
-use crate::rig::standing::{LONGEST, is_alive, kill, start_in};
+use crate::rig::standing::{LONGEST, start_in};
 
 /// nginx with one worker, as a daemon that has written its title over its environment.
 fn start_nginx(bench: &Bench) {
@@ -34,7 +34,7 @@ fn programs(bench: &Bench) -> Vec<Value> {
 
 fn kill_holder(up: &Value) {
     let holder = up["rig"]["holder"].as_u64().unwrap();
-    kill("KILL", holder);
+    signal("KILL", holder);
     assert!(sys::clock::wait_until(LONGEST, || !is_alive(holder)));
 }
 
@@ -46,10 +46,7 @@ fn start_stranger(up: &Value) -> Child {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut line = String::new();
-    BufReader::new(stranger.stdout.as_mut().unwrap())
-        .read_line(&mut line)
-        .unwrap();
+    line_of(stranger.stdout.as_mut());
     stranger
 }
 
@@ -155,10 +152,7 @@ fn a_namespace_that_has_the_number_of_one_that_is_gone_is_not_taken_for_it() {
         .stdout(Stdio::piped())
         .spawn();
     let mut other = other.unwrap();
-    let mut line = String::new();
-    BufReader::new(other.stdout.as_mut().unwrap())
-        .read_line(&mut line)
-        .unwrap();
+    line_of(other.stdout.as_mut());
     let inode = sys::namespace::network_inode_of(other.id()).unwrap();
     kill_holder(&up);
     let journal = bench.state().join("journal.jsonl");

@@ -1,14 +1,16 @@
 //! A server under test: started on a free port, killed when the test ends.
 
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::Read as _;
 use std::net::SocketAddr;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 
 use super::ENGINE;
 use super::client::{Client, PATIENCE};
+use crate::common::processes::{Ours, children, line_of};
+use crate::common::refusal_of;
 
 pub(crate) struct Server {
-    child: Child,
+    child: Ours,
     pub(crate) address: SocketAddr,
 }
 
@@ -27,10 +29,8 @@ impl Server {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let mut line = String::new();
-        let output = child.stdout.as_mut().unwrap();
-        BufReader::new(output).read_line(&mut line).unwrap();
+        let mut child = Ours(command.spawn().unwrap());
+        let line = line_of(child.stdout.as_mut());
         let address = line
             .trim_end()
             .strip_prefix("listening on ")
@@ -51,12 +51,7 @@ impl Server {
 
     /// The processes that it has started, in the order of their start.
     pub(crate) fn workers(&self) -> Vec<u32> {
-        let pid = self.pid();
-        let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
-        children
-            .split_whitespace()
-            .map(|pid| pid.parse().unwrap())
-            .collect()
+        children(self.pid())
     }
 
     pub(crate) fn terminate(&self) {
@@ -81,13 +76,6 @@ impl Server {
     }
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 /// What `linerate serve` says that must not start with these flags, on the engine of this test program.
 pub(crate) fn refusal(flags: &[&str]) -> String {
     let mut command = Command::new("timeout");
@@ -95,11 +83,7 @@ pub(crate) fn refusal(flags: &[&str]) -> String {
     if !flags.contains(&"--engine") {
         command.args(["--engine", ENGINE]);
     }
-    let output = command.args(flags).output().unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(output.stdout.is_empty(), "{said}");
-    said
+    refusal_of(command.args(flags))
 }
 
 pub(crate) fn program() -> &'static str {

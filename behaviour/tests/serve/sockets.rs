@@ -1,27 +1,20 @@
 //! Sockets as they were asked for: by what they do where that shows it, else by what the kernel
 //! holds of those that are live.
 
-use std::process::{Command, Output};
+use std::process::Command;
 use std::time::Duration;
 
 use serde_json::Value;
 
 use super::client::Client;
 use super::server::{Server, program, sockets};
-use crate::common::{Folder, assert_says};
+use crate::common::{Folder, assert_says, refusal_of};
 
 /// A server that must not come up.
 fn refused(mut command: Command, flags: &[&str]) -> String {
     // One that comes up all the same would never end.
-    let output: Output = command
-        .args(["timeout", "20", program(), "serve", "--listen", "0"])
-        .args(flags)
-        .output()
-        .unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{flags:?}: {said}");
-    assert!(output.stdout.is_empty());
-    said
+    command.args(["timeout", "20", program(), "serve", "--listen", "0"]);
+    refusal_of(command.args(flags))
 }
 
 fn refused_here(flags: &[&str]) -> String {

@@ -1,12 +1,13 @@
 //! `linerate serve` over TLS, as curl, openssl and those who speak something else see it.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{Read as _, Write as _};
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
 use super::client::get;
 use super::server::{Server, program};
+use crate::common::processes::line_of;
 use crate::common::{Folder, answer, assert_says, errors, refusal_of};
 
 /// The beginning of a handshake: a record of 512 bytes with a client's first message.
@@ -270,9 +271,7 @@ fn first_line(flags: &[&str]) -> (String, String) {
     command.args(["serve", "--listen", "0"]).args(FLAGS);
     let piped = command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut server = piped.args(flags).spawn().unwrap();
-    let mut line = String::new();
-    let output = server.stdout.as_mut().unwrap();
-    BufReader::new(output).read_line(&mut line).unwrap();
+    let line = line_of(server.stdout.as_mut());
     let _ = server.kill();
     (line, errors(&server.wait_with_output().unwrap()))
 }

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use super::client::Client;
 use super::server::{Server, program, sockets};
-use crate::common::assert_says;
+use crate::common::{assert_says, refusal_of};
 
 #[test]
 fn four_workers_all_serve() {
@@ -94,13 +94,9 @@ fn a_taken_port_is_named_with_advice() {
             // A server that takes the port all the same would never end.
             let mut command = Command::new("timeout");
             command.args(["20", program(), "serve", "--listen", &address]);
-            let output = command.args(["--workers", more]).output();
-            let output = output.unwrap();
-            let said = String::from_utf8(output.stderr).unwrap();
-            assert_eq!(output.status.code(), Some(2), "{said}");
+            let said = refusal_of(command.args(["--workers", more]));
             assert_says(&said, &address);
             assert_says(&said, "--listen 127.0.0.1:0");
-            assert!(output.stdout.is_empty());
         }
     }
 }

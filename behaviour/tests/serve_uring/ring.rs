@@ -1,9 +1,9 @@
 //! What only a ring has: limits of its own, beyond which nothing may be lost.
 
 use std::net::TcpStream;
-use std::process::Command;
 use std::time::Duration;
 
+use crate::common::processes::signal;
 use crate::serve_uring::client::{Client, PATIENCE, get};
 use crate::serve_uring::server::{Server, sockets};
 
@@ -31,11 +31,11 @@ fn requests_of_more_connections_than_the_ring_has_buffers_are_answered_too() {
     let connect = |_| server.connect();
     let mut clients: Vec<Client> = (0..CONNECTIONS).map(connect).collect();
     assert_eq!(clients[CONNECTIONS - 1].get("/json").status, 200);
-    signal(&server, "STOP");
+    signal("STOP", server.pid());
     for client in &mut clients {
         client.send(get("/json"));
     }
-    signal(&server, "CONT");
+    signal("CONT", server.pid());
     for client in &mut clients {
         assert_eq!(client.answer().status, 200);
     }
@@ -51,11 +51,11 @@ fn requests_that_take_more_buffers_than_the_ring_has_are_answered_too() {
     assert_eq!(clients[SENDERS - 1].get("/json").status, 200);
     let padding = "a".repeat(1000);
     let request = format!("GET /json HTTP/1.1\r\nHost: a\r\nX: {padding}\r\n\r\n");
-    signal(&server, "STOP");
+    signal("STOP", server.pid());
     for client in &mut clients {
         client.send(request.repeat(AT_ONCE));
     }
-    signal(&server, "CONT");
+    signal("CONT", server.pid());
     for client in &mut clients {
         for number in 0..AT_ONCE {
             assert_eq!(client.answer().status, 200, "{number}");
@@ -95,11 +95,11 @@ fn no_more_are_let_in_than_there_is_room_for_while_the_server_is_busy() {
     }
     let padding = "a".repeat(2000);
     let request = format!("GET /json HTTP/1.1\r\nHost: a\r\nX: {padding}\r\n\r\n");
-    signal(&server, "STOP");
+    signal("STOP", server.pid());
     for client in &mut busy {
         client.send(request.repeat(REQUESTS_EACH));
     }
-    signal(&server, "CONT");
+    signal("CONT", server.pid());
     let reader = std::thread::spawn(move || {
         for client in &mut busy {
             (0..REQUESTS_EACH).for_each(|_| assert_eq!(client.answer().status, 200));
@@ -119,11 +119,4 @@ fn no_more_are_let_in_than_there_is_room_for_while_the_server_is_busy() {
     for mut client in others.into_iter().map(Client::of) {
         assert_eq!(client.get("/json").status, 200);
     }
-}
-
-/// Sends a server a signal, by its name without SIG.
-fn signal(server: &Server, name: &str) {
-    let pid = server.pid().to_string();
-    let mut kill = Command::new("kill");
-    assert!(kill.args(["-s", name, &pid]).status().unwrap().success());
 }

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::common::as_nobody::linerate_as_nobody;
 use crate::common::own_state::with_state_below;
+use crate::common::processes::working_in;
 use crate::common::{Folder, answer, linerate, refusal_of};
 
 /// A short run of the service `fake`, which is somebody else's.
@@ -162,16 +163,9 @@ impl Bench {
         sys::clock::wait_until(Duration::from_secs(60), holds)
     }
 
-    /// The numbers of the processes that work in a folder of a service.
-    pub(crate) fn processes(&self) -> Vec<String> {
-        let tmp = self.0.path().join("tmp");
-        let all = std::fs::read_dir("/proc").unwrap();
-        let names = all.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        let works_here = |pid: &String| {
-            let folder = std::fs::read_link(format!("/proc/{pid}/cwd"));
-            folder.is_ok_and(|folder| folder.starts_with(&tmp))
-        };
-        names.filter(works_here).collect()
+    /// The processes that work in a folder of a service.
+    pub(crate) fn processes(&self) -> Vec<u32> {
+        working_in(&self.0.path().join("tmp"))
     }
 
     /// Fails unless all processes and folders of services go, soon.

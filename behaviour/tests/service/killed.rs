@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use model::run::Blocks;
 
-use crate::common::{answer, assert_says, errors};
+use crate::common::processes::{children, signal, signal_all};
+use crate::common::{answer, assert_says, refused};
 use crate::service::bench::{Bench, RUN_FAKE};
 
 const START: &str = "exec linerate serve";
@@ -44,12 +45,6 @@ fn is_there(pid: &str) -> bool {
     std::path::Path::new("/proc").join(pid).exists()
 }
 
-fn children(pid: &str) -> Vec<String> {
-    let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
-    let children = children.unwrap();
-    children.split_whitespace().map(str::to_owned).collect()
-}
-
 fn start(bench: &Bench) -> Child {
     let mut command = bench.linerate(&RUN_FAKE);
     command.stdout(Stdio::null()).stderr(Stdio::piped());
@@ -66,8 +61,7 @@ fn a_service_that_dies_in_the_midst_ends_the_run_which_can_go_on() {
     let killed = Command::new("kill").arg("-9").args(&services).status();
     assert!(killed.unwrap().success());
     let output = run.wait_with_output().unwrap();
-    let words = errors(&output);
-    assert_eq!(output.status.code(), Some(2), "{words}");
+    let words = refused(&output);
     assert_says(&words, "Fake ended unexpectedly: signal: 9");
     assert_says(&words, "linerate study resume run");
     bench.assert_nothing_is_left();
@@ -101,9 +95,8 @@ fn the_services_of_an_agent_that_is_killed_end_with_their_workers_and_leave_noth
     let mut run = start(&bench);
     await_first_block(&mut run, &bench);
     assert!(bench.processes().len() >= 12, "{:?}", bench.processes());
-    let agent = children(&run.id().to_string()).remove(0);
-    let killed = Command::new("kill").arg("-9").arg(agent.trim()).status();
-    assert!(killed.unwrap().success());
+    let agent = children(run.id()).remove(0);
+    signal("KILL", agent);
     assert_eq!(run.wait_with_output().unwrap().status.code(), Some(2));
     bench.assert_all_goes();
 }
@@ -115,21 +108,16 @@ fn what_an_agent_and_its_keepers_leave_who_are_killed_at_once_goes_with_the_next
     let bench = Bench::with_fake("all-killed", worker, FAMILY);
     let mut run = start(&bench);
     await_first_block(&mut run, &bench);
-    let agent = children(&run.id().to_string()).remove(0);
-    let keepers = children(&agent);
+    let agent = children(run.id()).remove(0);
+    let keepers = children(agent);
     assert!(keepers.len() >= 6, "{keepers:?}");
     // The agent in the middle of a block does not look at them.
-    let all = Command::new("kill")
-        .arg("-9")
-        .args(&keepers)
-        .arg(agent)
-        .status();
-    assert!(all.unwrap().success());
+    signal_all("KILL", &[keepers, vec![agent]].concat());
     assert_eq!(run.wait_with_output().unwrap().status.code(), Some(2));
     let left = bench.processes();
     assert!(!left.is_empty() && !bench.0.names("tmp").is_empty());
     answer(&mut bench.linerate(&["service", "list"]));
-    assert_eq!(bench.processes(), [""; 0], "of {left:?}");
+    assert_eq!(bench.processes(), [0; 0], "of {left:?}");
     bench.assert_nothing_is_left();
     assert_eq!(bench.0.names("runtime/linerate/study-services"), [""; 0]);
 }
@@ -139,8 +127,7 @@ fn a_study_ends_where_what_a_crash_leaves_of_its_services_could_not_be_found_aga
     let bench = Bench::with_fake("unentered", START, START);
     std::fs::write(bench.0.path().join("runtime/linerate"), "").unwrap();
     let output = bench.run_fake();
-    let words = errors(&output);
-    assert_eq!(output.status.code(), Some(2), "{words}");
+    let words = refused(&output);
     assert!(
         words.contains("/linerate: it is no folder") && words.contains("yours alone")
             || words.contains("make it a folder of root's"),

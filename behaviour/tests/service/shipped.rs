@@ -8,7 +8,7 @@ use std::process::Command;
 use model::run::Blocks;
 use serde_json::Value;
 
-use crate::common::{assert_says, words};
+use crate::common::{assert_says, refusal_of, words};
 use crate::service::bench::Bench;
 
 /// The body that a server answers a GET with.
@@ -42,7 +42,7 @@ fn starts_answers_and_leaves_nothing(name: &str, address: &str) {
     }
     assert!(!bench.processes().is_empty());
     assert_eq!(bench.stop(name), "ended");
-    assert_eq!(bench.processes(), [""; 0]);
+    assert_eq!(bench.processes(), [0; 0]);
     bench.assert_nothing_is_left();
     assert!(bench.running().is_empty());
 }
@@ -111,9 +111,7 @@ fn a_study_measures_a_server_that_was_built_on_the_spot() {
 fn a_service_that_speaks_another_protocol_is_refused_by_name() {
     let bench = Bench::new("protocol");
     let run = ["study", "run", "http-json", "--target", "redis", "--yes"];
-    let output = bench.linerate(&run).output().unwrap();
-    let words = crate::common::errors(&output);
-    assert_eq!(output.status.code(), Some(2), "{words}");
+    let words = refusal_of(&mut bench.linerate(&run));
     let expected = "Redis speaks the Redis protocol, and `http-json` drives HTTP; services that \
                     speak it: caddy, go-http, h2o, nginx, node-http, python-http";
     assert_says(&words, expected);

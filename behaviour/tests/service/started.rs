@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::common::processes::{is_alive, signal};
 use crate::common::{answer, assert_says, errors, refusal_of, words};
 use crate::service::bench::Bench;
 
@@ -27,18 +28,7 @@ fn kill_server(bench: &Bench) {
     // It may serve before its shell has come to write.
     let is_written = || pid().ends_with('\n');
     assert!(sys::clock::wait_until(Duration::from_secs(20), is_written));
-    signal("-KILL", pid().trim());
-}
-
-fn signal(signal: &str, pid: &str) {
-    let sent = Command::new("kill").args([signal, pid]).status().unwrap();
-    assert!(sent.success(), "kill {signal} {pid}");
-}
-
-fn has_ended(pid: &str) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
-    stat.is_ok_and(|stat| stat.contains(") Z "))
-        || !std::fs::exists(format!("/proc/{pid}")).unwrap()
+    signal("KILL", pid().trim());
 }
 
 /// The process that keeps the service of another.
@@ -68,9 +58,9 @@ fn ctrl_c_ends_a_service_with_all_that_it_started() {
         "{:?}",
         bench.processes()
     );
-    signal("-INT", &stays.id().to_string());
+    signal("INT", stays.id());
     assert_eq!(end_of(stays), (Some(0), String::new()));
-    assert_eq!(bench.processes(), [""; 0]);
+    assert_eq!(bench.processes(), [0; 0]);
     bench.assert_nothing_is_left();
     assert!(bench.running().is_empty());
 }
@@ -102,7 +92,7 @@ fn a_service_finds_nothing_of_our_environment_but_its_path() {
 fn a_service_whose_starter_is_killed_goes_with_all_that_it_started() {
     let bench = Bench::with_fake("starter-killed", START, FAMILY);
     let ready = bench.start("fake");
-    signal("-KILL", &pid_of(&ready).to_string());
+    signal("KILL", pid_of(&ready));
     bench.assert_all_goes();
     assert!(bench.running().is_empty());
     bench.start("fake");
@@ -113,7 +103,7 @@ fn a_service_whose_starter_is_killed_goes_with_all_that_it_started() {
 fn a_service_whose_keeper_is_killed_goes_and_its_starter_says_so() {
     let bench = Bench::with_fake("keeper-killed", START, FAMILY);
     let stays = bench.start_and_stay();
-    signal("-KILL", &keeper_of(stays.id().into()));
+    signal("KILL", keeper_of(stays.id().into()));
     let (code, words) = end_of(stays);
     assert_eq!(code, Some(2), "{words}");
     assert_says(&words, "the process that keeps Fake ended without a word");
@@ -129,14 +119,14 @@ fn a_service_left_by_a_crash_of_all_its_owners_is_found_and_cleared() {
         let keeper = keeper_of(starter);
         // Stopped first, so that neither can do anything about the other's end.
         for (how, pid) in [
-            ("-STOP", &keeper),
-            ("-KILL", &starter.to_string()),
-            ("-KILL", &keeper),
+            ("STOP", &keeper),
+            ("KILL", &starter.to_string()),
+            ("KILL", &keeper),
         ] {
             signal(how, pid);
         }
         // On a busy machine a process that was killed is there for a while.
-        let both_ended = || has_ended(&starter.to_string()) && has_ended(&keeper);
+        let both_ended = || !is_alive(starter) && !is_alive(&keeper);
         assert!(sys::clock::wait_until(Duration::from_secs(30), both_ended));
         assert!(!bench.0.names("tmp").is_empty());
         if clears_by_stop {
@@ -153,11 +143,11 @@ fn a_start_in_the_background_that_is_broken_off_leaves_nothing() {
     let slow = "[[prepare]]\ncommand = [\"sleep\", \"600\"]\nwithin_ms = 600000\n[start]";
     for (how, code, said) in [
         (
-            "-TERM",
+            "TERM",
             Some(143),
             "stopped by SIGTERM before Fake was ready",
         ),
-        ("-KILL", None, ""),
+        ("KILL", None, ""),
     ] {
         let bench = Bench::with_fake("broken-off", "[start]", slow);
         let start = ["service", "start", "fake", "--trust", "--detach"];
@@ -165,7 +155,7 @@ fn a_start_in_the_background_that_is_broken_off_leaves_nothing() {
         start.stdout(Stdio::null()).stderr(Stdio::piped());
         let start = start.spawn().unwrap();
         assert!(bench.wait_until(|| !bench.processes().is_empty()));
-        signal(how, &start.id().to_string());
+        signal(how, start.id());
         let (ended, words) = end_of(start);
         assert_eq!(ended, code, "{words}");
         assert_says(&words, said);
@@ -187,7 +177,7 @@ fn a_service_in_the_background_ends_when_nobody_can_be_told_of_it() {
     let mut stays = start.spawn().unwrap();
     let over = bench.wait_until(|| stays.try_wait().unwrap().is_some());
     if !over {
-        signal("-TERM", &stays.id().to_string());
+        signal("TERM", stays.id());
     }
     let (code, words) = end_of(stays);
     assert!(over, "it stays");
@@ -249,9 +239,7 @@ fn a_service_that_runs_is_not_started_again_and_one_that_does_not_is_not_stopped
 
 /// What `service stop` says to a name that is none.
 fn refusal(bench: &Bench, name: &str) -> String {
-    let output = bench.linerate(&["service", "stop", name]).output().unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    errors(&output)
+    refusal_of(&mut bench.linerate(&["service", "stop", name]))
 }
 
 #[test]
@@ -330,7 +318,7 @@ fn a_service_of_an_ordinary_user_is_started_and_stopped_by_him() {
     crate::common::answer(&mut bench.linerate_as_nobody(&start));
     crate::common::answer(&mut bench.linerate_as_nobody(&["service", "stop", "fake"]));
     bench.assert_nothing_is_left();
-    assert_eq!(bench.processes(), [""; 0]);
+    assert_eq!(bench.processes(), [0; 0]);
 }
 
 /// What the memory killer thinks of a process.
@@ -354,6 +342,6 @@ fn the_memory_killer_spares_the_keeper_of_a_service_where_root_may_ask_for_that_
     for service in services.split_whitespace() {
         assert_eq!(score_of(service), score_of("self"), "{service}");
     }
-    signal("-INT", &stays.id().to_string());
+    signal("INT", stays.id());
     assert_eq!(end_of(stays), (Some(0), String::new()));
 }

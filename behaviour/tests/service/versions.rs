@@ -6,7 +6,7 @@ use std::process::Command;
 use model::RunRecord;
 use model::service::ServiceRecord;
 
-use crate::common::{answer, errors};
+use crate::common::{answer, refusal_of};
 use crate::service::bench::Bench;
 
 /// A comparison of these targets with one of the first.
@@ -142,23 +142,14 @@ fn a_run_does_not_go_on_with_a_program_that_became_another() {
     let program = bench.0.path().join("v1/bin/fakeserver");
     let script = std::fs::read_to_string(&program).unwrap();
     std::fs::write(&program, script + "# rebuilt\n").unwrap();
-    let output = bench
-        .linerate(&["study", "resume", "run", "--trust", "--yes"])
-        .output()
-        .unwrap();
-    let words = errors(&output);
-    assert_eq!(output.status.code(), Some(2), "{words}");
+    let words = refusal_of(&mut bench.linerate(&["study", "resume", "run", "--trust", "--yes"]));
     assert!(words.contains("1.2 (SHA-256"), "{words}");
 }
 
 #[test]
 fn a_program_by_its_path_needs_trust_and_a_target_that_is_none_is_named_with_its_place() {
     let bench = Bench::new("versions-trust");
-    let refused = |target: &str| {
-        let output = run(&bench, &["serve", target], &[]).output().unwrap();
-        assert_eq!(output.status.code(), Some(2));
-        errors(&output)
-    };
+    let refused = |target: &str| refusal_of(&mut run(&bench, &["serve", target], &[]));
     let words = refused("nginx@/bin/sh");
     assert!(
         words.contains("add --trust") && words.contains("/bin/sh -v"),

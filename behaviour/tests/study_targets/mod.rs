@@ -11,18 +11,10 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use crate::common::as_nobody::linerate_as_nobody;
+use crate::common::processes::children;
 use crate::common::{Folder, linerate};
 
 const RUN: [&str; 5] = ["--smoke", "--yes", "--json", "--out", "run"];
-
-/// The processes that a process has started.
-fn children(pid: u32) -> Vec<u32> {
-    let file = format!("/proc/{pid}/task/{pid}/children");
-    let text = std::fs::read_to_string(file).unwrap_or_default();
-    text.split_whitespace()
-        .map(|pid| pid.parse().unwrap())
-        .collect()
-}
 
 /// The status of a target of a run that is under way, once it has begun to be one.
 fn status_of_a_target(run: &Child) -> String {

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use model::run::RunRecord;
 
-use super::{RUN, children};
+use super::RUN;
 use crate::common::groups;
+use crate::common::processes::children;
 use crate::common::{Folder, answer, assert_says, linerate, refusal_of};
 
 /// The shipped study with one step, which adds levers.

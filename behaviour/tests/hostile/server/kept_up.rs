@@ -1,7 +1,8 @@
 //! Workers that are killed.
 
 use super::ENGINES;
-use super::running::{Running, signal, wait_until};
+use super::running::{Running, wait_until};
+use crate::common::processes::signal;
 use crate::common::{Folder, assert_says};
 
 /// Kills a worker and waits for the one in its place.

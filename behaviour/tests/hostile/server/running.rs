@@ -2,16 +2,17 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{ChildStdout, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use crate::common::Folder;
+use crate::common::processes::{Ours, children, signal};
 
 /// No test waits longer than this for one thing; passing takes far less.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(40);
 
 pub(crate) struct Running {
-    child: Child,
+    child: Ours,
     output: BufReader<ChildStdout>,
     pub(crate) ready: String,
 }
@@ -29,7 +30,7 @@ impl Running {
 
     pub(crate) fn spawn(mut command: Command) -> Self {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
+        let mut child = Ours(command.spawn().unwrap());
         let mut output = BufReader::new(child.stdout.take().unwrap());
         let mut ready = String::new();
         output.read_line(&mut ready).unwrap();
@@ -72,12 +73,7 @@ impl Running {
     /// The processes that take connections: its children, or itself where it has none.
     pub(crate) fn workers(&self) -> Vec<u32> {
         let pid = self.pid();
-        let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
-        let children = children.unwrap_or_default();
-        let workers: Vec<u32> = children
-            .split_whitespace()
-            .map(|pid| pid.parse().unwrap())
-            .collect();
+        let workers = children(pid);
         match workers.is_empty() {
             true => vec![pid],
             false => workers,
@@ -130,22 +126,9 @@ impl Running {
     }
 }
 
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 /// The command, in a folder, without its flags.
 pub(crate) fn serve(folder: &Folder) -> Command {
     crate::common::linerate(folder, &["serve"])
-}
-
-pub(crate) fn signal(name: &str, pid: u32) {
-    let mut kill = Command::new("kill");
-    let kill = kill.args(["-s", name, &pid.to_string()]).status().unwrap();
-    assert!(kill.success());
 }
 
 pub(crate) fn wait_until(holds: impl FnMut() -> bool) -> bool {

@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
+use crate::common::processes::working_in;
 use crate::common::{Folder, answer, linerate};
 
 /// A user of the machine who is neither root nor `nobody` nor a service.
@@ -83,14 +84,7 @@ impl Started<'_> {
 
     /// The processes that work in its folder.
     pub(super) fn processes(&self) -> Vec<u32> {
-        let all = fs::read_dir("/proc").unwrap();
-        let names = all.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        let pids = names.filter_map(|name| name.parse().ok());
-        let works_here = |pid: &u32| {
-            let here = fs::read_link(format!("/proc/{pid}/cwd"));
-            here.is_ok_and(|here| here.starts_with(self.folder()))
-        };
-        pids.filter(works_here).collect()
+        working_in(self.folder())
     }
 
     /// The user that it is.
