@@ -65,7 +65,6 @@ const MOST_CLAIMED: f64 = 0.05;
 const LEAST_FOUND: f64 = 0.95;
 /// How many gates of each kind a project has, where the variable does not say.
 const RUNS: usize = 20;
-const RUNS_VARIABLE: &str = "LINERATE_PROOF_RUNS";
 
 /// What gates of one kind came to.
 #[derive(Debug, Default)]
@@ -112,10 +111,7 @@ fn holds(identical: &[Passages], planted: &[Passages]) -> bool {
 }
 
 pub(super) fn proof(lab: &Lab) -> anyhow::Result<Proof> {
-    let runs = match std::env::var(RUNS_VARIABLE) {
-        Ok(number) => number.parse().context(RUNS_VARIABLE)?,
-        Err(_) => RUNS,
-    };
+    let runs = super::runs(RUNS)?;
     let mut table = vec![format!(
         "{:<26} {:>4} {:>7} {:>7} {:>12} {:>9} {:>9}",
         "", "runs", "slower", "passes", "cannot tell", "median s", "longest s"

@@ -39,6 +39,8 @@ const KEEP: &str = include_str!("keep.sh");
 const LIST: &str = include_str!("list.sh");
 const RELEASE: &str = include_str!("release.sh");
 
+const RUNS_VARIABLE: &str = "LINERATE_PROOF_RUNS";
+
 type Prove = fn(&Lab) -> anyhow::Result<Proof>;
 
 /// Verdicts against planted truths, and what a user is given, by name.
@@ -68,6 +70,7 @@ const PROOFS: &[(&str, Prove)] = &[
         nginx::proof(lab, nginx::RULES, &SURELY_WORSE)
     }),
     ("nginx-itself", |lab| nginx::proof(lab, 0, &NOT_DIFFERENT)),
+    ("nginx-until", nginx::until),
     ("accounts", accounts::proof),
     ("gate", gate::proof),
     ("power-cut", guests::what_was_synced_survives),
@@ -230,6 +233,14 @@ impl Lab {
 impl Drop for Lab {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// How many runs a proof has that counts verdicts: as many as it is made for, or as the environment says.
+fn runs(made_for: usize) -> anyhow::Result<usize> {
+    match std::env::var(RUNS_VARIABLE) {
+        Ok(number) => number.parse().context(RUNS_VARIABLE),
+        Err(_) => Ok(made_for),
     }
 }
 

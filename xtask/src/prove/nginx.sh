@@ -1,21 +1,25 @@
 # Compares two nginx inside this namespace, which takes servers and rules with it when it ends. The current folder has
-# that of each, named by its port. Arguments: LINERATE PORT RULED_PORT RULES.
+# that of each, named by its port. Arguments: LINERATE PORT RULED_PORT RULES, and further ones of `versus`.
 linerate=$1 port=$2 ruled=$3 rules=$4
+shift 4
 # Rules that never match, in the way of the one port only.
 chain() {
     echo "chain $1 { type filter hook $1 priority 0; tcp $2 != $ruled accept"
     for rule in $(seq "$rules"); do echo "ip saddr 203.0.113.$((rule % 256)) drop"; done
     echo '}'
 }
-{ echo 'table inet proof {' && chain input dport && chain output sport && echo '}'; } > rules.nft
-ip link set lo up && nft -f rules.nft || exit 3
+ip link set lo up || exit 3
+if [ "$rules" != 0 ]; then
+    { echo 'table inet proof {' && chain input dport && chain output sport && echo '}'; } > rules.nft
+    nft -f rules.nft || exit 3
+fi
 nginx -p "$port" -c nginx.conf -e error.log & one=$!
 nginx -p "$ruled" -c nginx.conf -e error.log & other=$!
 for try in $(seq 50); do
     curl -sf "http://127.0.0.1:$port/json" "http://127.0.0.1:$ruled/json" > /dev/null && break
     sleep 0.2
 done
-"$linerate" versus "http://127.0.0.1:$port/json" "http://127.0.0.1:$ruled/json" --yes --json --out run
+"$linerate" versus "http://127.0.0.1:$port/json" "http://127.0.0.1:$ruled/json" --yes --json --out run "$@"
 code=$?
 kill $one $other
 wait
