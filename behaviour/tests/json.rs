@@ -85,7 +85,7 @@ fn an_agent_answers_each_ask_with_its_own_tell() {
         json!({ "ask": "hello", "protocol": model::message::PROTOCOL }),
         json!({ "ask": "facts", "full": true }),
         json!({ "ask": "levers", "wanted": ["conntrack", "congestion-control=reno"],
-                "first": ["conntrack"], "on_host": false }),
+                "first": ["conntrack"], "on_host": false, "workers": 1 }),
         json!({ "ask": "boot", "wanted": "mitigations=off" }),
         json!({ "ask": "watch", "watch_ms": 20 }),
         json!({ "ask": "find", "service": nginx() }),

@@ -12,6 +12,8 @@ pub(crate) struct LadderFlags {
     /// steps that the study names, and then, of servers that are started anew, the last state
     /// against the first and against itself without each step. A step that made things worse is
     /// dropped from the last state. It takes a few times as long, on the study's rig for it.
+    /// What a step lacks here is said by name: that of locality takes several workers (`--workers all`) and a
+    /// card with several queues (`--hosts`, with `--host`). `--dry-run` says it beforehand.
     #[arg(long, help_heading = "Measuring")]
     pub(crate) whole: bool,
     /// End with what to do for the step that takes a reboot, such as mitigations=off
@@ -37,6 +39,14 @@ pub(crate) struct LadderFlags {
     /// `linerate levers undo` puts it back after a crash.
     #[arg(long, help_heading = "Measuring", hide_short_help = true)]
     pub(crate) host: bool,
+    /// Say which steps would be climbed and with what, which not and why; start no server and no load
+    #[arg(
+        long,
+        help_heading = "Measuring",
+        conflicts_with = "json",
+        hide_short_help = true
+    )]
+    pub(crate) dry_run: bool,
 }
 
 impl LadderFlags {
@@ -46,8 +56,8 @@ impl LadderFlags {
     /// When anything of a ladder is asked for.
     pub(crate) fn refuse(self, study: &str) -> anyhow::Result<()> {
         ensure!(
-            !(self.whole || self.reboot || self.host),
-            "the study `{study}` runs commands and climbs no ladder; run it without --whole, --reboot and --host"
+            !(self.whole || self.reboot || self.host || self.dry_run),
+            "the study `{study}` runs commands and climbs no ladder; run it without --whole, --reboot, --host and --dry-run"
         );
         Ok(())
     }

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use model::lever::Leave;
 use model::run::RUN_FILE;
+use model::study::{Arm, Role};
 use study::store::{Resumed, Store};
 use study::{Campaign, CampaignError, Monotonic, Order};
 use sys::stop::{Again, StopSignal};
@@ -123,6 +124,42 @@ pub(crate) fn measure(
     };
     let ended = conclude(outcome, folder, left, console);
     left_set::see(leave != Leave::default(), ended, console)
+}
+
+/// Says what an order comes to: what would be climbed, what would be set for it, and what is missing. That loads
+/// nothing, so it does no harm to a machine at work.
+pub(crate) fn plan(
+    order: Order,
+    place: &Place,
+    folder: &Path,
+    console: &Console,
+) -> anyhow::Result<ExitCode> {
+    let mut planned = None;
+    with_campaign(place, folder, true, console, |campaign| {
+        planned = Some(campaign.plan(order)?);
+        Ok(())
+    })?;
+    let planned = planned.expect("it is there where the campaign did well");
+    let is_climbed = |arm: &&Arm| matches!(arm.role, Role::Baseline | Role::Step);
+    for arm in planned.arms.iter().filter(is_climbed) {
+        let levers: Vec<String> = arm.levers.iter().map(ToString::to_string).collect();
+        console.say(&format!(
+            "{}: {} ({})",
+            arm.name,
+            arm.title,
+            levers.join(" ")
+        ));
+    }
+    for left_out in &planned.left_out {
+        console.say(&format!(
+            "{} is not climbed: {}",
+            left_out.step, left_out.why
+        ));
+    }
+    for doubt in &planned.doubts {
+        console.say(&format!("doubt: {}", doubt.what()));
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Goes on with a run that was stopped; the exit code to give where it is stopped again.

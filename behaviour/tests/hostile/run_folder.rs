@@ -225,6 +225,7 @@ fn the_commands_of_a_reboot_are_ours_or_are_not_shown() {
         run.study.whole = Some(Whole {
             rig: run.study.rig,
             levers: Vec::new(),
+            stand_ins: Vec::new(),
             confirm_rounds: 2,
             together: Vec::new(),
         });

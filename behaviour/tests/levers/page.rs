@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::common::{answer, program};
 
 /// What sets the levers of a guest, by lists of `NAME=VALUE`.
-const GUEST_SCRIPTS: [&str; 4] = ["levers", "audit", "ktls", "shares"];
+const GUEST_SCRIPTS: [&str; 5] = ["levers", "audit", "ktls", "shares", "locality"];
 const LISTS: [&str; 5] = ["asked", "by_hand", "of_card", "of_program", "of_server"];
 
 /// Where tests take all levers of a bench from, by what they ask of `linerate levers list`, or what they set.

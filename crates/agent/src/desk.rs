@@ -76,8 +76,10 @@ impl Desk {
                 wanted,
                 first,
                 leave,
+                workers,
             } => {
-                let levers = self.live.states(wanted, &first, leave)?;
+                let cpus = self.cpus.for_workers(workers).server;
+                let levers = self.live.states(wanted, &first, leave, &cpus)?;
                 Ok(Tell::Levers { levers })
             }
             Ask::Boot { wanted } => Ok(Tell::Boot(Box::new(machine::boot::tell(&wanted)))),

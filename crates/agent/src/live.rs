@@ -12,6 +12,8 @@ use model::lever::{Leave, LeverSetting, LeverState};
 pub(crate) struct LiveLevers {
     /// How far they may reach.
     pub(crate) leave: Leave,
+    /// Those of the server, a worker on each.
+    cpus: Vec<usize>,
     on: Vec<(LeverSetting, AnyHeld)>,
 }
 
@@ -19,9 +21,17 @@ type AnyHeld = Box<dyn Held + Send>;
 
 impl LiveLevers {
     /// Has those on that are wanted, in their order.
-    pub(crate) fn become_these(&mut self, wanted: &[LeverSetting]) -> Result<(), Failure> {
-        let leave = self.leave;
-        self.change_to(wanted, |setting| put_on(setting, leave))
+    pub(crate) fn become_these(&mut self, these: &[LeverSetting]) -> Result<(), Failure> {
+        let (leave, cpus) = (self.leave, self.cpus.clone());
+        self.change_to(these, |setting| {
+            put_on(
+                setting,
+                Wanted {
+                    cpus: &cpus,
+                    ..wanted(setting, leave)
+                },
+            )
+        })
     }
 
     /// What both begin with stays. The rest comes off from the last one down, and what is wanted
@@ -47,28 +57,29 @@ impl LiveLevers {
     }
 
     /// Whether each setting can be had here, and in the blocks to come: those of the first state by
-    /// themselves, the others upon them.
+    /// themselves, the others upon them. In the blocks to come too, the server has a worker on each of these CPUs.
     pub(crate) fn states(
         &mut self,
         wanted: Vec<LeverSetting>,
         first: &[LeverSetting],
         leave: Leave,
+        cpus: &[usize],
     ) -> Result<Vec<LeverState>, Failure> {
         if leave != Leave::default() {
             put_back_leftovers()?;
         }
         self.leave = leave;
+        self.cpus = cpus.to_vec();
         let (first, others): (Vec<_>, Vec<_>) = wanted
             .into_iter()
             .partition(|setting| first.contains(setting));
-        let own = first
-            .into_iter()
-            .filter_map(|setting| state(setting, leave));
+        let state = |setting| state(setting, leave, cpus);
+        let own = first.into_iter().filter_map(state);
         let own: Vec<LeverState> = own.collect();
         let mut all = own.clone();
         for setting in others {
             self.become_these(&beside(&setting, &own))?;
-            all.extend(state(setting, leave));
+            all.extend(state(setting));
         }
         self.become_these(&[])?;
         Ok(all)
@@ -113,8 +124,8 @@ fn still_set(what: &str) -> Failure {
     }
 }
 
-fn put_on(setting: &LeverSetting, leave: Leave) -> Result<AnyHeld, PlantedError> {
-    match find(setting)?.set(wanted(setting, leave))? {
+fn put_on(setting: &LeverSetting, wanted: Wanted<'_>) -> Result<AnyHeld, PlantedError> {
+    match find(setting)?.set(wanted)? {
         SetLever::Held(held) => Ok(held),
         SetLever::Child(_) | SetLever::ServeArgument(_) => {
             Err(PlantedError::Unknown(setting.to_string()))
@@ -133,13 +144,17 @@ pub(crate) fn wanted(setting: &LeverSetting, leave: Leave) -> Wanted<'_> {
     Wanted {
         value: setting.value.as_deref(),
         leave,
+        cpus: &[],
     }
 }
 
 /// Whether a setting can be had here; `None` of what this version does not know.
-fn state(setting: LeverSetting, leave: Leave) -> Option<LeverState> {
+fn state(setting: LeverSetting, leave: Leave, cpus: &[usize]) -> Option<LeverState> {
     let lever = find(&setting).ok()?;
-    let wanted = wanted(&setting, leave);
+    let wanted = Wanted {
+        cpus,
+        ..wanted(&setting, leave)
+    };
     Some(LeverState {
         binds: lever.binds(),
         unavailable: lever.unavailable(wanted),

@@ -20,6 +20,10 @@ pub struct Whole {
     /// What the first state has besides, where the whole is climbed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub levers: Vec<LeverSetting>,
+    /// Pairs of levers, of which the first state has the first only where the second cannot be had: it stands for
+    /// what that would change.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stand_ins: Vec<[LeverSetting; 2]>,
     /// Rounds of the confirmation, with servers started anew and another order.
     pub confirm_rounds: u32,
     /// Pairs of steps, of which is asked what both do beyond the product of each alone.

@@ -2,6 +2,7 @@
 //! restore. What they do lives in `machine`; this is only how they are written down.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
@@ -34,7 +35,15 @@ pub struct Leave {
     /// To the network namespace that the agent is in, where a server runs that we have not started.
     #[serde(default)]
     pub in_place: bool,
+    /// To the network device that has this address of the host, by which another machine loads it; `None` where
+    /// the load comes over no such device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub card_at: Option<IpAddr>,
 }
+
+/// What is missing for all that deals work out to CPUs, where a server has one worker.
+pub const ONE_WORKER: &str = "the server has one worker, so there is no CPU to choose; `--workers all` has one on \
+                              each of its CPUs";
 
 /// A lever and the value it is set to, written `name` or `name=value`.
 #[derive(

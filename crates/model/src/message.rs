@@ -53,6 +53,8 @@ pub enum Ask {
         /// How far what is set may reach, now and in the blocks to come.
         #[serde(flatten)]
         leave: Leave,
+        /// How many workers the servers have, each on a CPU of its own.
+        workers: u32,
     },
     /// How was the kernel started, and how would a person have it started with this?
     Boot {

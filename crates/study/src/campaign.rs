@@ -155,6 +155,7 @@ impl Campaign<'_> {
             wanted: study.levers(),
             first: study.first_levers(),
             leave,
+            workers: study.workload.workers.counts(1)[0],
         };
         match self.agent.ask(&ask)? {
             Tell::Levers { levers } => Ok(levers),

@@ -9,6 +9,7 @@ use model::study::{Arm, Program, Study};
 use model::{Facts, Reading, RunRecord};
 
 use crate::answers;
+use crate::arms::Arms;
 use crate::campaign::{Acquaintance, Campaign, CampaignError, blindness, boot_ms, planned_ms};
 use crate::confirm;
 use crate::gate;
@@ -44,6 +45,7 @@ impl Order {
         Leave {
             on_host: self.on_host,
             in_place: matches!(self.targets, Targets::Tried(_)),
+            card_at: None,
         }
     }
 }
@@ -123,6 +125,22 @@ impl Campaign<'_> {
         let facts = record.facts.clone();
         let kept = SavedBlocks::new(Vec::new(), Some(store));
         self.go_through(record, &built.arms, kept, &facts)
+    }
+
+    /// The arms that an order comes to on its hosts, and what is left out of it: nothing is started there, and nothing
+    /// stays set.
+    ///
+    /// # Errors
+    /// What a run would end with before its first server is started.
+    pub fn plan(&mut self, mut order: Order) -> Result<Arms, CampaignError> {
+        let Acquaintance { rig, .. } = self.meet(order.full)?;
+        self.progress.rig(&rig, order.leave());
+        let cpus = self.share_cpus(&order.cpus)?;
+        self.progress.cpus(&cpus);
+        scale::settle(&mut order.study, &cpus)?;
+        let levers = self.levers(&order.study, order.leave())?;
+        let found = order.targets.find(self.agent)?;
+        Ok(order.targets.arms(&order.study, &found, &levers))
     }
 
     /// Measures what is left of a run in this boot, of which the server's host told these facts.

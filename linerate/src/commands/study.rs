@@ -87,6 +87,8 @@ Examples:
     linerate study run http-json --hosts hosts.toml
   Every step of the ladder, and the one that takes a reboot, for which the run waits:
     linerate study run http-json --whole --reboot --out ladder
+  What of it can be climbed here, and what is missing for the rest:
+    linerate study run http-json --whole --dry-run
   A study of your own, a first look:
     linerate study run mine.toml --smoke
   The judgement for another program:
@@ -255,6 +257,9 @@ pub(crate) fn measure(
         on_host: ladder.host,
         reboot: ladder.reboot,
     };
+    if ladder.dry_run {
+        return run::plan(order, &place, &folder, console);
+    }
     match run::measure(order, &place, &folder, flags, console)? {
         Some(stopped) => Ok(stopped),
         None => shown::show(&folder, flags.json, console),

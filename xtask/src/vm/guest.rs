@@ -11,10 +11,20 @@ use super::store::Wanted;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Guest {
     pub(crate) name: &'static str,
-    /// Whether the kernel has modules, for network cards and others, as Debian's have. One that is built
-    /// here to keep the time of interrupts apart, which no kernel of Debian's does, has few drivers.
-    pub(super) has_modules: bool,
+    pub(super) cards: Cards,
     pub(super) kernel: Wanted,
+}
+
+/// The network cards of a guest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cards {
+    /// None, and no modules either: a kernel that is built here to keep the time of interrupts apart, which no
+    /// kernel of Debian's does, has few drivers.
+    None,
+    /// Two e1000e on a wire of their own.
+    Wire,
+    /// Two of virtio on a bridge, with a queue for each of four processors.
+    Queues,
 }
 
 /// Modules of the guests' devices; `init.sh` loads them.
@@ -34,12 +44,17 @@ const READY: &str = include_str!("kernel.sh");
 const BOOKWORM: &str = "debian bookworm\ndebian-security bookworm-security";
 
 /// Every guest, the usual one first.
-pub(crate) const GUESTS: [Guest; 3] = [
-    of_debian("6.1", BOOKWORM),
-    of_debian("newer", "debian bookworm-backports"),
+pub(crate) const GUESTS: [Guest; 4] = [
+    with_cards("6.1", Cards::Wire, USUAL),
+    with_cards(
+        "newer",
+        Cards::Wire,
+        of_debian("newer", "debian bookworm-backports"),
+    ),
+    with_cards("queues", Cards::Queues, USUAL),
     Guest {
         name: "irq-time",
-        has_modules: false,
+        cards: Cards::None,
         kernel: Wanted {
             name: "irq-time",
             package: "linux-source-6.1",
@@ -59,18 +74,24 @@ pub(super) const BUSYBOX: Wanted = Wanted {
     options: None,
 };
 
+const USUAL: Wanted = of_debian("6.1", BOOKWORM);
+
 /// The newest kernel that Debian builds for some suites.
-const fn of_debian(name: &'static str, suites: &'static str) -> Guest {
+const fn of_debian(name: &'static str, suites: &'static str) -> Wanted {
+    Wanted {
+        name,
+        package: "linux-image-amd64",
+        suites,
+        finish: READY,
+        options: None,
+    }
+}
+
+const fn with_cards(name: &'static str, cards: Cards, kernel: Wanted) -> Guest {
     Guest {
         name,
-        has_modules: true,
-        kernel: Wanted {
-            name,
-            package: "linux-image-amd64",
-            suites,
-            finish: READY,
-            options: None,
-        },
+        cards,
+        kernel,
     }
 }
 
@@ -101,9 +122,9 @@ pub(super) struct Kernel {
 impl Kernel {
     /// That of a guest, from the folder of the store that it is in.
     pub(super) fn of(guest: &Guest, folder: PathBuf) -> anyhow::Result<Self> {
-        let (drivers, loadable) = match guest.has_modules {
-            true => (DRIVERS, LOADABLE),
-            false => ("", ""),
+        let (drivers, loadable) = match guest.cards {
+            Cards::None => ("", ""),
+            Cards::Wire | Cards::Queues => (DRIVERS, LOADABLE),
         };
         Ok(Self {
             release: release_in(&folder)?,

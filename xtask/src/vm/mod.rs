@@ -39,7 +39,8 @@ at /state. It reaches no network, and needs neither root nor /dev/kvm.
   fetch     the newest kernels from Debian; otherwise those that are there are used
 
   --guest NAME           6.1: Debian's kernel; newer: that of its backports; irq-time: Debian's
-                         source built to keep the time of interrupts apart (no card, no modules) [6.1]
+                         source built to keep the time of interrupts apart (no card, no modules);
+                         queues: 6.1 with four processors and two virtio cards of four queues [6.1]
   --put HERE[:THERE]     a file for the guest [into /root, where COMMAND starts]
   --get THERE[:HERE]     a file out of it, absolute or from /root [into this folder]
   --append OPTIONS       for the kernel's command line

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 
-use super::guest::{BUSYBOX, Guest, Kernel};
+use super::guest::{BUSYBOX, Cards, Guest, Kernel};
 use super::initramfs::{Errand, Parts};
 use super::machine::{Cut, Ending, Machine, Sinks};
 use super::order::GuestOrder;
@@ -21,6 +21,7 @@ const DISK_BYTES: u64 = 64 << 20;
 /// A guest that can be booted again and again.
 pub(crate) struct Session {
     folder: SessionFolder,
+    cards: Cards,
     parts: Parts,
     disk: PathBuf,
     boots: u32,
@@ -47,6 +48,7 @@ impl Session {
         }
         Ok(Self {
             folder,
+            cards: guest.cards,
             parts,
             disk,
             boots: 0,
@@ -70,6 +72,7 @@ impl Session {
         self.boots += 1;
         let ports = self.ports();
         let machine = Machine {
+            cards: self.cards,
             kernel: &self.parts.kernel.image(),
             file_system: &self.parts.pack(errand, &self.folder.0)?,
             disk: &self.disk,

@@ -19,6 +19,7 @@ fn run(boots: &[bool]) -> RunRecord {
     run.study.whole = Some(Whole {
         rig: RigKind::Loopback,
         levers: Vec::new(),
+        stand_ins: Vec::new(),
         confirm_rounds: ROUNDS,
         together: Vec::new(),
     });

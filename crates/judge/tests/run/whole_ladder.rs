@@ -30,6 +30,7 @@ fn whole_ladder() -> RunRecord {
     run.study.whole = Some(Whole {
         rig: RigKind::Netns,
         levers: Vec::new(),
+        stand_ins: Vec::new(),
         confirm_rounds: ROUNDS,
         together: vec![pair],
     });

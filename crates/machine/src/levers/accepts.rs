@@ -1,7 +1,5 @@
 //! The values that a lever takes.
 
-use std::borrow::Cow;
-
 use serde::Deserialize;
 
 use super::share::Share;
@@ -19,6 +17,8 @@ pub(super) enum Accepts {
     UpToShare(i64, Share),
     /// From this to the most that the kernel says it can be.
     UpToMost(i64),
+    /// A number of queues up to that, or [`SPREAD`].
+    Queues,
     /// A number for each of these, none less than that or than the one before it, the last at most
     /// a share of the memory.
     Sizes(Vec<i64>, Share),
@@ -27,9 +27,10 @@ pub(super) enum Accepts {
     Words(Vec<String>),
     /// One of the words in a file of the kernel.
     Offered(String),
+    /// CPUs, none, or [`SPREAD`].
     Cpus,
-    /// At least one CPU, or [`SPREAD`].
-    CpusOrSpread,
+    /// The same, of which each knob must have one.
+    SomeCpus,
 }
 
 /// Below are the ports of services that root starts (`ip_unprivileged_port_start`).
@@ -41,12 +42,15 @@ const LEAST_PORTS: usize = 4096;
 /// The ports of its range that the kernel gives to nobody.
 const RESERVED_PORTS: &str = "proc/sys/net/ipv4/ip_local_reserved_ports";
 
-/// Typed for one CPU for each knob, one after the other.
-const SPREAD: &str = "spread";
+/// Typed for CPUs of its own for each queue, one after the other; with a colon and a list behind it, of those. Of
+/// how many queues there are, for one for each CPU at least.
+pub(crate) const SPREAD: &str = "spread";
+const OR_FOR_EACH_CPU: &str = ", or spread for one for each CPU at least";
 
 impl Accepts {
     pub(super) fn takes(&self, tree: &Tree, knob: &Knob, value: &Value) -> bool {
         match (self, value) {
+            (Self::Queues, _) => Self::UpToMost(1).takes(tree, knob, value),
             (Self::UpToMost(least), Value::Number(number)) => {
                 number >= least && knob.most(tree).is_none_or(|most| *number <= most)
             }
@@ -69,7 +73,7 @@ impl Accepts {
             (Self::Words(words), Value::Word(word)) => words.contains(word),
             (Self::Offered(file), Value::Word(word)) => offered(tree, file).contains(word),
             (Self::Cpus, Value::Numbers(_)) => true,
-            (Self::CpusOrSpread, Value::Numbers(cpus)) => !cpus.is_empty(),
+            (Self::SomeCpus, Value::Numbers(cpus)) => !cpus.is_empty(),
             _ => false,
         }
     }
@@ -84,20 +88,25 @@ impl Accepts {
         }
     }
 
-    /// What the `nth` of the knobs is set to by what is typed for all of them.
-    pub(super) fn share<'t>(&self, site: &Site, typed: &'t str, nth: usize) -> Cow<'t, str> {
-        let cpus = match self {
-            Self::CpusOrSpread if typed == SPREAD => site.online_cpus().unwrap_or_default(),
-            _ => Vec::new(),
+    /// The CPUs that are shared out among queues by what is typed; `None` where it is a value as it stands.
+    pub(super) fn spread_over(&self, site: &Site, typed: &str) -> Option<Vec<usize>> {
+        let spread = match self {
+            Self::Cpus | Self::SomeCpus | Self::Queues => typed.strip_prefix(SPREAD)?,
+            _ => return None,
         };
-        let cpu = cpus.iter().cycle().nth(nth);
-        cpu.map_or(Cow::Borrowed(typed), |cpu| Cow::Owned(cpu.to_string()))
+        let cpus = match spread.strip_prefix(':') {
+            Some(list) => sys::cpu::parse_list(list).ok(),
+            None if spread.is_empty() => site.online_cpus().ok(),
+            None => None,
+        };
+        cpus.filter(|cpus| !cpus.is_empty())
     }
 
     /// The values of one knob, with what the kernel says of it.
     pub(super) fn words_for(&self, site: &Site, knob: &Knob) -> String {
         match (self, knob.most(&site.tree)) {
             (Self::UpToMost(least), Some(most)) => Self::Range(*least, most).words(),
+            (Self::Queues, Some(most)) => Self::Range(1, most).words() + OR_FOR_EACH_CPU,
             _ => self.words_at(site),
         }
     }
@@ -121,6 +130,7 @@ impl Accepts {
             Self::UpToMost(least) => {
                 format!("a number from {least} to the most that the device takes")
             }
+            Self::Queues => Self::UpToMost(1).words() + OR_FOR_EACH_CPU,
             Self::PowerOfTwo(share) => format!("0, or a power of two up to {}", share_words(share)),
             Self::UpToShare(least, share) => {
                 format!("a number from {least} to {}", share_words(share))
@@ -142,8 +152,12 @@ impl Accepts {
             ),
             Self::Words(words) => words.join(", "),
             Self::Offered(file) => format!("one of the words in /{file}"),
-            Self::Cpus => "a list of CPUs such as 0-3,8, or none".to_owned(),
-            Self::CpusOrSpread => {
+            Self::Cpus => {
+                format!(
+                    "a list of CPUs such as 0-3,8, none, or {SPREAD} for those of its own for each queue"
+                )
+            }
+            Self::SomeCpus => {
                 format!("a list of CPUs such as 0-3,8, or {SPREAD} for one CPU each")
             }
         }

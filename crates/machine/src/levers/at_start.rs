@@ -52,14 +52,15 @@ pub enum AtStart {
 }
 
 impl AtStart {
-    /// Whether a program that is started from here could be given it.
+    /// Whether a program that is started from here could be given it; our server with a worker on each of these
+    /// CPUs.
     ///
     /// # Errors
     /// What the kernel refused.
-    pub(crate) fn rehearse(&self) -> Result<(), Obstacle> {
+    pub(crate) fn rehearse(&self, cpus: &[usize]) -> Result<(), Obstacle> {
         match self {
             Self::Program(part) => part.rehearse(),
-            Self::Server(part) => part.rehearse(),
+            Self::Server(part) => part.rehearse(cpus),
         }
     }
 }

@@ -11,7 +11,7 @@ pub(super) fn by(step: &Step, tree: &Tree) -> Option<String> {
     match (&step.knob, &step.old, &step.new) {
         (Knob::Driver { device, setting }, Value::Number(old), Value::Number(new)) => {
             let numbers = u32::try_from(*new).ok()?..u32::try_from(*old).ok()?;
-            let mut queues = numbers.filter_map(|number| queue(*setting, number));
+            let mut queues = numbers.flat_map(|number| queues(*setting, number));
             let set = queues.find_map(|queue| set_for(device, queue, tree))?;
             Some(format!("what {set} holds would be lost"))
         }
@@ -19,13 +19,13 @@ pub(super) fn by(step: &Step, tree: &Tree) -> Option<String> {
     }
 }
 
-/// The queue of that number, where the setting is how many of them there are.
-fn queue(setting: DriverSetting, number: u32) -> Option<Queue> {
-    if setting == DriverSetting::new(Setting::ReceiveChannels) {
-        return Some(Queue::Rx(number));
-    }
-    let is_sending = setting == DriverSetting::new(Setting::TransmitChannels);
-    is_sending.then_some(Queue::Tx(number))
+/// The queues of that number, where the setting is how many of them there are.
+fn queues(setting: DriverSetting, number: u32) -> Vec<Queue> {
+    let is = |other| setting == DriverSetting::new(other);
+    let both = is(Setting::CombinedChannels);
+    let receiving = (both || is(Setting::ReceiveChannels)).then_some(Queue::Rx(number));
+    let sending = (both || is(Setting::TransmitChannels)).then_some(Queue::Tx(number));
+    receiving.into_iter().chain(sending).collect()
 }
 
 /// A knob of a queue that somebody has set.

@@ -22,11 +22,13 @@ mod plan;
 pub mod program;
 mod share;
 mod site;
+mod spread;
 mod tested;
 mod tunable;
 mod value;
 
 use accepts::Accepts;
+pub(crate) use accepts::SPREAD;
 pub use at_start::AtStart;
 pub use catalogue::{all, find};
 pub use knob::{

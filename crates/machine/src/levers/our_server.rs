@@ -49,6 +49,8 @@ struct Time(Duration);
 #[serde(rename_all = "snake_case")]
 enum Refusal {
     Always(String),
+    /// Where it has one worker, or the CPUs of several do not allow it.
+    Steering,
     /// Where a ring is refused to it.
     Ring,
     BusyPolling,
@@ -86,13 +88,13 @@ impl ServerPart {
         vec![self.row.flag.clone(), self.value.clone()]
     }
 
-    /// Whether the server of a study can have it.
+    /// Whether the server of a study can have it, with a worker on each of these CPUs.
     ///
     /// # Errors
     /// Why not.
-    pub(crate) fn rehearse(&self) -> Result<(), Obstacle> {
+    pub(crate) fn rehearse(&self, cpus: &[usize]) -> Result<(), Obstacle> {
         let refusal = self.row.refused_in_studies.as_ref();
-        let refused = refusal.and_then(|refusal| refusal.of(&self.value));
+        let refused = refusal.and_then(|refusal| refusal.of(&self.value, cpus));
         refused.map_or(Ok(()), |why| Err(Obstacle::Absent(why)))
     }
 }
@@ -125,10 +127,11 @@ impl TryFrom<String> for Time {
 
 impl Refusal {
     /// Why that value is refused, if it is.
-    fn of(&self, value: &str) -> Option<String> {
+    fn of(&self, value: &str, cpus: &[usize]) -> Option<String> {
         let words = |outcome: std::io::Result<()>| outcome.err().map(|error| error.to_string());
         match (self, value) {
             (Self::Always(why), _) => Some(why.clone()),
+            (Self::Steering, _) => cannot_steer(value, cpus),
             (Self::Ring, "uring") => {
                 let tried = usable::try_out_for_descended();
                 tried.err().map(|refused| refused.to_string())
@@ -145,6 +148,21 @@ fn polls_busily() -> std::io::Result<()> {
         time_us: 1,
         preferred_budget: None,
     })
+}
+
+/// Why connections cannot be dealt out so to one worker on each of these CPUs (`crates/traffic/src/engine/listeners.rs`
+/// has it of servers at work).
+fn cannot_steer(value: &str, cpus: &[usize]) -> Option<String> {
+    let is_by_number = || cpus.iter().copied().eq(0..cpus.len());
+    match value {
+        _ if cpus.len() < 2 => Some(model::lever::ONE_WORKER.to_owned()),
+        "cbpf" if !is_by_number() => Some(format!(
+            "the kernel's program knows a worker by the number of its CPU, so they must be on the CPUs 0, 1, …, \
+             and are on {}",
+            sys::cpu::format_list(cpus)
+        )),
+        _ => None,
+    }
 }
 
 fn any_listener(backlog: i32) -> std::io::Result<TcpListener> {

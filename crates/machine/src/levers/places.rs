@@ -58,6 +58,7 @@ impl Places {
             (Self::EachQueue(ours), Knob::Queue { setting, .. }) => ours == setting,
             (Self::Interrupts, Knob::Interrupt { .. }) => true,
             (Self::Driver(ours), Knob::Driver { setting, .. }) => ours == setting,
+            (Self::Driver(ours), _) if ours.is_of_both_ways() => knob.is_of_a_queue(),
             (Self::EachNapi, Knob::Napi { .. }) => true,
             (Self::Links(ours), Knob::Link { setting, .. }) => ours.contains(setting),
             (Self::RootQdisc, Knob::Qdisc { .. }) => true,
@@ -225,6 +226,16 @@ fn cpus(site: &Site, setting: CpuSetting) -> Result<Vec<Knob>, Obstacle> {
     Ok(site.online_cpus()?.into_iter().filter_map(knob).collect())
 }
 
+/// What is set for each queue of the device, and for its interrupts where it has any.
+pub(super) fn of_queues(site: &Site) -> Vec<Knob> {
+    let of_setting = |setting| queues(site, setting).unwrap_or_default();
+    let mut knobs: Vec<Knob> = QueueSetting::all().flat_map(of_setting).collect();
+    knobs.extend(interrupts::of_device(site).unwrap_or_default());
+    // What the kernel does not show of them, such as the CPUs that send by an only queue, nobody has set.
+    knobs.retain(|knob| knob.read(&site.tree).is_ok());
+    knobs
+}
+
 /// The queues of the device, in order of their numbers.
 fn queues(site: &Site, setting: QueueSetting) -> Result<Vec<Knob>, Obstacle> {
     let device = site.device()?;
@@ -237,6 +248,11 @@ fn queues(site: &Site, setting: QueueSetting) -> Result<Vec<Knob>, Obstacle> {
     if queues.is_empty() {
         return Err(Obstacle::Absent(format!(
             "{device} shows no such queue in /sys"
+        )));
+    }
+    if queues.len() == 1 && setting.word() == "xps_cpus" {
+        return Err(Obstacle::Absent(format!(
+            "{device} sends by one queue, so there is none to choose"
         )));
     }
     let knob = |queue| Knob::Queue {

@@ -151,7 +151,7 @@ impl Plan {
         {
             knob.may_write(tree)
                 .map_err(|error| Obstacle::of(knob, error))?;
-            if *follows || knob.follower().is_some() {
+            if *follows || knob.follower().is_some() || knob.is_of_both_ways() {
                 continue;
             }
             knob.write(tree, old).map_err(|error| match error.kind() {

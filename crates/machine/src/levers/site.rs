@@ -1,6 +1,7 @@
 //! Where a lever is asked about: a machine, and the network device that is meant.
 
 use std::collections::BTreeSet;
+use std::net::IpAddr;
 
 use super::{DeviceName, Obstacle};
 use crate::errno::errno;
@@ -40,6 +41,14 @@ impl Site {
             links,
             device,
         }
+    }
+
+    /// This machine, and the device of its that is in the network of an address; where none is, as
+    /// [`Self::here`] has it.
+    #[must_use]
+    pub fn towards(address: IpAddr) -> Self {
+        let device = device_towards(&Tree::of_this_machine(), address);
+        Self::here(device.and_then(|name| name.parse().ok()))
     }
 
     /// Files below another folder, as if it were the root, and the devices that it shows.
@@ -159,6 +168,25 @@ fn usual_device(tree: &Tree, devices: &[Device]) -> Result<DeviceName, Obstacle>
         }
     };
     name.parse().map_err(Obstacle::NoDevice)
+}
+
+/// The device of the narrowest network that has an address and is reached without a gateway, in
+/// `/proc/net/route`, whose words are of IPv4 in the machine's own order.
+fn device_towards(tree: &Tree, address: IpAddr) -> Option<String> {
+    let IpAddr::V4(address) = address else {
+        return None;
+    };
+    let address = u32::from_ne_bytes(address.octets());
+    let routes = tree.text("proc/net/route")?;
+    let network = |line: &str| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let word = |at: usize| u32::from_str_radix(fields.get(at)?, 16).ok();
+        let (network, gateway, mask) = (word(1)?, word(2)?, word(7)?);
+        let has_it = gateway == 0 && address & mask == network;
+        has_it.then(|| (mask.count_ones(), fields[0].to_owned()))
+    };
+    let (_, device) = routes.lines().filter_map(network).max()?;
+    Some(device)
 }
 
 /// The device of the first route to 0.0.0.0/0 in `/proc/net/route` (proc_pid_net(5)).

@@ -2,10 +2,10 @@
 
 use serde::Deserialize;
 
-use super::places::shown;
+use super::places::{self, shown};
 use super::share::Share;
 use super::{Accepts, Knob, Lever, Obstacle, Places, Plan, Reading, Site, Step, Value};
-use super::{interrupts, lost_for_good, overruled};
+use super::{interrupts, lost_for_good, overruled, spread};
 
 /// The knobs, and what they are set to.
 #[derive(Deserialize)]
@@ -58,10 +58,13 @@ impl Tunable {
                 .recommended(site)
                 .ok_or_else(|| self.no_value(lever, site))?,
         };
-        let steps = held.into_iter().enumerate().map(|(nth, (knob, old))| {
+        let shares = self.shares(&held, site, &typed);
+        let steps = held.into_iter().zip(shares).map(|((knob, old), typed)| {
             overruled::check(&knob, &site.tree)?;
-            let typed = self.accepts.share(site, &typed, nth);
-            let new = self.checked(lever, site, &knob, &typed)?;
+            let new = match typed {
+                Some(typed) => self.checked(lever, site, &knob, &typed)?,
+                None => old.clone(),
+            };
             let follows = false;
             Ok(Step {
                 knob,
@@ -85,6 +88,14 @@ impl Tunable {
             is_on_trial: lever.is_on_trial(),
             steps,
         })
+    }
+
+    /// What is meant for each knob by what is typed for all; `None` for one that stays as it is.
+    fn shares(&self, held: &[(Knob, Value)], site: &Site, typed: &str) -> Vec<Option<String>> {
+        match self.accepts.spread_over(site, typed) {
+            Some(cpus) => spread::over(held, site, &cpus),
+            None => vec![Some(typed.to_owned()); held.len()],
+        }
     }
 
     pub(super) fn may_set(&self, site: &Site) -> Result<(), Obstacle> {
@@ -169,6 +180,10 @@ impl Tunable {
 
 /// What the kernel will move along with these, as it stands now.
 fn followers(steps: &[Step], site: &Site) -> Result<Vec<Step>, Obstacle> {
+    let of_queues = match steps.iter().any(|step| step.knob.is_of_both_ways()) {
+        true => places::of_queues(site),
+        false => Vec::new(),
+    };
     let knobs = steps.iter().filter_map(|step| step.knob.follower());
     let follower = |knob: Knob| {
         let held = knob.read(&site.tree);
@@ -180,7 +195,7 @@ fn followers(steps: &[Step], site: &Site) -> Result<Vec<Step>, Obstacle> {
             follows: true,
         })
     };
-    knobs.map(follower).collect()
+    knobs.chain(of_queues).map(follower).collect()
 }
 
 /// Sees that what is set here stays so.

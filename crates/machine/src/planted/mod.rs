@@ -11,16 +11,17 @@ mod seccomp_filter;
 mod token_bucket;
 mod tuned;
 
+use std::borrow::Cow;
 use std::io;
 
 pub use cost::all;
 use model::Binds;
-use model::lever::{Leave, LeverShape, Takes};
+use model::lever::{Leave, LeverShape, ONE_WORKER, Takes};
 use sys::process::FilterInstruction;
 use thiserror::Error;
 
 use crate::levers::carry::CarryError;
-use crate::levers::{Obstacle, ProgramPart};
+use crate::levers::{Obstacle, ProgramPart, SPREAD};
 use crate::namespace::NotPrivate;
 use crate::rig::qdisc::QdiscError;
 
@@ -62,6 +63,27 @@ pub struct Wanted<'a> {
     /// As it was typed; without one it has its default.
     pub value: Option<&'a str>,
     pub leave: Leave,
+    /// The CPUs of the server's workers, one each; empty where nobody says.
+    pub cpus: &'a [usize],
+}
+
+impl Wanted<'_> {
+    /// The value, which says of what is spread over CPUs over which: those of the workers.
+    fn spelled(&self) -> Option<Cow<'_, str>> {
+        match self.value? {
+            SPREAD if !self.cpus.is_empty() => {
+                let cpus = sys::cpu::format_list(self.cpus);
+                Some(format!("{SPREAD}:{cpus}").into())
+            }
+            value => Some(value.into()),
+        }
+    }
+
+    /// Why nothing is spread over the CPUs of one worker.
+    fn one_worker(&self) -> Option<String> {
+        let is_spread = self.value == Some(SPREAD);
+        (is_spread && self.cpus.len() == 1).then(|| ONE_WORKER.to_owned())
+    }
 }
 
 /// What became of a lever that was set.
@@ -127,8 +149,8 @@ pub enum PlantedError {
     )]
     BeyondUs { lever: &'static str },
     #[error(
-        "{lever} is of a device, and reaches the whole machine: no study sets it; `linerate levers \
-         apply` does"
+        "{lever} is of a device, and reaches the whole machine: a study sets it over `--hosts` alone, with \
+         `--host`"
     )]
     OfTheMachine { lever: &'static str },
     #[error(
@@ -254,6 +276,7 @@ mod tests {
             lever.set(Wanted {
                 value: Some(value),
                 leave: beyond(on_host),
+                ..Wanted::default()
             })
         };
         for value in ["fifo:1", "rr:99"] {
@@ -273,6 +296,7 @@ mod tests {
         let wanted = |on_host| Wanted {
             value: Some("20us"),
             leave: beyond(on_host),
+            ..Wanted::default()
         };
         assert!(matches!(
             lever.set(wanted(false)),
@@ -292,6 +316,7 @@ mod tests {
         let of_the_program = find("timer-slack").unwrap().set(Wanted {
             value: Some("1us"),
             leave: beyond(false),
+            ..Wanted::default()
         });
         assert!(matches!(of_the_program, Ok(SetLever::Child(_))));
     }
@@ -311,6 +336,7 @@ mod tests {
             let wanted = Wanted {
                 value: Some(value),
                 leave: beyond(false),
+                ..Wanted::default()
             };
             let error = find(name).unwrap().set(wanted).err().unwrap();
             assert!(

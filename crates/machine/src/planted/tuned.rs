@@ -1,6 +1,7 @@
 //! A lever of the machine as a part of an arm: it holds for the arm's blocks, and is put back before
 //! a block of an arm without it.
 
+use std::net::IpAddr;
 use std::sync::LazyLock;
 
 use model::Binds;
@@ -49,7 +50,7 @@ impl Planted for Tuned {
         }
         let is_so = |reach: Reach| {
             reach.at(|| {
-                let plan = self.0.plan(&reach.site(), wanted.value);
+                let plan = self.0.plan(&reach.site(), wanted.spelled().as_deref());
                 plan.is_ok_and(|plan| plan.steps.is_empty())
             })
         };
@@ -58,8 +59,11 @@ impl Planted for Tuned {
 
     fn unavailable(&'static self, wanted: Wanted<'_>) -> Option<String> {
         if let Some(at_start) = self.at_start(wanted) {
-            let rehearsed = at_start.and_then(|at_start| Ok(at_start.rehearse()?));
+            let rehearsed = at_start.and_then(|at_start| Ok(at_start.rehearse(wanted.cpus)?));
             return rehearsed.err().map(|refused| refused.to_string());
+        }
+        if let Some(why) = wanted.one_worker() {
+            return Some(why);
         }
         let can_be_held = |reach: Reach| {
             reach.at(|| {
@@ -82,7 +86,9 @@ impl Planted for Tuned {
             let plan = self.plan(&site, reach, wanted)?;
             Ok(match reach {
                 Reach::Ours(proof) => carry::Held::in_our_namespace(&plan, &site, proof)?,
-                Reach::InPlace | Reach::Machine => carry::Held::on_the_host(&plan, &site)?,
+                Reach::InPlace | Reach::Machine | Reach::Card(_) => {
+                    carry::Held::on_the_host(&plan, &site)?
+                }
             })
         })??;
         Ok(SetLever::Held(Box::new(HeldLever {
@@ -112,20 +118,25 @@ enum Reach {
     /// The namespace that we are in, where somebody's server runs, by the journal.
     InPlace,
     Machine,
+    /// A card of the machine, by an address that it has.
+    Card(IpAddr),
 }
 
 impl Reach {
     /// What its levers are asked about: the load on a server in its place goes over loopback.
     fn site(self) -> Site {
-        let loopback = || LOOPBACK.parse().expect("it is a name");
-        Site::here(matches!(self, Self::InPlace).then(loopback))
+        match self {
+            Self::InPlace => Site::here(Some(LOOPBACK.parse().expect("it is a name"))),
+            Self::Card(address) => Site::towards(address),
+            Self::Ours(_) | Self::Machine => Site::here(None),
+        }
     }
 
     /// Does something there.
     fn at<T: Send>(self, work: impl FnOnce() -> T + Send) -> Result<T, PlantedError> {
         match self {
             Self::Ours(_) | Self::InPlace => Ok(work()),
-            Self::Machine => {
+            Self::Machine | Self::Card(_) => {
                 namespace::in_the_machines(work).map_err(PlantedError::MachineOutOfReach)
             }
         }
@@ -172,6 +183,12 @@ impl Tuned {
                 false => Err(PlantedError::BeyondUs { lever }),
             },
             (Scope::Namespace | Scope::Device, Ok(proof)) => Ok(Reach::Ours(proof)),
+            (Scope::Device, Err(_)) if let Some(address) = wanted.leave.card_at => {
+                match wanted.leave.on_host {
+                    true => Ok(Reach::Card(address)),
+                    false => Err(PlantedError::BeyondUs { lever }),
+                }
+            }
             (Scope::Namespace | Scope::Device, Err(_)) => Err(PlantedError::NoNamespace { lever }),
             // What only a person can do says so itself.
             (Scope::Boot, _) => Ok(Reach::Machine),
@@ -187,7 +204,7 @@ impl Tuned {
         reach: Reach,
         wanted: Wanted<'_>,
     ) -> Result<Plan, PlantedError> {
-        let plan = self.0.plan(site, wanted.value)?;
+        let plan = self.0.plan(site, wanted.spelled().as_deref())?;
         let lever = self.name();
         match reach {
             Reach::Ours(_) if !plan.is_of_a_namespace() => {

@@ -246,8 +246,9 @@ fn what_only_the_namespace_of_the_machine_has_is_seen_from_ours_by_root() {
         value: Some("1001"),
         leave: model::lever::Leave {
             on_host: true,
-            in_place: false,
+            ..model::lever::Leave::default()
         },
+        ..Wanted::default()
     };
     let unavailable = lever.unavailable(wanted);
     if is_root_of_the_machine() {

@@ -182,6 +182,7 @@ mod tests {
         let whole = Whole {
             rig: model::rig::RigKind::Loopback,
             levers: Vec::new(),
+            stand_ins: Vec::new(),
             confirm_rounds: 10,
             together: vec![["quiet".to_owned(), "rps".to_owned()]],
         };

@@ -42,7 +42,7 @@ pub fn build(study: &Study, programs: &Programs, levers: &[LeverState]) -> Arms 
     };
     let mut before = builder.baseline();
     let mut arms = vec![before.clone(), builder.control(&before)];
-    let first = study.first_levers();
+    let first = builder.first_levers();
     let (mut left_out, mut doubts) = (Vec::new(), builder.offer(&before.program).refused(&first));
     for step in &study.steps {
         let arm = match builder.after(step, &before, &arms) {
@@ -95,10 +95,21 @@ impl Builder<'_> {
             program: program.clone(),
             path: None,
             workers: None,
-            levers: self.offer(program).usable(&self.study.first_levers()),
+            levers: self.offer(program).usable(&self.first_levers()),
             against: None,
             published: self.study.baseline.published,
         }
+    }
+
+    /// Those of the first state, without what stands for a lever that can be had.
+    fn first_levers(&self) -> Vec<LeverSetting> {
+        let mut levers = self.study.first_levers();
+        let offer = self.offer(&self.programs.common);
+        let stand_ins = self.study.whole.iter().flat_map(|whole| &whole.stand_ins);
+        for [lever, other] in stand_ins {
+            levers.retain(|first| first != lever || offer.refusal(other).is_some());
+        }
+        levers
     }
 
     fn control(&self, baseline: &Arm) -> Arm {
@@ -209,8 +220,11 @@ impl Offer<'_> {
     fn after(&self, step: &StepSpec, before: &[LeverSetting]) -> Vec<LeverSetting> {
         let is_held = |name: &str| before.iter().any(|lever| lever.name == name);
         let mut added = self.usable(&step.add);
-        // What the machine holds by itself changes only an arm that holds something else.
-        added.retain(|lever| is_held(&lever.name) || !self.is_so(lever));
+        // What the machine holds by itself changes only an arm that holds something else; what comes after a change
+        // may be moved by that.
+        let changes = |lever: &LeverSetting| is_held(&lever.name) || !self.is_so(lever);
+        let first = added.iter().position(changes).unwrap_or(added.len());
+        added.drain(..first);
         let is_replaced = |held: &LeverSetting| added.iter().any(|lever| lever.name == held.name);
         let mut levers = before.to_vec();
         levers.retain(|held| !step.take_away.contains(held) && !is_replaced(held));
@@ -359,6 +373,63 @@ mod tests {
             of_the_boot: false,
         };
         assert!(built.left_out.contains(&left_out));
+    }
+
+    /// The locality step of the whole ladder, and its first state, on a machine of which this is told of the levers
+    /// that are named.
+    fn locality(
+        told: impl Fn(&str) -> (bool, Option<&'static str>),
+    ) -> (Vec<String>, Option<Vec<String>>, Vec<Doubt>) {
+        let found = crate::catalogue::find("http-json").unwrap();
+        let study = found.study.load().unwrap();
+        let state = |setting: LeverSetting| LeverState {
+            is_so: told(&setting.name).0,
+            unavailable: told(&setting.name).1.map(str::to_owned),
+            binds: Binds::Live,
+            only_serve: false,
+            setting,
+        };
+        let states: Vec<LeverState> = study.levers().into_iter().map(state).collect();
+        let built = build(&study, &Programs::all(Program::Serve), &states);
+        let words = |arm: &Arm| arm.levers.iter().map(ToString::to_string).collect();
+        let step = built.arms.iter().find(|arm| arm.name == "locality");
+        (words(&built.arms[0]), step.map(words), built.doubts)
+    }
+
+    const RECEIVE_STEERING: &str = "receive-packet-steering=0-1";
+    /// The step as the article has it, in the order in which it is set.
+    const ARTICLE: [&str; 4] = [
+        "combined-channels=spread",
+        "interrupt-affinity=spread",
+        "transmit-packet-steering=spread",
+        "connection-steering=cbpf",
+    ];
+
+    #[test]
+    fn a_card_with_queues_takes_the_locality_step_of_the_article_and_nothing_in_its_place() {
+        // What the first queue alone holds by itself, the others may not.
+        let (first, step, doubts) = locality(|name| (name == "interrupt-affinity", None));
+        assert!(!first.contains(&RECEIVE_STEERING.to_owned()), "{first:?}");
+        assert!(first.contains(&"connection-steering=hash".to_owned()));
+        let step = step.unwrap();
+        assert!(step.ends_with(&ARTICLE.map(str::to_owned)), "{step:?}");
+        assert_eq!(doubts, []);
+    }
+
+    #[test]
+    fn without_workers_and_queues_receive_steering_stands_for_the_step_and_each_part_is_named() {
+        let parts = ARTICLE.map(|part| part.split_once('=').unwrap().0);
+        let missing = |name: &str| parts.contains(&name).then_some("it has one queue");
+        let (first, step, doubts) = locality(|name| (false, missing(name)));
+        assert!(first.contains(&RECEIVE_STEERING.to_owned()), "{first:?}");
+        assert!(!step.unwrap().contains(&RECEIVE_STEERING.to_owned()));
+        for part in ARTICLE {
+            let told = format!("{part} was left out: it has one queue");
+            assert!(
+                doubts.iter().any(|doubt| doubt.what() == told),
+                "{doubts:?}"
+            );
+        }
     }
 
     #[test]

@@ -117,6 +117,14 @@ impl<'a> Pair<'a> {
         }))
     }
 
+    /// The levers of a device are for the one that the load comes by.
+    fn levers(&mut self, mut ask: Ask) -> Result<Tell, AgentError> {
+        if let Ask::Levers { leave, .. } = &mut ask {
+            leave.card_at = Some(self.address);
+        }
+        self.server.ask(&ask)
+    }
+
     /// One machine is looked at once.
     fn watch(&mut self, ask: &Ask) -> Result<Tell, AgentError> {
         let tell = self.server.ask(ask)?;
@@ -264,6 +272,7 @@ impl Agent for Pair<'_> {
             Ask::Facts { .. } => self.facts(ask),
             Ask::Watch { .. } => self.watch(ask),
             Ask::Cpus(wish) => self.cpus(wish),
+            Ask::Levers { .. } => self.levers(ask.clone()),
             Ask::Start { .. } => self.start(ask.clone()),
             Ask::Block(block) => Ok(Tell::Reading(Box::new(self.block(block)?))),
             Ask::Stop { .. } => {

@@ -14,19 +14,29 @@ use anyhow::{Context as _, anyhow, bail, ensure};
 use sys::clock;
 use sys::process::{ChildSetup, prepare_child};
 
+use super::guest::Cards;
 use crate::packages;
 use port::Port;
 
 const QEMU: &str = "qemu-system-x86_64";
-/// The machine: two processors of a kind that the known weaknesses concern, and no device that is
-/// not asked for. `-no-reboot` makes an end of every reboot, a panic's too. Both processors are of one
+/// The machine: processors of a kind that the known weaknesses concern, and no device that is
+/// not asked for. `-no-reboot` makes an end of every reboot, a panic's too. All processors are of one
 /// thread: with a thread each, the newer kernel panicked once at a static key, as if one processor
 /// had run code that was being rewritten on the other.
 const BOARD: &str = "-nodefaults -no-user-config -no-reboot -display none -machine q35 \
-                     -accel tcg,thread=single -cpu Skylake-Server -smp 2 -m 512";
+                     -accel tcg,thread=single -cpu Skylake-Server -m 512";
 /// Two network cards on a wire of their own, which leads nowhere else.
-const WIRE: &str = "-netdev hubport,id=left,hubid=0 -device e1000e,netdev=left \
+const WIRE: &str = "-smp 2 -netdev hubport,id=left,hubid=0 -device e1000e,netdev=left \
                     -netdev hubport,id=right,hubid=0 -device e1000e,netdev=right";
+/// Two network cards with a queue for each of four processors. A hub has one queue, so each is on a tap of
+/// the bridge that [`TAPS`] makes. The interrupts are two for a queue, and two more.
+const QUEUES: &str = "-smp 4 \
+    -netdev tap,id=left,ifname=left,queues=4,script=no,downscript=no,vhost=off \
+    -device virtio-net-pci,netdev=left,mq=on,vectors=10 \
+    -netdev tap,id=right,ifname=right,queues=4,script=no,downscript=no,vhost=off \
+    -device virtio-net-pci,netdev=right,mq=on,vectors=10";
+/// What goes before the command of a machine with taps: they are in a namespace that goes with it.
+const TAPS: &str = include_str!("taps.sh");
 /// A panic ends the machine. The emulated clock is steady, which the kernel need not find out, and
 /// its own ciphers need no test. Mitigations stay as they are.
 const KERNEL_OPTIONS: &str = "console=ttyS0 panic=-1 oops=panic tsc=reliable no_timer_check \
@@ -44,6 +54,7 @@ const REASONS: [&str; 2] = ["Kernel panic", "BUG: "];
 
 /// What a machine is made of.
 pub(super) struct Machine<'a> {
+    pub(super) cards: Cards,
     pub(super) kernel: &'a Path,
     pub(super) file_system: &'a Path,
     pub(super) disk: &'a Path,
@@ -149,9 +160,8 @@ impl Machine<'_> {
     /// Ports without event descriptors are served while the guest waits for its write, so that all
     /// of it is in the file before the guest goes on, and no end comes too early.
     fn command(&self, ports: &[PathBuf]) -> anyhow::Result<Command> {
-        let mut command = packages::command(QEMU)?;
+        let mut command = self.cards.command()?;
         command.args(BOARD.split_whitespace());
-        command.args(WIRE.split_whitespace());
         command.arg("-kernel").arg(self.kernel);
         command.arg("-initrd").arg(self.file_system);
         command
@@ -167,6 +177,12 @@ impl Machine<'_> {
             command.args(["-chardev", &file_for(&id, path), "-device"]);
             command.arg(format!("virtserialport,chardev={id},nr={number}"));
         }
+        // Behind the ports, which a guest knows by the place of what has them among the devices of virtio.
+        let cards = match self.cards {
+            Cards::None | Cards::Wire => WIRE,
+            Cards::Queues => QUEUES,
+        };
+        command.args(cards.split_whitespace());
         Ok(command)
     }
 
@@ -188,6 +204,23 @@ impl Machine<'_> {
             .map(String::as_str)
             .collect();
         format!("the last lines of its console:\n  {}", told.join("\n  "))
+    }
+}
+
+impl Cards {
+    /// The emulator, where it finds what these cards are on.
+    fn command(self) -> anyhow::Result<Command> {
+        let qemu = packages::command(QEMU)?;
+        if self != Self::Queues {
+            return Ok(qemu);
+        }
+        let mut command = packages::command("unshare")?;
+        if !sys::user::is_root() {
+            command.args(["--user", "--map-root-user"]);
+        }
+        command.args(["--net", "sh", "-c", TAPS, "sh"]);
+        command.arg(qemu.get_program());
+        Ok(command)
     }
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{bail, ensure};
 
-use super::guest::{GUESTS, Guest};
+use super::guest::{Cards, GUESTS, Guest};
 use super::initramfs::Errand;
 use super::machine::{Cut, Sinks};
 use super::session::Session;
@@ -28,6 +28,8 @@ const LOOK: &str = concat!(
     include_str!("levers.sh"),
     include_str!("audit.sh")
 );
+/// The script of one whose cards have several queues.
+const LOCALITY: &str = include_str!("locality.sh");
 /// What stands before a claim that a script holds, and before one that it does not.
 const HELD: &str = "held   ";
 const FAILED: &str = "FAILED ";
@@ -114,10 +116,9 @@ struct GuestFindings {
 impl GuestFindings {
     /// All that was looked at, in the guest and from outside, and whether it holds.
     fn claims(&self, guest: &Guest) -> Vec<String> {
-        let outside: &[_] = if guest.has_modules {
-            &claims::OUTSIDE
-        } else {
-            &[]
+        let outside: &[_] = match guest.cards {
+            Cards::Wire => &claims::OUTSIDE,
+            Cards::None | Cards::Queues => &[],
         };
         let outside = outside.iter().map(|(claim, check)| match check(self) {
             Ok(()) => format!("{HELD}{claim}"),
@@ -132,11 +133,13 @@ fn look(guest: &'static Guest, linerate: &Path) -> anyhow::Result<GuestFindings>
     packages::check_for_guests()?;
     let mut session = Session::open(guest, linerate, None)?;
     let release = session.release().to_owned();
-    let (more, files, keeps_irq_time) = match guest.has_modules {
-        true => (LOOK, &FILES[..], "off"),
-        false => ("", &FILES[..0], "on"),
+    let (looks, files, keeps_irq_time) = match guest.cards {
+        Cards::Wire => (&[AT_REST, LOOK][..], &FILES[..], "off"),
+        Cards::None => (&[AT_REST][..], &[][..], "on"),
+        Cards::Queues => (&[AT_REST, LOCALITY][..], &[][..], "off"),
     };
-    let script = format!("release={release}\nkeeps_irq_time={keeps_irq_time}\n{AT_REST}{more}");
+    let looks = looks.concat();
+    let script = format!("release={release}\nkeeps_irq_time={keeps_irq_time}\n{looks}");
     let rates = target::workspace().join("xtask/src/vm/proofs/rates.awk");
     let errand = Errand {
         files_in: vec![

@@ -143,7 +143,10 @@ fn refuse_what_is_set(entries: &[Entry], steps: &[Step]) -> Result<(), CarryErro
         let is_shared = |knob: &Knob| !knob.is_of_a_namespace() || here == Some(entry.namespace);
         let is_set = |step: &&Step| {
             let knob = &step.knob;
-            is_shared(knob) && change.steps.iter().any(|set| set.knob == *knob)
+            // What is set for a queue may stand upon a change of how many there are, and goes back before it.
+            let stands_in_the_way =
+                |set: &Step| set.knob == *knob && !(set.follows && knob.is_of_a_queue());
+            is_shared(knob) && change.steps.iter().any(stands_in_the_way)
         };
         let is_over = entry.is_of_another_boot().unwrap_or(false);
         if let Some(step) = steps.iter().find(is_set).filter(|_| !is_over) {

@@ -68,6 +68,11 @@ impl DriverSetting {
         }
     }
 
+    /// Whether it is how many queues there are for both ways.
+    pub(in crate::levers) fn is_of_both_ways(self) -> bool {
+        self.0 == Setting::CombinedChannels
+    }
+
     /// Whether a driver may take a number as another that is near.
     pub(super) fn is_rounded(self) -> bool {
         let (.., flag, _) = self.row();

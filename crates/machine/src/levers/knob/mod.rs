@@ -112,6 +112,17 @@ impl Knob {
         }
     }
 
+    /// Whether it is how many queues a device has for both ways: the driver sets them up anew with it, and what
+    /// is set for each.
+    pub(in crate::levers) fn is_of_both_ways(&self) -> bool {
+        matches!(self, Self::Driver { setting, .. } if setting.is_of_both_ways())
+    }
+
+    /// Whether it is of one queue of a device.
+    pub(in crate::levers) fn is_of_a_queue(&self) -> bool {
+        matches!(self, Self::Queue { .. } | Self::Interrupt { .. })
+    }
+
     /// The network device that it is of.
     pub(crate) fn device(&self) -> Option<&DeviceName> {
         match self {

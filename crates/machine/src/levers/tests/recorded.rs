@@ -118,7 +118,8 @@ fn the_most_that_a_driver_takes_bounds_its_rings_and_channels() {
     assert!(ena.plan("receive-ring", "16384").is_ok());
     let gve = Machine::new("most-gve", GVE);
     let said = gve.refusal("receive-channels", "5");
-    assert!(said.contains("expected a number from 1 to 4 ("), "{said}");
+    let taken = "expected a number from 1 to 4, or spread for one for each CPU at least (";
+    assert!(said.contains(taken), "{said}");
     // Its channels are for both ways, and nothing is to be set of either.
     let said = ena.refusal("receive-channels", "2");
     assert_eq!(said, "this kernel or machine has no rx-channels of eth0");
@@ -141,7 +142,6 @@ fn what_is_only_told_is_left_to_a_person_with_the_command() {
     for (lever, command) in [
         ("adaptive-coalescing", "ethtool -C DEVICE adaptive-rx on"),
         ("transmit-coalescing", "ethtool -C DEVICE tx-usecs 256"),
-        ("combined-channels", "ethtool -L DEVICE combined N"),
         ("large-receive-offload", "ethtool -K DEVICE lro on"),
         ("receive-hash", "ethtool -X DEVICE equal 4"),
     ] {
@@ -177,6 +177,63 @@ fn the_interrupts_of_each_driver_are_known_by_the_names_that_it_gives_them() {
     ];
     assert_eq!(virtio, wanted);
     assert_eq!(named("names-gve", GVE).len(), 9);
+}
+
+/// The commands of a plan, without what goes before the last word but one.
+fn set_to(plan: &Plan) -> Vec<String> {
+    let told = |command: String| {
+        let words: Vec<&str> = command.split(' ').collect();
+        let place = words[words.len() - 1].trim_start_matches("/proc/irq/");
+        format!(
+            "{} {}",
+            words[1],
+            place.trim_end_matches("/smp_affinity_list")
+        )
+    };
+    plan.commands().into_iter().map(told).collect()
+}
+
+#[test]
+fn each_queue_has_the_cpu_of_its_number_and_an_interrupt_of_none_stays_as_it_is() {
+    let virtio = Machine::new("spread-virtio", VIRTIO);
+    let spread = virtio.plan("interrupt-affinity", "spread:2-3").unwrap();
+    assert_eq!(set_to(&spread), ["2 31", "2 32"]);
+    let ena = Machine::new("spread-ena", ENA);
+    let two = ena.plan("interrupt-affinity", "spread:5,7").unwrap();
+    assert_eq!(set_to(&two), ["5 25", "7 26", "5 27", "7 28"]);
+    for wrong in ["spread:", "spread:x", "spreads"] {
+        let said = ena.refusal("interrupt-affinity", wrong);
+        assert!(said.contains("expected a list of CPUs"), "{said}");
+    }
+}
+
+#[test]
+fn there_are_as_many_queues_as_cpus_at_least_and_what_each_holds_comes_back_after_them() {
+    let ena = Machine::new("queues-ena", ENA);
+    // It has four.
+    assert_eq!(
+        ena.plan("combined-channels", "spread:0-1").unwrap().steps,
+        []
+    );
+    let said = ena.refusal("combined-channels", "spread:0-63");
+    assert!(
+        said.contains("combined-channels cannot be `64`; expected"),
+        "{said}"
+    );
+    let virtio = Machine::new("queues-virtio", VIRTIO);
+    let said = virtio.refusal("combined-channels", "spread:0-63");
+    assert!(said.contains("expected a number from 1 to "), "{said}");
+    let fewer = ena.plan("combined-channels", "3").unwrap();
+    assert_eq!(fewer.commands(), ["ethtool -L eth0 combined 3"]);
+    let back = fewer.undo_commands();
+    assert_eq!(back[0], "ethtool -L eth0 combined 4");
+    assert!(
+        back.iter()
+            .any(|command| command.ends_with("/proc/irq/28/smp_affinity_list")),
+        "{back:?}"
+    );
+    let lever = find("combined-channels").unwrap();
+    assert!(fewer.steps.iter().all(|step| lever.owns(&step.knob)));
 }
 
 #[test]

@@ -98,6 +98,7 @@ impl Chooser<'_> {
         let wanted = Wanted {
             value: setting.value.as_deref(),
             leave: self.leave,
+            ..Wanted::default()
         };
         let why = match lever.unavailable(wanted) {
             Some(why) => Some(why),

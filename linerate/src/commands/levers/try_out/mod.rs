@@ -153,6 +153,7 @@ impl Arguments {
         Leave {
             on_host: self.host,
             in_place: true,
+            ..Leave::default()
         }
     }
 }
