@@ -93,6 +93,7 @@ pub(crate) fn name(targets: &Targets) -> &str {
         } => &known.service.title,
         Targets::Started { .. }
         | Targets::Tried(_)
+        | Targets::Watched(_)
         | Targets::Built { .. }
         | Targets::Running { .. } => OURS,
     }

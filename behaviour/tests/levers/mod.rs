@@ -10,6 +10,7 @@ mod ordinary;
 mod page;
 mod programs;
 pub(crate) mod sandbox;
+mod their_load;
 mod trial;
 mod try_out;
 mod whose;

@@ -11,16 +11,16 @@ use crate::common::{Folder, assert_says, errors};
 use crate::levers::sandbox::Sandbox;
 
 /// A server, the namespace where it runs, and where runs go.
-struct Bench {
-    sandbox: Sandbox,
-    server: Child,
-    url: String,
-    folder: Folder,
+pub(super) struct Bench {
+    pub(super) sandbox: Sandbox,
+    pub(super) server: Child,
+    pub(super) url: String,
+    pub(super) folder: Folder,
 }
 
 impl Bench {
     /// With our own server, of which every answer is so long.
-    fn new(name: &str, answer_bytes: usize) -> Self {
+    pub(super) fn new(name: &str, answer_bytes: usize) -> Self {
         let (sandbox, folder) = (Sandbox::new(), Folder::new(&format!("levers-try-{name}")));
         let message = "x".repeat(answer_bytes);
         let program = crate::common::program();
@@ -50,30 +50,30 @@ impl Bench {
         }
     }
 
-    fn run_folder(&self) -> PathBuf {
+    pub(super) fn run_folder(&self) -> PathBuf {
         self.folder.path().join("run")
     }
 
-    fn words<'a>(&'a self, words: &[&'a str], out: &'a str) -> Vec<&'a str> {
+    pub(super) fn words<'a>(&'a self, words: &[&'a str], out: &'a str) -> Vec<&'a str> {
         let around = ["--url", &self.url, "--yes", "--out", out];
         [&["try"], words, &around].concat()
     }
 
-    fn tries(&self, words: &[&str]) -> Output {
+    pub(super) fn tries(&self, words: &[&str]) -> Output {
         let out = self.run_folder();
         self.sandbox
             .levers(&self.words(words, out.to_str().unwrap()))
     }
 
     /// The judgement of what must do well.
-    fn judgement(&self, words: &[&str]) -> Value {
+    pub(super) fn judgement(&self, words: &[&str]) -> Value {
         let output = self.tries(&[words, &["--json"]].concat());
         assert!(output.status.success(), "{}", errors(&output));
         serde_json::from_slice(&output.stdout).unwrap()
     }
 
     /// What is said where nothing is measured.
-    fn refusal(&self, words: &[&str]) -> String {
+    pub(super) fn refusal(&self, words: &[&str]) -> String {
         let output = self.tries(words);
         let said = errors(&output);
         assert_eq!(output.status.code(), Some(2), "{said}");
@@ -81,7 +81,35 @@ impl Bench {
         said
     }
 
-    fn corking(&self) -> String {
+    /// Kills a run that sets `tcp-autocorking`, and sees that it is put back.
+    pub(super) fn killed_in_the_middle(&self, words: &[&str]) {
+        assert_eq!(self.corking(), "1");
+        let (out, program) = (self.run_folder(), crate::common::program());
+        let words = [words, &["--rounds", "500"]].concat();
+        let words = self.words(&words, out.to_str().unwrap());
+        let command = [&[program, "levers"], &words[..]].concat();
+        // A group of its own, so that the agent dies by the same signal.
+        let mut run = self
+            .sandbox
+            .command(&[&["setsid", "--wait"], &command[..]].concat())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let until = |is_so: &dyn Fn() -> bool| {
+            assert!(sys::clock::wait_until(Duration::from_secs(60), is_so));
+        };
+        until(&|| self.corking() == "0");
+        kill_all_of(&out);
+        run.wait().unwrap();
+        // Who puts it back has nobody to ask; whoever asks meanwhile does it himself.
+        until(&|| self.corking() == "1");
+        assert!(self.sandbox.levers(&["undo"]).status.success());
+        until(&|| self.sandbox.journal().is_empty());
+        assert_eq!(self.corking(), "1");
+    }
+
+    pub(super) fn corking(&self) -> String {
         let file = "/proc/sys/net/ipv4/tcp_autocorking";
         self.sandbox.prints(&["cat", file]).trim().to_owned()
     }
@@ -94,14 +122,14 @@ impl Drop for Bench {
     }
 }
 
-fn verdict<'a>(judgement: &'a Value, arm: &str) -> &'a str {
+pub(super) fn verdict<'a>(judgement: &'a Value, arm: &str) -> &'a str {
     let mut steps = judgement["steps"].as_array().unwrap().iter();
     let step = steps.find(|step| step["arm"] == arm).unwrap();
     step["verdict"].as_str().unwrap()
 }
 
 /// A sandbox that is a host of a rig by all that can be seen: what is up is loopback or a rig's.
-const AS_A_RIG: &str = "cd /sys/class/net && for device in *; do \
+pub(super) const AS_A_RIG: &str = "cd /sys/class/net && for device in *; do \
                         [ $device = lo ] || ip link set $device down; done; \
                         ip link add lr-test type veth peer name lr-far && ip link set lr-test up";
 
@@ -236,32 +264,7 @@ fn a_port_where_nobody_listens_is_told() {
 fn killed_in_the_middle_nothing_stays() {
     crate::common::needs_root!();
     let bench = Bench::new("killed", 10);
-    assert_eq!(bench.corking(), "1");
-    let (out, program) = (bench.run_folder(), crate::common::program());
-    let words = bench.words(
-        &["tcp-autocorking=0", "--rounds", "500"],
-        out.to_str().unwrap(),
-    );
-    let command = [&[program, "levers"], &words[..]].concat();
-    // A group of its own, so that the agent dies by the same signal.
-    let mut run = bench
-        .sandbox
-        .command(&[&["setsid", "--wait"], &command[..]].concat())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let until = |is_so: &dyn Fn() -> bool| {
-        assert!(sys::clock::wait_until(Duration::from_secs(60), is_so));
-    };
-    until(&|| bench.corking() == "0");
-    kill_all_of(&out);
-    run.wait().unwrap();
-    // Who puts it back has nobody to ask; whoever asks meanwhile does it himself.
-    until(&|| bench.corking() == "1");
-    assert!(bench.sandbox.levers(&["undo"]).status.success());
-    until(&|| bench.sandbox.journal().is_empty());
-    assert_eq!(bench.corking(), "1");
+    bench.killed_in_the_middle(&["tcp-autocorking=0"]);
 }
 
 /// Kills the run of that folder and its agent, whose parent it is.

@@ -24,6 +24,7 @@ pub(crate) fn measure(
     let asked = match &mut target.speaks {
         Speaks::Asked(asked) => Some(&*asked),
         Speaks::Http(..) | Speaks::Echo(_) => None,
+        Speaks::Watched(watched) => return watched.measure(ask),
         Speaks::Runs(runs) => {
             let reading = gate::measure(runs, ask.score_ms)?;
             return Ok(Loaded {
@@ -58,7 +59,7 @@ pub(crate) fn measure(
         Speaks::Http(protocol, _) => protocol.load(&plan, &mut window),
         Speaks::Echo(protocol) => protocol.load(&plan, &mut window),
         Speaks::Asked(asked) => asked.prepared.load(&plan, &mut window),
-        Speaks::Runs(_) => unreachable!("it was measured above"),
+        Speaks::Runs(_) | Speaks::Watched(_) => unreachable!("it was measured above"),
     };
     if sys::stop::heard().is_some() {
         return Err(Failure {
@@ -108,6 +109,7 @@ pub fn reading(outcome: LoadOutcome, watch: &CpuWatch) -> Reading {
     Reading {
         window_ns: outcome.window_ns,
         answered: outcome.answered,
+        carried: None,
         ledger: outcome.ledger,
         cpu,
         latency: outcome.latency,

@@ -22,6 +22,7 @@ use crate::live::LiveLevers;
 use crate::running;
 use crate::speaks::ExchangeBytes;
 use crate::target::{self, Target};
+use crate::watched;
 use crate::workshop::Workshop;
 use crate::{Place, Setup};
 
@@ -185,6 +186,7 @@ impl Desk {
                 (gate::start(&self.setup, tree, &self.cpus)?, Vec::new())
             }
             Program::Url(url) => running::running(&name, &RequestSpec::get(url), plan, &self.cpus)?,
+            Program::Watched(url) => (watched::watched(url, plan)?, Vec::new()),
             Program::Request(request) => running::running(&name, request, plan, &self.cpus)?,
         };
         at_start.end()?;

@@ -23,6 +23,7 @@ pub mod service;
 mod speaks;
 mod starting;
 mod target;
+mod watched;
 mod workshop;
 
 use std::io::{self, BufRead, Write};

@@ -12,6 +12,7 @@ use crate::gate::Runs;
 use crate::request::AskedFor;
 use crate::service::likeness;
 use crate::target::{PROBE_TIMEOUT_NS, failure};
+use crate::watched::WatchedServer;
 
 /// The protocol that a target speaks.
 pub(crate) enum Speaks {
@@ -21,6 +22,8 @@ pub(crate) enum Speaks {
     Asked(Box<AskedFor>),
     /// None: it is run to its end.
     Runs(Box<Runs>),
+    /// Whatever it does: others load it.
+    Watched(WatchedServer),
 }
 
 impl Speaks {

@@ -54,7 +54,7 @@ impl Target {
     pub(crate) fn exchange(&self) -> Option<ExchangeBytes> {
         match &self.speaks {
             Speaks::Http(_, sizes) => Some(*sizes),
-            Speaks::Echo(_) | Speaks::Asked(_) | Speaks::Runs(_) => None,
+            Speaks::Echo(_) | Speaks::Asked(_) | Speaks::Runs(_) | Speaks::Watched(_) => None,
         }
     }
 

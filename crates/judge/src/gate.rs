@@ -95,7 +95,7 @@ fn measured(
     let Names { base, same, head } = names;
     let values = rounds.values(Metric::of_outcome(outcome));
     let more = match outcome {
-        Outcome::ServerCpuPerRequest => 1.0,
+        Outcome::ServerCpuPerRequest | Outcome::ServerCpuPerKilobyte => 1.0,
         // A lower rate is a higher cost.
         Outcome::Throughput => -1.0,
     };

@@ -31,7 +31,7 @@ impl Metric {
     /// The metric of an outcome.
     pub(crate) fn of_outcome(outcome: Outcome) -> Self {
         match outcome {
-            Outcome::ServerCpuPerRequest => Self::ServerCpu,
+            Outcome::ServerCpuPerRequest | Outcome::ServerCpuPerKilobyte => Self::ServerCpu,
             Outcome::Throughput => Self::Throughput,
         }
     }

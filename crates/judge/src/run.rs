@@ -56,6 +56,7 @@ pub fn judge(run: &RunRecord, blocks: &[BlockRecord]) -> Judgement {
         doubts::unfinished(rounds_done, rounds_planned),
         failed_requests(run, blocks),
         answered_nothing(run, blocks),
+        not_scored(run, blocks),
         doubts::blind(smallest_visible, rules.smallest_effect),
     ];
     let arms = arms::results(&run.arms, &rounds);
@@ -133,7 +134,7 @@ struct Climbed<'a> {
 impl<'a> Climbed<'a> {
     fn of(run: &'a RunRecord, rounds: &'a Rounds<'a>) -> Self {
         let (design, rounds_done) = (&run.study.design, rounds.complete(&run.arms));
-        let outcome = outcome(rounds);
+        let outcome = outcome(run, rounds);
         let rules = Rules {
             family_alpha: looks::alpha(&design.looks, rounds_done),
             // A gate starts its processes anew in every round.
@@ -210,8 +211,11 @@ fn results(
 }
 
 /// CPU per request is the steadier and, on one machine, the only fair outcome; it needs the
-/// target's CPU time in every block.
-fn outcome(rounds: &Rounds<'_>) -> Outcome {
+/// target's CPU time in every block. How much goes over a server that others load says nothing of it.
+fn outcome(run: &RunRecord, rounds: &Rounds<'_>) -> Outcome {
+    if run.is_watched() {
+        return Outcome::ServerCpuPerKilobyte;
+    }
     let all_read = rounds
         .blocks()
         .all(|block| block.reading.cpu.server_ns.is_some());
@@ -234,6 +238,9 @@ fn failed_requests(run: &RunRecord, blocks: &[BlockRecord]) -> Option<Doubt> {
 
 /// The first arm whose median block of closed loop is without an answer.
 fn answered_nothing(run: &RunRecord, blocks: &[BlockRecord]) -> Option<Doubt> {
+    if run.is_watched() {
+        return None;
+    }
     let is_silent = |arm: &&Arm| {
         let closed = |block: &&BlockRecord| block.phase != Phase::Latency && block.arm == arm.name;
         let of_arm = blocks.iter().filter(closed);
@@ -244,6 +251,16 @@ fn answered_nothing(run: &RunRecord, blocks: &[BlockRecord]) -> Option<Doubt> {
     };
     let arm = run.all_arms().find(is_silent)?.name.clone();
     Some(Doubt::AnsweredNothing { arm })
+}
+
+/// Blocks of a server that was watched, and of which there is no figure.
+fn not_scored(run: &RunRecord, blocks: &[BlockRecord]) -> Option<Doubt> {
+    let is_lost = |block: &&BlockRecord| block.reading.server_cpu_us_per_request().is_none();
+    let lost = blocks.iter().filter(is_lost).count();
+    (run.is_watched() && lost > 0).then(|| Doubt::NotScored {
+        blocks: count(lost),
+        of: count(blocks.len()),
+    })
 }
 
 /// The baseline and its control.

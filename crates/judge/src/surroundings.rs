@@ -62,7 +62,10 @@ fn shift(run: &RunRecord, rounds: &Rounds<'_>) -> Option<Doubt> {
         .into_iter()
         .find(|values| values.len() >= FEWEST_BLOCKS_FOR_THIRDS)?;
     let share = shift_of(&values)?;
-    Some(Doubt::MachineShifted { share })
+    Some(match run.is_watched() {
+        true => Doubt::TrafficShifted { share },
+        false => Doubt::MachineShifted { share },
+    })
 }
 
 /// By how much the last third of some values differs from the first, as a share, where that is
@@ -82,7 +85,7 @@ pub(crate) fn shift_of(values: &[f64]) -> Option<f64> {
 /// over loopback, or if its CPU time could be read here.
 fn one_machine(run: &RunRecord, rounds: &Rounds<'_>) -> Option<Doubt> {
     let unit = run.study.gate.as_ref().map(|gate| gate.unit);
-    if unit == Some(Unit::Run) {
+    if unit == Some(Unit::Run) || run.is_watched() {
         return None;
     }
     if let Some(client) = &run.client {
@@ -90,7 +93,7 @@ fn one_machine(run: &RunRecord, rounds: &Rounds<'_>) -> Option<Doubt> {
     }
     let is_local = |program: &Program| match program {
         Program::Serve | Program::Echo | Program::Service(_) | Program::Built(_) => true,
-        Program::Url(url) => is_loopback(url),
+        Program::Url(url) | Program::Watched(url) => is_loopback(url),
         Program::Request(request) => is_loopback(&request.url),
     };
     let local = run.arms.iter().any(|arm| is_local(&arm.program))

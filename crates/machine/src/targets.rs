@@ -1,5 +1,6 @@
 //! Finds the processes behind an address, so that their CPU time can be read.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -76,6 +77,13 @@ pub fn addresses_of(pid: u32) -> Vec<SocketAddr> {
         .filter(listens)
         .map(|socket| socket.local)
         .collect()
+}
+
+/// The addresses on which any of these processes or their descendants listen, as far as they can be seen.
+#[must_use]
+pub fn addresses_of_all(pids: &[u32]) -> Vec<SocketAddr> {
+    let all: BTreeSet<SocketAddr> = pids.iter().flat_map(|pid| addresses_of(*pid)).collect();
+    all.into_iter().collect()
 }
 
 /// Whether a socket that listens there takes connections to an address. One for IPv6 and no address
@@ -166,7 +174,7 @@ pub fn cpus_of(pids: &[u32]) -> Vec<usize> {
         let status = sys::kernel_file::text(format!("/proc/{pid}/status"))?;
         sys::cpu::parse_list(behind(&status, "Cpus_allowed_list:")?).ok()
     });
-    let cpus: std::collections::BTreeSet<_> = lists.flatten().collect();
+    let cpus: BTreeSet<_> = lists.flatten().collect();
     cpus.into_iter().collect()
 }
 

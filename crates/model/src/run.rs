@@ -14,7 +14,7 @@ use crate::reading::Reading;
 use crate::reboot::Reboot;
 use crate::rig::RigKind;
 use crate::service::ServiceRecord;
-use crate::study::{Arm, Study};
+use crate::study::{Arm, Program, Study};
 
 /// The version of the run folder's shape that this program writes.
 pub const RUN_FORMAT: u32 = 1;
@@ -184,6 +184,13 @@ impl RunRecord {
         let confirmed = self.confirmation.iter().flat_map(|of| &of.arms);
         let in_boots = self.reboot.iter().flat_map(|reboot| &reboot.arms);
         self.arms.iter().chain(confirmed).chain(in_boots)
+    }
+
+    /// Whether a server was watched under the traffic that it has, and not loaded.
+    #[must_use]
+    pub fn is_watched(&self) -> bool {
+        let mut programs = self.arms.iter().map(|arm| &arm.program);
+        programs.any(|program| matches!(program, Program::Watched(_)))
     }
 }
 

@@ -318,6 +318,8 @@ pub enum Program {
     Built(String),
     /// A server that is already running; never started or stopped by us.
     Url(String),
+    /// Such a server, at its address, under the traffic that it has: watched, and never asked.
+    Watched(String),
     /// Such a server, by a request of its own. It is never saved: a run has its URL.
     Request(Box<RequestSpec>),
 }
@@ -329,6 +331,7 @@ impl Program {
     pub fn without_secrets(&self) -> Self {
         match self {
             Self::Url(url) => Self::Url(url_without_secrets(url)),
+            Self::Watched(url) => Self::Watched(url_without_secrets(url)),
             Self::Request(request) => Self::Url(url_without_secrets(&request.url)),
             other => other.clone(),
         }

@@ -92,11 +92,12 @@ impl Ends<'_> {
         let (first, last) = (self.shown(self.first), self.shown(self.last));
         let change = numbers::change_roughly(self.effect.ratio);
         match self.outcome {
-            Outcome::ServerCpuPerRequest => {
+            Outcome::ServerCpuPerRequest | Outcome::ServerCpuPerKilobyte => {
                 let to = self
                     .service
                     .map_or_else(String::new, |name| format!(" to {name}"));
-                format!("a request{to} costs {last} of server CPU instead of {first} ({change})")
+                let unit = sentences::unit_of(self.outcome);
+                format!("a {unit}{to} costs {last} of server CPU instead of {first} ({change})")
             }
             Outcome::Throughput => {
                 let server = self.service.unwrap_or("the server");
@@ -109,8 +110,9 @@ impl Ends<'_> {
     fn figures(&self) -> String {
         let (first, last) = (self.shown(self.first), self.shown(self.last));
         match self.outcome {
-            Outcome::ServerCpuPerRequest => {
-                format!("{first} of server CPU per request at first and {last} at last")
+            Outcome::ServerCpuPerRequest | Outcome::ServerCpuPerKilobyte => {
+                let noun = sentences::outcome_name(self.outcome);
+                format!("{first} of {noun} at first and {last} at last")
             }
             Outcome::Throughput => format!("{first} requests/s at first and {last} at last"),
         }
@@ -118,7 +120,7 @@ impl Ends<'_> {
 
     fn shown(&self, arm: &ArmResult) -> String {
         match self.outcome {
-            Outcome::ServerCpuPerRequest => arm
+            Outcome::ServerCpuPerRequest | Outcome::ServerCpuPerKilobyte => arm
                 .server_cpu_us_per_request
                 .map_or_else(missing, |found| numbers::micros_roughly(found.value)),
             Outcome::Throughput => arm
@@ -133,7 +135,9 @@ impl Ends<'_> {
                 ", which implies {} requests/s per server CPU",
                 numbers::rate(rate.value)
             ),
-            (Outcome::ServerCpuPerRequest, None) => String::new(),
+            (Outcome::ServerCpuPerRequest, None) | (Outcome::ServerCpuPerKilobyte, _) => {
+                String::new()
+            }
             (Outcome::Throughput, _) => {
                 "; its CPU time is hidden, so this is only the throughput that was seen".to_owned()
             }
@@ -221,10 +225,7 @@ fn compared(run: &RunRecord, judgement: &Judgement, step: &StepResult) -> String
 
 /// `12 % less server CPU per request (9 … 15 %)`; where the interval holds 0 the signs stay.
 fn difference(effect: &Effect, outcome: Outcome) -> String {
-    let noun = match outcome {
-        Outcome::ServerCpuPerRequest => "server CPU per request",
-        Outcome::Throughput => "throughput",
-    };
+    let noun = sentences::outcome_name(outcome);
     if !effect.is_clear_of_none() {
         return format!("{} in {noun}", numbers::effect(effect));
     }

@@ -161,11 +161,16 @@ fn null(estimate: &BootEstimate) -> String {
 fn of_boot(number: u32, boot: &BootResult, outcome: Outcome) -> String {
     let kind = if boot.has_step { "with" } else { "without" };
     let figures = match outcome {
-        Outcome::ServerCpuPerRequest => boot.server_cpu_us_per_request.map(|found| {
-            let interval = numbers::interval(&found, numbers::micros);
-            let median = numbers::micros(found.value);
-            format!("{median} µs of server CPU per request ({interval})")
-        }),
+        Outcome::ServerCpuPerRequest | Outcome::ServerCpuPerKilobyte => {
+            boot.server_cpu_us_per_request.map(|found| {
+                let interval = numbers::interval(&found, numbers::micros);
+                let median = numbers::micros(found.value);
+                format!(
+                    "{median} µs of {} ({interval})",
+                    sentences::outcome_name(outcome)
+                )
+            })
+        }
         Outcome::Throughput => boot.throughput_rps.map(|found| {
             let interval = numbers::interval(&found, numbers::rate);
             format!("{} requests/s ({interval})", numbers::rate(found.value))

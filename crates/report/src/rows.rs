@@ -14,13 +14,13 @@ pub(crate) fn arms(run: &RunRecord, judgement: &Judgement) -> Table {
     let columns = vec![
         Column::words("step"),
         Column::figures(match unit {
-            "run" => "CPU, µs per run",
-            _ => "server CPU, µs per request",
+            "run" => "CPU, µs per run".to_owned(),
+            _ => format!("server CPU, µs per {unit}"),
         }),
         Column::figures(format!("change against {against}")),
         Column::words("verdict"),
         Column::figures("client, µs"),
-        Column::figures(format!("{unit}s/s seen")),
+        Column::figures(sentences::rate_of(unit)),
         Column::figures("of the floor"),
         Column::figures("n"),
         Column::figures("implied requests/s per server CPU").only_on(Medium::Browser),
@@ -51,7 +51,8 @@ pub(crate) fn arms(run: &RunRecord, judgement: &Judgement) -> Table {
 
 /// The account of the whole machine beside those of the processes; older runs have none.
 pub(crate) fn machine(run: &RunRecord, judgement: &Judgement) -> Table {
-    let processes = ["CPU, µs per request", "server process", "client process"];
+    let per = format!("CPU, µs per {}", sentences::unit(run));
+    let processes = [&per, "server process", "client process"];
     let headings = processes.into_iter().chain([sentences::whole_machine(run)]);
     let columns = headings.chain(MACHINE_PARTS).map(Column::figures);
     let row = |arm: &ArmResult| {
@@ -67,7 +68,10 @@ pub(crate) fn machine(run: &RunRecord, judgement: &Judgement) -> Table {
         Some(Row { beside, cells })
     };
     let rows = in_order(judgement).filter_map(row).collect();
-    let title = "CPU time per request of the processes and of the whole machine";
+    let title = match run.is_watched() {
+        true => "CPU time per kB carried of the server and of the whole machine",
+        false => "CPU time per request of the processes and of the whole machine",
+    };
     Table::new(title, columns.collect(), rows)
 }
 

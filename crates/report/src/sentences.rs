@@ -13,6 +13,7 @@ use crate::{link, numbers};
 pub(crate) fn outcome_name(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::ServerCpuPerRequest => "server CPU per request",
+        Outcome::ServerCpuPerKilobyte => "server CPU per kB carried",
         Outcome::Throughput => "throughput",
     }
 }
@@ -74,11 +75,29 @@ fn found(service: &ServiceRecord) -> String {
     )
 }
 
-/// What is counted: requests, or of a gate of commands their runs.
+/// What is counted: requests, of a gate of commands their runs, and of a server that was watched the
+/// kilobytes that its connections carried.
 pub(crate) fn unit(run: &RunRecord) -> &'static str {
     match &run.study.gate {
         Some(gate) if gate.unit == Unit::Run => "run",
+        _ if run.is_watched() => "kB carried",
         _ => "request",
+    }
+}
+
+/// The heading of how many of a unit there were in a second.
+pub(crate) fn rate_of(unit: &str) -> String {
+    match unit {
+        "kB carried" => "kB/s carried".to_owned(),
+        _ => format!("{unit}s/s seen"),
+    }
+}
+
+/// Of which a verdict says what one costs.
+pub(crate) fn unit_of(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::ServerCpuPerKilobyte => "kB carried",
+        Outcome::ServerCpuPerRequest | Outcome::Throughput => "request",
     }
 }
 

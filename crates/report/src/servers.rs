@@ -58,7 +58,7 @@ fn figures(page: &mut Page, run: &RunRecord, judgement: &Judgement) {
     page.figure("gains", &gains, gains_caption(run, judgement));
     page.table(rows::arms(run, judgement));
     let machine = rows::machine(run, judgement);
-    if !machine.rows.is_empty() && sentences::unit(run) == "request" {
+    if !machine.rows.is_empty() && sentences::unit(run) != "run" {
         page.add(Item::Heading(
             "What the processes spent, and what all CPUs did",
         ));
@@ -239,14 +239,14 @@ fn from_to(
     last: &ArmResult,
 ) -> Option<Key> {
     let (figure, noun) = match outcome {
-        Outcome::ServerCpuPerRequest => {
+        Outcome::ServerCpuPerRequest | Outcome::ServerCpuPerKilobyte => {
             let [first, last] = [first, last].map(|arm| arm.server_cpu_us_per_request);
             let first = numbers::micros_roughly(first?.value);
             let last = numbers::micros_roughly(last?.value);
             let first = first.trim_end_matches(" µs");
             let noun = match sentences::unit(run) {
                 "run" => "CPU per run",
-                _ => "server CPU per request",
+                _ => sentences::outcome_name(outcome),
             };
             (format!("{first} → {last}"), noun)
         }
@@ -271,6 +271,12 @@ pub(crate) fn workload(run: &RunRecord) -> String {
         return format!(
             "as many runs of the command as fit into {} ms, one at least, in up to {} rounds",
             design.score_ms, design.rounds
+        );
+    }
+    if run.is_watched() {
+        return format!(
+            "the traffic that the server has, none of it ours; {} rounds of {} ms to settle and {} ms scored",
+            design.rounds, design.settle_ms, design.score_ms
         );
     }
     format!(

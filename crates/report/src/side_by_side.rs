@@ -72,8 +72,10 @@ pub(crate) fn range(judgement: &Judgement) -> Option<(String, String)> {
             numbers::micros_roughly(*most)
         ),
         format!(
-            "server CPU per request, {} … {}",
-            cheapest.title, dearest.title
+            "{}, {} … {}",
+            sentences::outcome_name(judgement.outcome),
+            cheapest.title,
+            dearest.title
         ),
     ))
 }
@@ -81,15 +83,13 @@ pub(crate) fn range(judgement: &Judgement) -> Option<(String, String)> {
 /// How the arms with each verdict are led in.
 fn words(outcome: Outcome, void: &str) -> [(Verdict, String); 5] {
     let [less, more] = match outcome {
-        Outcome::ServerCpuPerRequest => [
-            "a request costs less server CPU in",
-            "a request costs more server CPU in",
-        ],
-        Outcome::Throughput => ["throughput is higher with", "throughput is lower with"],
+        Outcome::Throughput => ["higher", "lower"].map(|it| format!("throughput is {it} with")),
+        _ => ["less", "more"]
+            .map(|it| format!("a {} costs {it} server CPU in", sentences::unit_of(outcome))),
     };
     [
-        (Verdict::Better, less.to_owned()),
-        (Verdict::Worse, more.to_owned()),
+        (Verdict::Better, less),
+        (Verdict::Worse, more),
         (
             Verdict::NoDifferenceThatMatters,
             "there is no difference that matters in".to_owned(),

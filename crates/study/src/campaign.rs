@@ -95,8 +95,12 @@ pub(crate) struct Acquaintance {
 }
 
 impl Campaign<'_> {
-    /// Learns what the machine is and whether it may be loaded.
-    pub(crate) fn meet(&mut self, full: bool) -> Result<Acquaintance, CampaignError> {
+    /// Learns what the machine is and, where load is to be put on, whether it may be loaded.
+    pub(crate) fn meet(
+        &mut self,
+        full: bool,
+        is_loaded: bool,
+    ) -> Result<Acquaintance, CampaignError> {
         let hello = Ask::Hello {
             protocol: model::message::PROTOCOL,
         };
@@ -111,7 +115,11 @@ impl Campaign<'_> {
             return Err(CampaignError::Unexpected("watch"));
         };
         let client = self.agent.client().cloned();
-        let mut doubts = preflight::work_of_others(&watched);
+        let mut doubts = match is_loaded {
+            true => preflight::work_of_others(&watched),
+            // What works here is what is measured.
+            false => Vec::new(),
+        };
         doubts.extend(client.iter().flat_map(preflight::work_beside_the_client));
         if !doubts.is_empty() && !self.progress.may_load(&doubts) {
             let words: Vec<String> = doubts.iter().map(Doubt::what).collect();
@@ -248,11 +256,16 @@ impl Campaign<'_> {
     pub(crate) fn announce(
         &mut self,
         study: &Study,
+        is_loaded: bool,
         planned_ms: u64,
         expected_visible: Option<f64>,
     ) {
         self.progress.outlook(&Outlook {
-            outcome: "CPU per request".to_owned(),
+            outcome: match is_loaded {
+                true => "CPU per request",
+                false => "CPU per kilobyte carried",
+            }
+            .to_owned(),
             expected_visible,
             sought: study.design.smallest_effect,
             rounds: study.design.rounds,

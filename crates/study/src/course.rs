@@ -44,7 +44,7 @@ impl Order {
     pub const fn leave(&self) -> Leave {
         Leave {
             on_host: self.on_host,
-            in_place: matches!(self.targets, Targets::Tried(_)),
+            in_place: matches!(self.targets, Targets::Tried(_) | Targets::Watched(_)),
             card_at: None,
         }
     }
@@ -57,13 +57,14 @@ impl Campaign<'_> {
     /// What was saved before an error stays and can be resumed.
     pub fn run(&mut self, mut order: Order, folder: &Path) -> Result<(), CampaignError> {
         let claim = Store::claim(folder)?;
+        let are_loaded = order.targets.are_loaded();
         let Acquaintance {
             rig,
             facts,
             watched,
             client,
             mut doubts,
-        } = self.meet(order.full)?;
+        } = self.meet(order.full, are_loaded)?;
         self.progress.rig(&rig, order.leave());
         let cpus = self.share_cpus(&order.cpus)?;
         scale::settle(&mut order.study, &cpus)?;
@@ -96,7 +97,7 @@ impl Campaign<'_> {
         let in_boot_ms = reboot.as_ref().map_or(0, |_| boot_ms(&order.study));
         let rounds_ms = gate_ms.unwrap_or_else(|| planned_ms(&order.study, built.arms.len()));
         let planned_ms = rounds_ms + in_boot_ms;
-        self.announce(&order.study, planned_ms, visible);
+        self.announce(&order.study, are_loaded, planned_ms, visible);
         doubts.extend(blindness(visible, order.study.design.smallest_effect));
         for doubt in &doubts {
             self.progress.doubt(doubt);
@@ -133,7 +134,7 @@ impl Campaign<'_> {
     /// # Errors
     /// What a run would end with before its first server is started.
     pub fn plan(&mut self, mut order: Order) -> Result<Arms, CampaignError> {
-        let Acquaintance { rig, .. } = self.meet(order.full)?;
+        let Acquaintance { rig, .. } = self.meet(order.full, order.targets.are_loaded())?;
         self.progress.rig(&rig, order.leave());
         let cpus = self.share_cpus(&order.cpus)?;
         self.progress.cpus(&cpus);
@@ -170,16 +171,13 @@ impl Campaign<'_> {
     /// # Errors
     /// When this machine is not as it was, or as it must be after a reboot.
     pub fn resume(&mut self, (store, record, saved): Resumed) -> Result<(), CampaignError> {
-        if record
-            .all_arms()
-            .any(|arm| matches!(arm.program, Program::Url(_) | Program::Built(_)))
-        {
+        if record.all_arms().any(|arm| is_of_then(&arm.program)) {
             return Err(CampaignError::NotOurTargets);
         }
         if record.reboot.is_none() && confirm::is_done(&record, &saved) {
             return Ok(());
         }
-        let met = self.meet(false)?;
+        let met = self.meet(false, true)?;
         let leave = Leave {
             on_host: record.on_host,
             ..Leave::default()
@@ -200,6 +198,14 @@ impl Campaign<'_> {
         let kept = SavedBlocks::new(saved, Some(store));
         self.go_through(record, &arms, kept, &met.facts)
     }
+}
+
+/// Whether a program is none that can be started anew.
+fn is_of_then(program: &Program) -> bool {
+    matches!(
+        program,
+        Program::Url(_) | Program::Watched(_) | Program::Built(_)
+    )
 }
 
 /// The arms as they are saved: where all is, the names of hosts too, but never a request.

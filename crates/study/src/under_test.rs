@@ -27,6 +27,9 @@ pub enum Targets {
     /// One server that is running already, by this request; the arms are those of the study, whose
     /// levers are set where it runs.
     Tried(Box<RequestSpec>),
+    /// One server that is running already at this address, under the traffic that it has; the arms are those
+    /// of the study likewise.
+    Watched(String),
     /// Arms over what is built of two commits.
     Built {
         builds: Vec<Build>,
@@ -82,10 +85,15 @@ impl Targets {
         matches!(self, Self::Started { .. } | Self::Built { .. })
     }
 
+    /// Whether load is put on them.
+    pub(crate) const fn are_loaded(&self) -> bool {
+        !matches!(self, Self::Watched(_))
+    }
+
     /// Whether arms are compared although their servers answer otherwise.
     pub(crate) const fn may_differ(&self) -> bool {
         match self {
-            Self::Started { .. } | Self::Tried(_) => false,
+            Self::Started { .. } | Self::Tried(_) | Self::Watched(_) => false,
             Self::Running {
                 different_answers, ..
             }
@@ -102,6 +110,7 @@ impl Targets {
             Self::Tried(request) => {
                 arms::build(study, &Programs::all(Program::Request(request)), levers)
             }
+            Self::Watched(url) => arms::build(study, &Programs::all(Program::Watched(url)), levers),
             Self::Running { arms, .. } | Self::Built { arms, .. } => Arms {
                 arms,
                 left_out: Vec::new(),

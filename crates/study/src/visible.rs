@@ -42,7 +42,7 @@ impl Campaign<'_> {
     /// # Errors
     /// [`CampaignError::AtWork`] where the machine must not be loaded; those of the agent.
     pub fn visible(&mut self, study: &Study, arms: usize) -> Result<Visible, CampaignError> {
-        self.meet(false)?;
+        self.meet(false, true)?;
         self.start_targets(&identical_arms(), &study.workload)?;
         self.progress.phase("measuring two identical servers");
         let pairs = self.rehearsal_pairs(study, PAIRS)?;

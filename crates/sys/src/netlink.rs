@@ -102,6 +102,36 @@ impl Netlink {
         }
     }
 
+    /// Has the kernel send what it tells a group of listeners, and keep up to so many bytes of it until
+    /// they are taken: fewer where the system lets nobody have that many (socket(7)).
+    ///
+    /// # Errors
+    /// `ENOENT` for a group that there is not.
+    pub fn join(&self, group: u32, keep_bytes: usize) -> io::Result<()> {
+        sockopt::set_socket_recv_buffer_size_force(&self.fd, keep_bytes)
+            .or_else(|_| sockopt::set_socket_recv_buffer_size(&self.fd, keep_bytes))?;
+        let groups = 1 << (group - 1);
+        Ok(net::bind(
+            &self.fd,
+            &netlink::SocketAddrNetlink::new(0, groups),
+        )?)
+    }
+
+    /// Hands over all that was told to a group meanwhile, and does not wait for more.
+    ///
+    /// # Errors
+    /// `ENOBUFS` once where more was told than is kept: what was too much is lost.
+    pub fn take_told(&self, mut each: impl FnMut(Message<'_>)) -> io::Result<()> {
+        let mut buffer = vec![0; RECEIVE_BYTES];
+        loop {
+            match net::recv(&self.fd, &mut buffer[..], RecvFlags::DONTWAIT) {
+                Ok((received, _)) => messages(&buffer[..received]).for_each(&mut each),
+                Err(rustix::io::Errno::AGAIN) => return Ok(()),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
     /// An unconnected netlink socket sends to the kernel.
     fn send(&self, datagram: &[u8]) -> io::Result<()> {
         net::send(&self.fd, datagram, SendFlags::empty())?;

@@ -84,6 +84,7 @@ pub(crate) fn measure(runs: &mut Runs, score_ms: u32) -> Result<Reading, Failure
         // Without what lies between two runs.
         window_ns: wall_ns,
         answered: count,
+        carried: None,
         ledger: Ledger {
             sent: count,
             answered: count,

@@ -1,5 +1,6 @@
 //! What reads counters during a block.
 
+pub mod carried;
 pub mod cpu;
 pub mod senders;
 pub mod threads;

@@ -230,6 +230,27 @@ doubts! {
             "look for throttling, migration or spent burst credit",
             severity: *share;
 
+        /// Blocks of a server under the traffic that it has could not be scored.
+        NotScored {
+            /// Blocks without a figure, count.
+            blocks: u32,
+            /// All blocks, count.
+            of: u32,
+        } => (
+            "{blocks} of {of} blocks were not scored: too little traffic went in them, processes of the server \
+             came or went, or connections came and went that cannot be counted"
+        ),
+            "measure while there is more traffic, or leave --their-load out: load is offered then",
+            severity: f64::from(*blocks);
+
+        /// What a unit of a server's own traffic costs shifted while the run went on.
+        TrafficShifted {
+            /// Shift of the cost of a unit of work, as a share: 0.1 is 10 %.
+            share: f64,
+        } => ("what a kilobyte of the traffic costs shifted by {} during the run", percent(*share)),
+            "the intervals hold it, since pairs are of neighbours in time: give it more time (--for) to narrow them",
+            severity: *share;
+
         /// So many blocks were thrown away and measured again, beside those that count: the counters
         /// of the server's host were missed in them.
         BlocksMissed {

@@ -75,6 +75,9 @@ pub struct Judgement {
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     ServerCpuPerRequest,
+    /// Of a server under the traffic that it has: per 1,000 bytes of payload that its connections carried.
+    /// All that is called per request in the judgement is per such a kilobyte then.
+    ServerCpuPerKilobyte,
     /// Where the target's CPU time is hidden.
     Throughput,
 }

@@ -20,12 +20,57 @@ pub struct Reading {
     pub ledger: Ledger,
     /// CPU time spent within the scored window, by who spent it.
     pub cpu: CpuReading,
+    /// Only of a server under the traffic that it has: what its connections carried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub carried: Option<CarriedReading>,
     /// Only in latency mode: the three distributions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<LatencyReading>,
     /// Doubts about this block; absent where there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doubts: Vec<Doubt>,
+}
+
+/// What the connections of a server carried within the scored window, whoever opened them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CarriedReading {
+    /// Payload in both directions, bytes.
+    pub bytes: u64,
+    /// Segments with payload in both directions, count.
+    pub segments: u64,
+    /// Connections of which not all is in these counts: those that came and went within the window, of any
+    /// server of the network namespace, and those of which it was not told in time that they went.
+    pub unseen: u64,
+}
+
+impl CarriedReading {
+    /// A block in which fewer segments carried anything is not scored, count: by chance alone their
+    /// number varies by a tenth.
+    pub const FEWEST_SEGMENTS: u64 = 100;
+
+    /// For each connection that is not seen so many segments must be, count: of an exchange of two segments
+    /// that is a twentieth.
+    const SEGMENTS_PER_UNSEEN: u64 = 40;
+
+    /// Whether there was enough to be scored.
+    #[must_use]
+    pub const fn is_enough(&self) -> bool {
+        self.segments >= Self::FEWEST_SEGMENTS
+    }
+
+    /// Whether enough of it was seen.
+    #[must_use]
+    pub const fn is_seen(&self) -> bool {
+        self.unseen.saturating_mul(Self::SEGMENTS_PER_UNSEEN) <= self.segments
+    }
+
+    /// Kilobytes of 1,000 bytes; 0 where they are not scored.
+    fn kilobytes(&self) -> f64 {
+        match self.is_enough() && self.is_seen() {
+            true => self.bytes as f64 / 1e3,
+            false => 0.0,
+        }
+    }
 }
 
 /// The fate of each request. `sent` is the sum of all the other counts.
@@ -237,10 +282,18 @@ impl LatencyReading {
 }
 
 impl Reading {
-    /// Answers per second of the scored window.
+    /// The work that was done within the scored window: right answers, or kilobytes carried where those
+    /// are counted.
+    #[must_use]
+    pub fn units(&self) -> f64 {
+        self.carried
+            .map_or(self.answered as f64, |carried| carried.kilobytes())
+    }
+
+    /// Answers per second of the scored window, or kilobytes.
     #[must_use]
     pub fn throughput_rps(&self) -> f64 {
-        self.answered as f64 / (self.window_ns as f64 / 1e9)
+        self.units() / (self.window_ns as f64 / 1e9)
     }
 
     /// Requests that failed, as a share of those sent in the whole block, 0 to 1.
@@ -276,7 +329,8 @@ impl Reading {
     }
 
     fn per_request_us(&self, cpu_ns: u64) -> Option<f64> {
-        (self.answered > 0).then(|| cpu_ns as f64 / 1e3 / self.answered as f64)
+        let units = self.units();
+        (units > 0.0).then(|| cpu_ns as f64 / 1e3 / units)
     }
 }
 
@@ -309,6 +363,27 @@ mod tests {
             ..counts()
         };
         assert_eq!(hidden.foreign_ns(0), None);
+    }
+
+    #[test]
+    fn work_is_what_was_answered_or_what_was_carried_unless_that_is_too_little() {
+        let reading = |carried| Reading {
+            answered: 7,
+            carried,
+            ..Reading::default()
+        };
+        let carried = |segments, unseen| {
+            let carried = CarriedReading {
+                bytes: 2500,
+                segments,
+                unseen,
+            };
+            Some(carried)
+        };
+        let units = |carried| reading(carried).units().to_string();
+        let (enough, few) = (carried(100, 2), carried(99, 0));
+        let found = [None, enough, few, carried(100, 3), carried(100, u64::MAX)];
+        assert_eq!(found.map(units), ["7", "2.5", "0", "0", "0"]);
     }
 
     #[test]

@@ -16,7 +16,9 @@ const FEWEST_BEYOND: f64 = 10.0;
 
 fn figure(arm: &ArmResult, outcome: Outcome) -> Option<Estimate> {
     match outcome {
-        Outcome::ServerCpuPerRequest => arm.server_cpu_us_per_request,
+        Outcome::ServerCpuPerRequest | Outcome::ServerCpuPerKilobyte => {
+            arm.server_cpu_us_per_request
+        }
         Outcome::Throughput => arm.throughput_rps,
     }
 }
@@ -37,6 +39,7 @@ pub(crate) fn gains(run: &RunRecord, judgement: &Judgement) -> Contrasts {
     Contrasts {
         heading: match judgement.outcome {
             Outcome::ServerCpuPerRequest => "Gain in requests for the same server CPU",
+            Outcome::ServerCpuPerKilobyte => "Gain in kB carried for the same server CPU",
             Outcome::Throughput => "Gain in requests seen",
         }
         .to_owned(),
@@ -56,7 +59,9 @@ pub(crate) fn gains(run: &RunRecord, judgement: &Judgement) -> Contrasts {
 /// 1/r as many.
 fn gain(effect: &Effect, outcome: Outcome) -> [f64; 3] {
     match outcome {
-        Outcome::ServerCpuPerRequest => [effect.ratio, effect.high, effect.low].map(|at| 1.0 / at),
+        Outcome::ServerCpuPerRequest | Outcome::ServerCpuPerKilobyte => {
+            [effect.ratio, effect.high, effect.low].map(|at| 1.0 / at)
+        }
         Outcome::Throughput => [effect.ratio, effect.low, effect.high],
     }
 }
@@ -123,9 +128,11 @@ pub(crate) fn series(blocks: &[BlockRecord], judgement: &Judgement) -> Curves {
         let median = figure(arm, outcome)?.value;
         let name = arm.name.clone();
         let (shown, value): (_, fn(&BlockRecord) -> Option<f64>) = match outcome {
-            Outcome::ServerCpuPerRequest => (format!("{} µs", numbers::micros(median)), |block| {
-                block.reading.server_cpu_us_per_request()
-            }),
+            Outcome::ServerCpuPerRequest | Outcome::ServerCpuPerKilobyte => {
+                (format!("{} µs", numbers::micros(median)), |block| {
+                    block.reading.server_cpu_us_per_request()
+                })
+            }
             Outcome::Throughput => (numbers::rate(median), |block| {
                 Some(block.reading.throughput_rps())
             }),
@@ -140,12 +147,9 @@ pub(crate) fn series(blocks: &[BlockRecord], judgement: &Judgement) -> Curves {
             }),
         })
     };
-    let heading = match outcome {
-        Outcome::ServerCpuPerRequest => "Server CPU per request, block by block",
-        Outcome::Throughput => "Throughput, block by block",
-    };
+    let heading = sentences::capitalised(sentences::outcome_name(outcome));
     let arms = judgement.arms.iter().filter_map(strip);
-    strips(heading.to_owned(), "", blocks, arms)
+    strips(format!("{heading}, block by block"), "", blocks, arms)
 }
 
 #[cfg(test)]

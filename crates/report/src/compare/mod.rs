@@ -160,7 +160,7 @@ pub fn servers(
     };
     Ok(SideBySide {
         about: [a.0, b.0].map(|run| described(run, &run.study.name)),
-        table: table(&compared.arms),
+        table: table(sentences::unit(a.0), &compared.arms),
         caution: compared.caution.clone(),
         value: json!(compared),
     })
@@ -254,7 +254,7 @@ fn described<S, A>(run: &RunRecord<S, A>, study: &str) -> String {
     )
 }
 
-fn table(arms: &[ComparedArm]) -> Table {
+fn table(unit: &str, arms: &[ComparedArm]) -> Table {
     let shown = |found: &Estimate, shown: fn(f64) -> String| {
         let interval = numbers::interval(found, shown);
         format!("{} ({interval})", shown(found.value))
@@ -269,14 +269,15 @@ fn table(arms: &[ComparedArm]) -> Table {
             .chain(rate)
             .collect()
     });
+    let rate = sentences::rate_of(unit);
     let headings = [
-        "step",
-        "A: server CPU, µs/request",
-        "B: server CPU, µs/request",
-        "B against A",
-        "A: requests/s seen",
-        "B: requests/s seen",
-        "B against A",
+        "step".to_owned(),
+        format!("A: server CPU, µs/{unit}"),
+        format!("B: server CPU, µs/{unit}"),
+        "B against A".to_owned(),
+        format!("A: {rate}"),
+        format!("B: {rate}"),
+        "B against A".to_owned(),
     ];
     Table::of_texts("Two runs side by side", headings, rows)
 }

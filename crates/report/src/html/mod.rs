@@ -20,6 +20,9 @@ const TEMPLATE: &str = include_str!("../../templates/page.html");
 const SERVER_TERMS: &str = "The implied rate is 1 s divided by the server CPU per request: what one server CPU could carry if \
      it did nothing else. It was not seen. The floor is the same load on a bare echo over the same \
      sockets and bytes, without HTTP.";
+const WATCHED_TERMS: &str = "A kB carried is 1,000 bytes of payload that connections to the server carried in either direction, by the \
+     kernel's own count of each connection. It is no request: what a request carries is its clients' affair, and differs from \
+     one to the other. The whole machine's CPU time holds that of clients on this machine.";
 const COMMAND_TERMS: &str = "Every combination of levels is an arm, and a cell holds the arms that differ in the compared \
      factor alone. The control is the first arm once more, run under another name.";
 const BENCH_TERMS: &str = "CPU time is user and system time of a command and of the children that it waited for, and peak \
@@ -43,7 +46,10 @@ pub fn render(run: &RunRecord, blocks: &[BlockRecord], judgement: &Judgement) ->
         pitfalls: &study.pitfalls,
         workload: servers::workload(run),
         rig: sentences::capitalised(&sentences::hosts_and_link(run)),
-        terms: SERVER_TERMS.to_owned(),
+        terms: match run.is_watched() {
+            true => WATCHED_TERMS.to_owned(),
+            false => SERVER_TERMS.to_owned(),
+        },
     };
     let view = servers::view(run, blocks, judgement);
     laid_out(&Common::of(run, method, view, STYLE))

@@ -32,7 +32,7 @@ impl Campaign<'_> {
         folder: &Path,
     ) -> Result<(), CampaignError> {
         let claim = Store::claim(folder)?;
-        let met = self.meet(order.full)?;
+        let met = self.meet(order.full, true)?;
         let study = &order.study;
         let found = programs::find(study, self.agent)?;
         let built = arms::build(study, &found.absent).map_err(CommandError::from)?;
@@ -81,7 +81,7 @@ impl Campaign<'_> {
         if is_measured && store.folder().join(EVIDENCE_FILE).exists() {
             return Ok(());
         }
-        same_place::check(&record, &self.meet(false)?)?;
+        same_place::check(&record, &self.meet(false, true)?)?;
         let found = programs::find_again(&record, self.agent)?;
         let mut hands = hands(&record.study, &record.arms, &found, self.agent)?;
         self.progress.phase("building");

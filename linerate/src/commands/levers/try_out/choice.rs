@@ -36,6 +36,8 @@ pub(super) struct Choice {
 pub(super) struct Chooser<'a> {
     pub(super) leave: Leave,
     pub(super) url: &'a str,
+    /// Whether they are tried under the traffic that the server has.
+    pub(super) their_load: bool,
 }
 
 impl Chooser<'_> {
@@ -95,6 +97,9 @@ impl Chooser<'_> {
         if !binds_at_once(lever.binds()) {
             return Some(self.at_a_restart(setting, lever));
         }
+        if self.their_load && lever.binds() == Binds::Connect {
+            return Some(self.at_a_connection(setting));
+        }
         let wanted = Wanted {
             value: setting.value.as_deref(),
             leave: self.leave,
@@ -106,6 +111,19 @@ impl Chooser<'_> {
             None => refused(lever, wanted).map(|error| error.to_string()),
         };
         why.map(|why| untried(setting, why))
+    }
+
+    /// What connections that stay open do not take on, and how it is measured: those that come and go cannot
+    /// be counted.
+    fn at_a_connection(&self, setting: &LeverSetting) -> Untried {
+        let why = "it takes hold as a connection is opened, and those that the server has were opened before";
+        Untried {
+            commands: vec![format!(
+                "sudo linerate levers try {setting} --url {}",
+                self.url
+            )],
+            ..untried(setting, why.to_owned())
+        }
     }
 
     /// What takes a restart of the server, and how it is measured beside it.

@@ -2,7 +2,9 @@
 
 mod choice;
 pub(crate) mod outcome;
+mod their_load;
 
+use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -11,7 +13,6 @@ use clap::ValueHint;
 use machine::targets::{self, TargetError};
 use model::cpus::{CpuWish, Workers};
 use model::lever::{Leave, LeverSetting};
-use model::request::RequestSpec;
 use model::study::{BaselineSpec, StepSpec, url_without_secrets};
 use model::{Study, Workload};
 use study::{Order, Targets};
@@ -38,6 +39,9 @@ use choice::{Choice, Chooser};
 /// server's processes may be seen, as their user or as root; otherwise about throughput. Each old value
 /// is in the journal before a new one is set, and goes back also when all of Linerate is killed.
 ///
+/// With --their-load nothing is sent: levers are set and put back under the traffic that the server has, and
+/// the verdict is about its CPU per kilobyte that its TCP connections carry, as the kernel counts them.
+///
 /// Levers of the network namespace are those of all servers there while a block lasts. What reaches
 /// further, or a device, is tried with --host.
 #[derive(clap::Args)]
@@ -50,6 +54,8 @@ Examples:
   By a POST of a body, and what was proven as a file of sysctls:
     sudo linerate levers try --all-safe --url http://127.0.0.1:8080/items --body @item.json --json \\
       | jq -r .levers.sysctl_d
+  Under the traffic that the server has, with no load of ours:
+    sudo linerate levers try --all-safe --port 8080 --their-load --for 10m
   On a host of a rig, where nothing of this machine is touched:
     linerate rig exec server -- linerate levers try segmentation-offload=off --port 8080
 
@@ -78,6 +84,12 @@ pub(crate) struct Arguments {
     /// This host is mine: needed for another address of this machine than loopback
     #[arg(long, value_name = "HOST", help_heading = WHERE, hide_short_help = true)]
     mine: Vec<String>,
+    /// Offer no load: measure under the traffic that the server has
+    ///
+    /// Its CPU time must be visible, as its user or as root. A kilobyte is 1,000 bytes of payload, in either
+    /// direction. What takes hold as a connection is opened is not tried: those that there are keep what they have.
+    #[arg(long, conflicts_with_all = NOT_THEIRS, help_heading = WHERE)]
+    their_load: bool,
     /// Connections held open to the server
     #[arg(short, long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     connections: u32,
@@ -96,6 +108,23 @@ pub(crate) struct Arguments {
     flags: RunFlags,
 }
 
+/// What says how load is offered: the names of flags in clap.
+const NOT_THEIRS: [&str; 13] = [
+    "connections",
+    "threads",
+    "http2",
+    "streams",
+    "pipeline",
+    "mix",
+    "method",
+    "headers",
+    "body",
+    "ca",
+    "insecure",
+    "resume",
+    "tls",
+];
+
 /// The fewest that verdicts come from.
 const FEWEST_ROUNDS: u32 = 10;
 
@@ -103,9 +132,10 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     arguments.request.check()?;
     let url = arguments.url();
     let seed = arguments.flags.seed();
-    let request = request(arguments, &url, seed)?;
+    let address = address(arguments, &url)?;
     // What a run that was killed has left is not what the machine is like.
     overdue::put_back(console)?;
+    let targets = targets(arguments, &url, address, seed)?;
     let choice = choice(arguments, &url)?;
     if choice.tried.is_empty() {
         if let Some(left) = left_set::see(true, Ok(None), console)? {
@@ -122,7 +152,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     let folder = arguments.flags.folder(&study.name);
     let order = Order {
         study,
-        targets: Targets::Tried(Box::new(request)),
+        targets,
         seed,
         command: repeat::command(&[], seed, console),
         linerate_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -158,14 +188,19 @@ impl Arguments {
     }
 }
 
-/// What the server is asked, once it is known that it runs here: levers of another machine are not set.
-fn request(arguments: &Arguments, text: &str, seed: u64) -> anyhow::Result<RequestSpec> {
-    let request = versus::asked(&arguments.request, &arguments.mine, (text, None), seed)?;
-    for address in ownership::addresses(&HttpUrl::parse(text)?, &arguments.mine)? {
+/// Where the server listens, once it is known that it runs here: levers of another machine are not set.
+fn address(arguments: &Arguments, text: &str) -> anyhow::Result<SocketAddr> {
+    let url = HttpUrl::parse(text)?;
+    let mine = match arguments.their_load {
+        // Nothing goes there, so that nobody's word is needed.
+        true => std::slice::from_ref(&url.host),
+        false => &arguments.mine,
+    };
+    for address in ownership::addresses(&url, mine)? {
         match targets::listening_on(address) {
             Err(TargetError::NobodyListens(_)) => {}
             // Whose it is decides only whether its CPU time is seen.
-            _ => return Ok(request),
+            _ => return Ok(address),
         }
     }
     bail!(
@@ -175,11 +210,27 @@ fn request(arguments: &Arguments, text: &str, seed: u64) -> anyhow::Result<Reque
     )
 }
 
+/// What is driven: the server by load of ours, or by the traffic that it has.
+fn targets(
+    arguments: &Arguments,
+    url: &str,
+    address: SocketAddr,
+    seed: u64,
+) -> anyhow::Result<Targets> {
+    if arguments.their_load {
+        their_load::look(address, &url_without_secrets(url))?;
+        return Ok(Targets::Watched(format!("http://{address}/")));
+    }
+    let request = versus::asked(&arguments.request, &arguments.mine, (url, None), seed)?;
+    Ok(Targets::Tried(Box::new(request)))
+}
+
 fn choice(arguments: &Arguments, url: &str) -> anyhow::Result<Choice> {
     let url = url_without_secrets(url);
     let chooser = Chooser {
         leave: arguments.leave(),
         url: &url,
+        their_load: arguments.their_load,
     };
     match arguments.all_safe {
         true => Ok(chooser.of_all_safe()),
@@ -203,7 +254,7 @@ fn study(arguments: &Arguments, url: &str, choice: &Choice) -> Study {
         add: vec![setting.clone()],
         ..StepSpec::named(setting.to_string(), setting.to_string())
     };
-    Study {
+    let tried = Study {
         name: "levers-try".to_owned(),
         title: "Levers on a running server".to_owned(),
         method: format!(
@@ -225,7 +276,33 @@ fn study(arguments: &Arguments, url: &str, choice: &Choice) -> Study {
         },
         steps: choice.tried.iter().map(step).collect(),
         ..comparison
+    };
+    match arguments.their_load {
+        true => under_their_load(tried),
+        false => tried,
     }
+}
+
+/// The same under the traffic that the server has.
+fn under_their_load(tried: Study) -> Study {
+    let mut study = Study {
+        name: "levers-try-their-load".to_owned(),
+        title: "Levers on a running server, under the traffic that it has".to_owned(),
+        method: "No load is offered. Each lever by itself is set and put back under the traffic that the server \
+                 has, in random order within each round; the machine as it is stands in a second time as its own \
+                 control. What is compared is the CPU time of the server's processes per kilobyte of payload that \
+                 its TCP connections carried, in either direction, by the kernel's own count of each connection. Verdicts come from pairs of neighbouring blocks of one round."
+            .to_owned(),
+        ..tried
+    };
+    study.design.score_ms = their_load::LOOK_MS;
+    study.pitfalls.push(
+        "A kilobyte is no request: where what clients ask for changes from block to block, so does its cost, and \
+         the intervals widen. CPU time for what is no TCP payload, such as HTTP/3 or work in the background, is \
+         counted with it."
+            .to_owned(),
+    );
+    study
 }
 
 /// So many rounds as there is time for.

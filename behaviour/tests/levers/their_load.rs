@@ -1,0 +1,214 @@
+//! Levers tried on a server that runs, under the traffic that it has.
+
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::common::{as_nobody, assert_says, errors};
+use crate::levers::try_out::{AS_A_RIG, Bench, verdict};
+
+/// What loads the server that levers are tried on; it knows nothing of that.
+struct Clients(Child);
+
+/// Segments that were sent in the namespace, by both ends.
+const SEGMENTS: [&str; 3] = ["awk", "/^Tcp: [0-9]/ { print $12 }", "/proc/net/snmp"];
+
+impl Clients {
+    fn of(bench: &Bench, words: &[&str]) -> Self {
+        let around = [crate::common::program(), "load", &bench.url, "--quiet"];
+        let words = [&around[..], &["-c", "4", "--duration", "1h"], words].concat();
+        let mut command = bench.sandbox.command(&words);
+        let command = command.stdout(Stdio::null()).stderr(Stdio::null());
+        let clients = Self(command.spawn().unwrap());
+        let sent = || -> u64 { bench.sandbox.prints(&SEGMENTS).trim().parse().unwrap() };
+        let before = sent();
+        let flows = || sent() > before + 400;
+        assert!(sys::clock::wait_until(Duration::from_secs(60), flows));
+        clients
+    }
+
+    fn end(mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+impl Drop for Clients {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+const THEIRS: &str = "--their-load";
+
+fn has_doubt(judgement: &Value, kind: &str) -> bool {
+    let mut doubts = judgement["doubts"].as_array().unwrap().iter();
+    doubts.any(|doubt| doubt["doubt"] == kind)
+}
+
+/// Waits until a run has saved a block.
+fn until_it_measures(bench: &Bench) {
+    let blocks = bench.run_folder().join("blocks.jsonl");
+    let begun = || std::fs::metadata(&blocks).is_ok_and(|file| file.len() > 0);
+    assert!(sys::clock::wait_until(Duration::from_secs(60), begun));
+}
+
+/// A run that has begun to measure.
+fn begun(bench: &Bench, words: &[&str]) -> Child {
+    let out = bench.run_folder();
+    let words = bench.words(words, out.to_str().unwrap());
+    let words = [&[crate::common::program(), "levers"], &words[..]].concat();
+    let mut command = bench.sandbox.command(&words);
+    let run = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    until_it_measures(bench);
+    run.unwrap()
+}
+
+#[test]
+fn a_lever_of_known_cost_comes_out_as_one_and_no_request_is_sent_for_it() {
+    crate::common::needs_root!();
+    let bench = Bench::new("their-cost", 10);
+    bench.sandbox.prints(&["sh", "-c", AS_A_RIG]);
+    let before = bench.sandbox.state();
+    let clients = Clients::of(&bench, &[]);
+    let came = || bench.sandbox.prints(&PASSIVE_OPENS);
+    let opened = came();
+    let slower = "packet-tap=64";
+    let judgement = bench.judgement(&[slower, THEIRS, "--rounds", "12"]);
+    assert_eq!(verdict(&judgement, slower), "worse", "{judgement}");
+    assert_eq!(came(), opened);
+    clients.end();
+    assert_eq!(judgement["outcome"], "server_cpu_per_kilobyte");
+    let control = &judgement["control"]["verdict"];
+    assert!(control != "better" && control != "worse", "{judgement}");
+    assert_eq!(bench.sandbox.state(), before);
+    assert!(bench.sandbox.journal().is_empty());
+    let page = bench.folder.text("run/report.html");
+    assert_says(&page, "more server CPU per kB carried");
+    assert!(!page.contains("per request"), "{page}");
+}
+
+/// Connections that were accepted in the namespace, which Linerate's own would be among.
+const PASSIVE_OPENS: [&str; 3] = ["awk", "/^Tcp: [0-9]/ { print $7 }", "/proc/net/snmp"];
+
+#[test]
+fn what_holds_for_new_connections_is_left_to_load_of_ours() {
+    crate::common::needs_root!();
+    let bench = Bench::new("their-new", 10);
+    let _clients = Clients::of(&bench, &[]);
+    let lever = "tcp-send-buffer=4096,65536,4194304";
+    let said = bench.refusal(&[lever, THEIRS]);
+    assert_says(&said, "takes hold as a connection is opened");
+    assert_says(&said, &format!("sudo linerate levers try {lever} --url"));
+}
+
+#[test]
+fn connections_that_come_and_go_are_told_to_be_uncountable() {
+    crate::common::needs_root!();
+    let bench = Bench::new("their-short", 10);
+    let _clients = Clients::of(&bench, &["-H", "Connection: close"]);
+    let said = bench.refusal(&["tcp-autocorking=0", THEIRS]);
+    assert_says(&said, "connections came and went");
+    assert_says(&said, "Leave --their-load out");
+}
+
+#[test]
+fn without_traffic_nothing_is_changed_and_it_is_said_what_to_do() {
+    crate::common::needs_root!();
+    let bench = Bench::new("their-silence", 10);
+    let said = bench.refusal(&["tcp-autocorking=0", THEIRS]);
+    assert_says(&said, "no TCP connection carried anything");
+    assert_says(&said, "Leave --their-load out");
+    // Some requests in a second are no traffic either.
+    let _clients = Clients::of(&bench, &["--rate", "20"]);
+    let said = bench.refusal(&["tcp-autocorking=0", THEIRS]);
+    assert_says(&said, "segments with payload went");
+}
+
+#[test]
+fn traffic_that_stops_leaves_blocks_without_a_figure_and_no_claim() {
+    crate::common::needs_root!();
+    let bench = Bench::new("their-stop", 10);
+    let clients = Clients::of(&bench, &[]);
+    let run = begun(&bench, &["nothing", THEIRS, "--rounds", "10", "--json"]);
+    clients.end();
+    let output = run.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", errors(&output));
+    let judgement: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(has_doubt(&judgement, "not_scored"), "{judgement}");
+    assert_eq!(verdict(&judgement, "nothing"), "invalid", "{judgement}");
+}
+
+#[test]
+fn a_server_that_ends_ends_the_run_and_all_is_put_back() {
+    crate::common::needs_root!();
+    let mut bench = Bench::new("their-end", 10);
+    let _clients = Clients::of(&bench, &[]);
+    let words = ["tcp-autocorking=0", THEIRS, "--rounds", "500"];
+    let run = begun(&bench, &words);
+    bench.server.kill().unwrap();
+    bench.server.wait().unwrap();
+    let output = run.wait_with_output().unwrap();
+    let said = errors(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert_says(&said, "see whether the server has ended");
+    assert_says(&said, "linerate study report");
+    assert_eq!(bench.corking(), "1");
+    assert!(bench.sandbox.journal().is_empty());
+}
+
+#[test]
+fn killed_in_the_middle_nothing_stays() {
+    crate::common::needs_root!();
+    let bench = Bench::new("their-killed", 10);
+    let _clients = Clients::of(&bench, &[]);
+    bench.killed_in_the_middle(&["tcp-autocorking=0", THEIRS]);
+}
+
+#[test]
+fn what_says_how_load_is_offered_is_refused_by_name() {
+    crate::common::needs_root!();
+    let bench = Bench::new("their-words", 10);
+    for words in [
+        &["--connections", "4"][..],
+        &["--threads", "2"],
+        &["--header", "Accept: */*"],
+        &["--body", "x"],
+        &["--method", "POST"],
+        &["--http2"],
+        &["--pipeline", "8"],
+        &["--insecure"],
+    ] {
+        let said = bench.refusal(&[&["tcp-autocorking=0", THEIRS], words].concat());
+        assert_says(&said, "'--their-load' cannot be used with");
+        assert_says(&said, words[0]);
+    }
+}
+
+#[test]
+fn another_user_is_told_that_the_cpu_time_of_the_server_is_hidden() {
+    crate::common::needs_root!();
+    let bench = Bench::new("their-nobody", 10);
+    let _clients = Clients::of(&bench, &[]);
+    let program = bench.folder.path().join("linerate");
+    as_nobody::copy_program(&program);
+    let out = bench.run_folder();
+    let words = bench.words(&["tcp-autocorking=0", THEIRS], out.to_str().unwrap());
+    let user = [
+        "setpriv",
+        "--reuid=65534",
+        "--regid=65534",
+        "--clear-groups",
+    ];
+    let words = [&user[..], &[program.to_str().unwrap(), "levers"], &words].concat();
+    let mut command: Command = bench.sandbox.command(&words);
+    let output = command.output().unwrap();
+    let said = errors(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert_says(&said, "run this as root or as the server's user");
+}

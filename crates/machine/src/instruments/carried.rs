@@ -1,0 +1,190 @@
+//! What the connections of a server carried, whoever loads it: the kernel's own account of each.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::SocketAddr;
+
+use model::reading::CarriedReading;
+use sys::tcp_diag::{self, Carried, Closings};
+
+use crate::targets;
+
+/// Counts of a connection by which it is told from all others.
+type Counts = HashMap<u64, Carried>;
+
+/// Reads what connections have carried at both ends of a window, and hears of those that go within it.
+#[derive(Debug)]
+pub struct CarriedWatch {
+    /// Where the server listens: the connections that arrived there are its own.
+    listens: Vec<SocketAddr>,
+    closings: Closings,
+    before: Counts,
+    /// Those of before that went, as the kernel told.
+    went: Counts,
+    /// Connections that were ever accepted in this network namespace.
+    accepted: u64,
+}
+
+impl CarriedWatch {
+    /// The window of a server that listens at these addresses begins.
+    ///
+    /// # Errors
+    /// Where the kernel does not tell (`CONFIG_INET_DIAG`).
+    pub fn open(listens: Vec<SocketAddr>) -> io::Result<Self> {
+        let closings = Closings::hear()?;
+        let accepted = accepted()?;
+        Ok(Self {
+            before: dump(&listens)?,
+            listens,
+            closings,
+            went: Counts::new(),
+            accepted,
+        })
+    }
+
+    /// Takes what went meanwhile, of which the kernel keeps some thousands. It may tell of others late, on a
+    /// busy machine by seconds, so that one that nobody saw before says nothing of this window.
+    pub fn hear(&mut self) {
+        // What is lost here is missed at the end.
+        let went = self.closings.take().unwrap_or_default().into_iter();
+        let known = went.filter(|it| self.before.contains_key(&it.id));
+        self.went.extend(known.map(|it| (it.id, it)));
+    }
+
+    /// The window ends.
+    ///
+    /// # Errors
+    /// As of [`Self::open`].
+    pub fn close(mut self) -> io::Result<CarriedReading> {
+        let after = dump(&self.listens)?;
+        let accepted = accepted()?.saturating_sub(self.accepted);
+        self.hear();
+        Ok(between(&self.before, self.went, after, accepted))
+    }
+}
+
+/// One that came within the window counts from its start, one that went up to its end. Of those that came
+/// and went there is only their number.
+fn between(before: &Counts, went: Counts, after: Counts, accepted: u64) -> CarriedReading {
+    let came = after.keys().filter(|id| !before.contains_key(id)).count();
+    let mut ends = went;
+    // What went after the last look is counted up to that.
+    ends.extend(after);
+    let untold = before.keys().filter(|id| !ends.contains_key(id)).count();
+    let mut sum = CarriedReading {
+        unseen: accepted.saturating_sub(came as u64) + untold as u64,
+        ..CarriedReading::default()
+    };
+    for end in ends.values() {
+        let begin = before.get(&end.id);
+        let since = |end: u64, begin: Option<u64>| end.saturating_sub(begin.unwrap_or(0));
+        sum.bytes += since(end.bytes, begin.map(|it| it.bytes));
+        sum.segments += since(end.segments, begin.map(|it| it.segments));
+    }
+    sum
+}
+
+/// `PassiveOpens` of RFC 1213, of all servers of this network namespace.
+fn accepted() -> io::Result<u64> {
+    let text = std::fs::read_to_string("/proc/net/snmp")?;
+    passive_opens(&text).ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
+/// A line of names, and one of numbers in their order.
+fn passive_opens(text: &str) -> Option<u64> {
+    let mut lines = text.lines().filter(|line| line.starts_with("Tcp:"));
+    let (names, numbers) = (lines.next()?, lines.next()?);
+    let at = names.split(' ').position(|name| name == "PassiveOpens")?;
+    numbers.split(' ').nth(at)?.parse().ok()
+}
+
+fn dump(listens: &[SocketAddr]) -> io::Result<Counts> {
+    let mut ports: Vec<u16> = listens.iter().map(SocketAddr::port).collect();
+    ports.sort_unstable();
+    ports.dedup();
+    let mut all = Counts::new();
+    for port in ports {
+        let of_port = tcp_diag::carried_at(port)?.into_iter();
+        let is_own = |it: &Carried| listens.iter().any(|at| targets::takes(*at, it.local));
+        all.extend(of_port.filter(is_own).map(|it| (it.id, it)));
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read as _, Write as _};
+    use std::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    fn carried(id: u64, bytes: u64, segments: u64) -> Carried {
+        Carried {
+            id,
+            local: "127.0.0.1:80".parse().unwrap(),
+            bytes,
+            segments,
+        }
+    }
+
+    #[test]
+    fn connections_count_from_where_the_window_finds_them_and_to_where_it_leaves_them() {
+        let counts = |all: &[Carried]| all.iter().map(|it| (it.id, *it)).collect();
+        let before = [carried(1, 100, 10), carried(2, 900, 90), carried(3, 50, 5)];
+        // The second went; the third went untold; the fourth came, as did one that went again.
+        let went = [carried(2, 1000, 95)];
+        let after = [carried(1, 130, 13), carried(4, 20, 2)];
+        let expected = CarriedReading {
+            bytes: 30 + 100 + 20,
+            segments: 3 + 5 + 2,
+            unseen: 1 + 1,
+        };
+        let [before, went, after] = [&before[..], &went, &after].map(counts);
+        assert_eq!(between(&before, went, after, 2), expected);
+    }
+
+    #[test]
+    fn the_number_of_connections_is_found_by_its_name() {
+        let text = "Ip: A B\nIp: 1 2\nTcp: Max ActiveOpens PassiveOpens\nTcp: -1 7 42\n";
+        assert_eq!(passive_opens(text), Some(42));
+        for broken in ["", "Tcp: PassiveOpens\n", "Tcp: PassiveOpens\nTcp:\n"] {
+            assert_eq!(passive_opens(broken), None, "{broken}");
+        }
+    }
+
+    #[test]
+    fn what_a_server_carried_is_counted_where_its_connections_stay_and_where_known_ones_go() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let other = TcpListener::bind("127.0.0.1:0").unwrap();
+        let local = listener.local_addr().unwrap();
+        let open = |listener: &TcpListener| {
+            let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            (client, listener.accept().unwrap().0)
+        };
+        let carry = |(client, server): &mut (TcpStream, TcpStream), times: usize| {
+            for _ in 0..times {
+                client.write_all(&[0; 1000]).unwrap();
+                server.read_exact(&mut [0; 1000]).unwrap();
+            }
+        };
+        let [mut stays, mut goes] = [open(&listener), open(&listener)];
+        carry(&mut stays, 3);
+        carry(&mut goes, 7);
+        let mut watch = CarriedWatch::open(vec![local]).unwrap();
+        carry(&mut stays, 1);
+        carry(&mut goes, 5);
+        drop(goes);
+        carry(&mut open(&other), 50);
+        // The kernel tells of what went after it went.
+        let limit = std::time::Duration::from_secs(60);
+        assert!(sys::clock::wait_until(limit, || {
+            watch.hear();
+            !watch.went.is_empty()
+        }));
+        let reading = watch.close().unwrap();
+        assert_eq!(reading.segments, 6, "{reading:?}");
+        assert!((6000..6010).contains(&reading.bytes), "{reading:?}");
+        // That of the other server, and what tests beside this one opened.
+        assert!(reading.unseen >= 1, "{reading:?}");
+    }
+}
