@@ -35,22 +35,38 @@ const ON_THE_PATH: &str = "\
 32 netfilter";
 
 /// What sees packets on devices needs no privilege to be listed, the programs do.
-struct BpfPrograms {
+pub(super) struct BpfPrograms {
     devices: Vec<Device>,
     filters: Vec<Filter>,
     programs: io::Result<Vec<Program>>,
 }
 
-pub(super) fn check(_subject: &Subject) -> Option<Finding> {
-    let devices = links::list().unwrap_or_default();
-    let filters = devices
-        .iter()
-        .filter_map(|device| packet_filters::of_device(device.index).ok());
-    Some(judge(&BpfPrograms {
-        filters: filters.flatten().collect(),
-        programs: bpf::programs(),
-        devices,
-    }))
+impl BpfPrograms {
+    pub(super) fn of_this_machine() -> Self {
+        let devices = links::list().unwrap_or_default();
+        let filters = devices
+            .iter()
+            .filter_map(|device| packet_filters::of_device(device.index).ok());
+        Self {
+            filters: filters.flatten().collect(),
+            programs: bpf::programs(),
+            devices,
+        }
+    }
+
+    /// None on any device, and nothing is told of the programs.
+    #[cfg(test)]
+    pub(super) fn hidden() -> Self {
+        Self {
+            devices: Vec::new(),
+            filters: Vec::new(),
+            programs: Err(io::Error::from_raw_os_error(1)),
+        }
+    }
+}
+
+pub(super) fn check(subject: &Subject) -> Option<Finding> {
+    Some(judge(&subject.bpf_programs))
 }
 
 fn judge(seen: &BpfPrograms) -> Finding {

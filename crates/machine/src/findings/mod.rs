@@ -39,6 +39,7 @@ use model::facts::Watched;
 use model::finding::{Finding, Severity};
 use serde::Deserialize;
 
+use self::bpf_programs::BpfPrograms;
 use crate::levers;
 use crate::nftables::{self, ListedRule};
 use crate::template::fill;
@@ -55,6 +56,7 @@ struct Subject {
     pid: Option<u32>,
     watched: Watched,
     nft_rules: io::Result<Vec<ListedRule>>,
+    bpf_programs: BpfPrograms,
 }
 
 /// A check; `None` where it does not apply.
@@ -94,6 +96,7 @@ pub fn look(pid: Option<u32>) -> Vec<Finding> {
         pid,
         watched: crate::watch(WATCH_MS),
         nft_rules: nftables::rules(),
+        bpf_programs: BpfPrograms::of_this_machine(),
     };
     let mut findings: Vec<_> = CHECKS.iter().filter_map(|check| check(&subject)).collect();
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
@@ -107,6 +110,7 @@ pub(crate) fn look_at(name: &str, tree: &Tree) -> Option<Finding> {
         pid: None,
         watched: Watched::default(),
         nft_rules: nftables::rules(),
+        bpf_programs: BpfPrograms::of_this_machine(),
     };
     let mut findings = CHECKS.iter().filter_map(|check| check(&subject));
     findings.find(|finding| finding.name == name)
@@ -187,6 +191,7 @@ fn subject_of(tree: Tree) -> Subject {
         pid: None,
         watched: Watched::default(),
         nft_rules: Ok(Vec::new()),
+        bpf_programs: BpfPrograms::hidden(),
     }
 }
 
