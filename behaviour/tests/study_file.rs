@@ -33,6 +33,9 @@ const HARMLESS: &[(&str, &str)] = &[
     ("step.why", "missing"),
     ("step.whole", "missing"),
     ("together", "missing"),
+    ("stand_ins", "missing"),
+    // Said twice it means the same.
+    ("stand_ins", "with its first item twice"),
     // Without a step it still asks how much two identical servers differ.
     ("step", "missing"),
     ("pitfalls", "with its first item twice"),

@@ -108,7 +108,7 @@ impl Requests {
             has_news = true;
             let answer = &mut self.answers[number];
             match part {
-                Ok(Part::Head { status }) => answer.status = Some(status),
+                Ok(Part::Head { status, .. }) => answer.status = Some(status),
                 Ok(Part::Data(bytes)) => answer.body.extend_from_slice(&bytes),
                 Ok(Part::End) | Err(_) => {
                     answer.is_whole = part.is_ok();

@@ -13,7 +13,7 @@ use model::gate::{GateDesign, Passage, Unit};
 use model::{BlockRecord, RunRecord};
 use noise::Random;
 
-const RUNS: u32 = 2000;
+const RUNS: u32 = 600;
 /// Up to three looks.
 const ROUNDS: u32 = 36;
 const BAR: f64 = 0.03;
