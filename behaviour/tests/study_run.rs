@@ -169,6 +169,7 @@ fn a_folder_that_holds_a_run_is_not_written_over() {
     let again = ["--smoke", "--yes", "--out", "run"];
     let said = refusal_of(&mut linerate(&folder, &again));
     assert_says(&said, "holds a run already");
+    assert!(!said.contains("stopped early"), "it never began: {said}");
     assert_eq!(folder.text("run/blocks.jsonl"), *blocks);
 }
 

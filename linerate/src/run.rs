@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use model::lever::Leave;
 use model::run::RUN_FILE;
 use model::study::{Arm, Role};
-use study::store::{Resumed, Store};
+use study::store::{Resumed, Store, StoreError};
 use study::{Campaign, CampaignError, Monotonic, Order};
 use sys::stop::{Again, StopSignal};
 
@@ -202,8 +202,12 @@ pub(crate) fn conclude(
     let Err(error) = outcome else {
         return Ok(None);
     };
-    if let Some(CampaignError::Reboot(_)) = error.downcast_ref() {
-        // It says how to go on itself.
+    if let Some(
+        CampaignError::Reboot(_)
+        | CampaignError::Store(StoreError::Taken { .. } | StoreError::InUse { .. }),
+    ) = error.downcast_ref()
+    {
+        // It says how to go on itself, and what lies in the folder is of another run.
         return Err(error);
     }
     let left = whats_left(folder, left);

@@ -30,8 +30,8 @@ pub enum StoreError {
     )]
     Refused { path: PathBuf, source: io::Error },
     #[error(
-        "{path} holds a run already; `linerate study resume {path}` goes on with it, and `--out` \
-         takes another folder"
+        "{path} holds a run already: give another folder with `--out`. `linerate study report {path}` judges that \
+         run, and `linerate study resume {path}` goes on with a study that was stopped"
     )]
     Taken { path: PathBuf },
     #[error("{path} holds blocks without their {RUN_FILE}; give another folder with `--out`")]
