@@ -62,15 +62,13 @@ linerate serve --listen 10.77.0.1:8080 --workers 4 --cpus 0-3 --steer cbpf > ste
 server=$!
 await grep listening steered-server
 await ip netns exec far ping -c 1 -W 1 10.77.0.1
-# Of each queue, the interrupts by which packets came; of each CPU's worker, the sockets that it has.
+# Of each queue, the interrupts by which packets came; of each CPU, the sockets of the processes that have it alone.
 came() { awk -v name="$card-input" 'index($NF, name) { print $2 + $3 + $4 + $5 }' /proc/interrupts; }
 has() {
     for cpu in 0 1 2 3; do
         for process in $(pidof linerate); do
-            if grep -q "^Cpus_allowed_list:.$cpu\$" "/proc/$process/status"; then
-                ls -l "/proc/$process/fd" | grep -c socket:
-            fi
-        done
+            if grep -q "^Cpus_allowed_list:.$cpu\$" "/proc/$process/status"; then ls -l "/proc/$process/fd"; fi
+        done | grep -c socket:
     done
 }
 rose() { paste "$1" "$2" | awk '$2 > $1 { print NR - 1 }'; }
