@@ -71,6 +71,7 @@ const PROOFS: &[(&str, Prove)] = &[
     }),
     ("nginx-itself", |lab| nginx::proof(lab, 0, &NOT_DIFFERENT)),
     ("nginx-until", nginx::until),
+    ("nginx-tried", nginx::tried),
     ("accounts", accounts::proof),
     ("gate", gate::proof),
     ("power-cut", guests::what_was_synced_survives),

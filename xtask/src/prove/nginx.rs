@@ -1,7 +1,9 @@
-//! `versus` on Debian's nginx, in a network namespace of our own: against one whose packets cross linear nft rules.
+//! `versus` and `levers try` on Debian's nginx, in a network namespace of our own: against one whose packets cross linear
+//! nft rules, against one like it, and with levers whose sign is known.
 
 use std::process::Command;
 
+use anyhow::bail;
 use model::{Judgement, Verdict};
 
 use crate::bench::servers::nginx_configuration;
@@ -23,8 +25,29 @@ const UNTIL: [&str; 4] = ["--until", "3%", "--for", "5m"];
 const MOST_CALLED: f64 = 0.05;
 const LEAST_KNOWN: f64 = 2.0 / 3.0;
 
-/// Compares two nginx, of which the second has so many rules in its way that never match.
+/// Runs of each way to try levers, where the variable does not say.
+const TRIALS: usize = 20;
+/// What does nothing to answers that are sent at once, and what makes each packet dearer.
+const TRIED: [&str; 2] = ["tcp-autocorking=0", "packet-tap=64"];
+/// Under load that is offered, and under that of somebody else.
+const LOADS: [(&str, &[&str]); 2] = [("offered", &[]), ("theirs", &["--their-load"])];
+
+/// What `versus` says of two nginx, of which the second has so many rules in its way that never match.
 fn versus(lab: &Lab, rules: usize, further: &[&str]) -> anyhow::Result<Judgement> {
+    let [plain, behind_rules] = PORTS.map(url);
+    ask(
+        lab,
+        rules,
+        &[&["versus", &plain, &behind_rules], further].concat(),
+    )
+}
+
+fn url(port: u16) -> String {
+    format!("http://127.0.0.1:{port}/json")
+}
+
+/// What a command says with both of them there.
+fn ask(lab: &Lab, rules: usize, words: &[&str]) -> anyhow::Result<Judgement> {
     let folder = lab.folder().join(format!("{rules}-rules"));
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder)?;
@@ -39,7 +62,7 @@ fn versus(lab: &Lab, rules: usize, further: &[&str]) -> anyhow::Result<Judgement
         .args(["--net", "sh", "-c", COMPARE, "sh"])
         .arg(&lab.linerate);
     command.args(PORTS.map(|port| port.to_string()));
-    command.arg(rules.to_string()).args(further);
+    command.arg(rules.to_string()).args(words);
     read_judgement(command.current_dir(&folder))
 }
 
@@ -71,6 +94,39 @@ pub(super) fn until(lab: &Lab) -> anyhow::Result<Proof> {
         ),
         seen: format!("{called} call one, and {known} end with none that matters"),
         held: called as f64 <= of(MOST_CALLED) && known as f64 >= of(LEAST_KNOWN),
+    })
+}
+
+/// The proof that a lever that does nothing is never called, and one that costs always is, under either load.
+pub(super) fn tried(lab: &Lab) -> anyhow::Result<Proof> {
+    let trials = super::runs(TRIALS)?;
+    let url = url(PORTS[0]);
+    let (mut seen, mut held) = (Vec::new(), true);
+    for (load, flags) in LOADS {
+        let words = [&["levers", "try"], &TRIED[..], &["--url", &url], flags].concat();
+        let (mut called, mut worse) = (0, 0);
+        for _ in 0..trials {
+            let judgement = ask(lab, 0, &words)?;
+            let [idle, dear] = &judgement.steps[..] else {
+                bail!("{} levers were tried, not two", judgement.steps.len());
+            };
+            println!("     {load}: {}; {}", step_words(idle), step_words(dear));
+            called += usize::from(idle.verdict.is_call());
+            worse += usize::from(dear.verdict == Verdict::Worse);
+        }
+        seen.push(format!(
+            "load {load}: {called} call {}, {worse} have {} for worse",
+            TRIED[0], TRIED[1]
+        ));
+        held &= called == 0 && worse == trials;
+    }
+    Ok(Proof {
+        claim: format!(
+            "of {trials} runs of `levers try` on nginx none calls {}, and all have {} for worse",
+            TRIED[0], TRIED[1]
+        ),
+        seen: seen.join("\n     "),
+        held,
     })
 }
 

@@ -1,5 +1,5 @@
-# Compares two nginx inside this namespace, which takes servers and rules with it when it ends. The current folder has
-# that of each, named by its port. Arguments: LINERATE PORT RULED_PORT RULES, and further ones of `versus`.
+# Has a command look at two nginx inside this namespace, which takes servers and rules with it when it ends. The current folder has
+# that of each, named by its port. Arguments: LINERATE PORT RULED_PORT RULES, and the words of the command.
 linerate=$1 port=$2 ruled=$3 rules=$4
 shift 4
 # Rules that never match, in the way of the one port only.
@@ -9,6 +9,8 @@ chain() {
     echo '}'
 }
 ip link set lo up || exit 3
+# With a device that is named like ours and is up it is one of ours, in which each lever may be set.
+ip link add lr-proof type veth peer name lr-far && ip link set lr-proof up || exit 3
 if [ "$rules" != 0 ]; then
     { echo 'table inet proof {' && chain input dport && chain output sport && echo '}'; } > rules.nft
     nft -f rules.nft || exit 3
@@ -19,8 +21,11 @@ for try in $(seq 50); do
     curl -sf "http://127.0.0.1:$port/json" "http://127.0.0.1:$ruled/json" > /dev/null && break
     sleep 0.2
 done
-"$linerate" versus "http://127.0.0.1:$port/json" "http://127.0.0.1:$ruled/json" --yes --json --out run "$@"
+case "$*" in
+*--their-load*) "$linerate" load "http://127.0.0.1:$port/json" --duration 10m > /dev/null 2>&1 & load=$! ;;
+esac
+"$linerate" "$@" --yes --json --out run
 code=$?
-kill $one $other
+kill $one $other $load
 wait
 exit $code
