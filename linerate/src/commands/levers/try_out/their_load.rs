@@ -10,15 +10,16 @@ use model::reading::CarriedReading;
 
 /// How long it is looked at: as long as a block is scored.
 pub(super) const LOOK_MS: u32 = 1000;
+
 /// Sees whether levers can be tried under the traffic of a server: its CPU time is visible, and there is enough
 /// traffic that can be counted.
 pub(super) fn look(address: SocketAddr, url: &str) -> anyhow::Result<()> {
     let pids = targets::listening_on(address).with_context(|| {
-            format!(
-                "the CPU time of the server at {url} cannot be read, and under traffic that is not ours it is all \
-                 that can be compared; run this as root or as the server's user, or leave --their-load out"
-            )
-        })?;
+        format!(
+            "the CPU time of the server at {url} cannot be read, and under traffic that is not ours it is all that can \
+             be compared; run this as root or as the server's user, or leave --their-load out"
+        )
+    })?;
     let watch = CarriedWatch::open(targets::addresses_of_all(&pids));
     let mut watch = watch.context("reading what the server's connections carry")?;
     sys::clock::wait_until(Duration::from_millis(LOOK_MS.into()), || {
