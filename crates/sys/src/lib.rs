@@ -40,6 +40,7 @@ pub mod offspring;
 pub mod orders;
 pub mod own_devices;
 pub mod packet;
+pub mod perf;
 pub mod pidfd;
 pub mod process;
 pub mod random;

@@ -1,0 +1,291 @@
+//! What lies in the ring, taken apart: the records of linux/perf_event.h.
+
+// enum perf_event_type.
+const LOST: u32 = 2;
+const SAMPLE: u32 = 9;
+const SWITCH: u32 = 14;
+/// `PERF_RECORD_MISC_SWITCH_OUT` and, of one that would rather have stayed, `PERF_RECORD_MISC_SWITCH_OUT_PREEMPT`.
+const MISC_OUT: u16 = 1 << 13;
+const MISC_PREEMPTED: u16 = 1 << 14;
+/// `PERF_CONTEXT_KERNEL` and `PERF_CONTEXT_USER`: whose frames follow. All such marks are from `PERF_CONTEXT_MAX` on.
+const OF_KERNEL: u64 = (-128_i64).cast_unsigned();
+const OF_PROGRAM: u64 = (-512_i64).cast_unsigned();
+const FIRST_MARK: u64 = (-4095_i64).cast_unsigned();
+/// `PERF_SAMPLE_REGS_ABI_NONE` and `PERF_SAMPLE_REGS_ABI_64`.
+const NO_REGISTERS: u64 = 0;
+const REGISTERS_OF_64_BITS: u64 = 2;
+
+/// Numbers of the registers that unwinding begins with, ascending: frame pointer, stack pointer and instruction on
+/// x86-64; frame pointer, link register, stack pointer and instruction on aarch64 (asm/perf_regs.h).
+#[cfg(target_arch = "x86_64")]
+pub(super) const REGISTERS: [u32; 3] = [6, 7, 8];
+#[cfg(target_arch = "aarch64")]
+pub(super) const REGISTERS: [u32; 4] = [29, 30, 31, 32];
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub(super) const REGISTERS: [u32; 0] = [];
+
+/// One thing that was told.
+#[derive(Debug, PartialEq, Eq)]
+pub enum PerfRecord<'a> {
+    /// The event came.
+    Hit(Hit<'a>),
+    /// The thread lost its CPU, and did not leave it by itself. It follows the hit of its leaving.
+    Preempted { thread: u32 },
+    /// The thread has a CPU again.
+    Back { thread: u32, time_ns: u64 },
+    /// There was no room for so many.
+    Lost(u64),
+}
+
+/// Where a thread was when the event came.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Hit<'a> {
+    pub process: u32,
+    pub thread: u32,
+    /// Of [`crate::clock::monotonic_ns`].
+    pub time_ns: u64,
+    /// Addresses in the kernel, innermost first.
+    pub kernel: Vec<u64>,
+    /// Addresses in the program, innermost first, as far as its frame pointers led.
+    pub program: Vec<u64>,
+    /// The tracepoint's own fields, as its `format` has them.
+    pub fields: &'a [u8],
+    /// Where the program was, for unwinding; none of a thread of the kernel.
+    pub registers: Option<Registers>,
+    /// The program's stack from its stack pointer on.
+    pub stack: &'a [u8],
+}
+
+/// What unwinding begins with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Registers {
+    pub instruction: u64,
+    pub stack: u64,
+    pub frame: u64,
+    /// Where the function returns to, on aarch64; 0 on x86-64.
+    pub link: u64,
+}
+
+/// Which parts the hits of an event have.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RecordLayout {
+    pub(super) frames: bool,
+    pub(super) fields: bool,
+    pub(super) stack: bool,
+}
+
+/// Takes the next record off; `None` where no whole one is left. What is of no use here is passed over.
+pub(super) fn next<'a>(bytes: &mut &'a [u8], layout: RecordLayout) -> Option<PerfRecord<'a>> {
+    loop {
+        let mut rest = Parts(bytes);
+        let (kind, misc, length) = (rest.u32()?, rest.u16()?, rest.u16()?);
+        let body = rest.bytes(usize::from(length).checked_sub(8)?)?;
+        *bytes = rest.0;
+        let record = match kind {
+            SAMPLE => hit(body, layout).map(PerfRecord::Hit),
+            SWITCH => switch(body, misc),
+            LOST => lost(body),
+            _ => None,
+        };
+        if record.is_some() {
+            return record;
+        }
+    }
+}
+
+fn switch(body: &[u8], misc: u16) -> Option<PerfRecord<'_>> {
+    let mut parts = Parts(body);
+    let (_process, thread, time_ns) = (parts.u32()?, parts.u32()?, parts.u64()?);
+    match (misc & MISC_OUT, misc & MISC_PREEMPTED) {
+        (0, _) => Some(PerfRecord::Back { thread, time_ns }),
+        (_, 0) => None,
+        _ => Some(PerfRecord::Preempted { thread }),
+    }
+}
+
+fn lost(body: &[u8]) -> Option<PerfRecord<'_>> {
+    let mut parts = Parts(body);
+    let _event = parts.u64()?;
+    parts.u64().map(PerfRecord::Lost)
+}
+
+fn hit(body: &[u8], layout: RecordLayout) -> Option<Hit<'_>> {
+    let mut parts = Parts(body);
+    let mut hit = Hit {
+        process: parts.u32()?,
+        thread: parts.u32()?,
+        time_ns: parts.u64()?,
+        ..Hit::default()
+    };
+    if layout.frames {
+        (hit.kernel, hit.program) = frames(&mut parts)?;
+    }
+    if layout.fields {
+        let length = parts.u32()?;
+        hit.fields = parts.bytes(usize::try_from(length).ok()?)?;
+    }
+    if layout.stack {
+        let width = parts.u64()?;
+        if width != NO_REGISTERS {
+            hit.registers = registers(&mut parts, width);
+        }
+        hit.stack = stack(&mut parts)?;
+    }
+    Some(hit)
+}
+
+fn frames(parts: &mut Parts<'_>) -> Option<(Vec<u64>, Vec<u64>)> {
+    let count = parts.u64()?;
+    let (mut kernel, mut program) = (Vec::new(), Vec::new());
+    let mut whose = 0;
+    for _ in 0..count {
+        match (parts.u64()?, whose) {
+            (mark, _) if mark >= FIRST_MARK => whose = mark,
+            (address, OF_KERNEL) => kernel.push(address),
+            (address, OF_PROGRAM) => program.push(address),
+            _ => {}
+        }
+    }
+    Some((kernel, program))
+}
+
+/// Those of a program of 64 bits; a thread of the kernel has none, and a program of 32 is unwound by nobody here.
+fn registers(parts: &mut Parts<'_>, width: u64) -> Option<Registers> {
+    let mut values = [0; REGISTERS.len()];
+    for value in &mut values {
+        *value = parts.u64()?;
+    }
+    let (frame, link, stack, instruction) = match *values.as_slice() {
+        [frame, stack, instruction] => (frame, 0, stack, instruction),
+        [frame, link, stack, instruction] => (frame, link, stack, instruction),
+        _ => return None,
+    };
+    (width == REGISTERS_OF_64_BITS).then_some(Registers {
+        instruction,
+        stack,
+        frame,
+        link,
+    })
+}
+
+/// Behind the room that there was stands how much of it the kernel has filled.
+fn stack<'a>(parts: &mut Parts<'a>) -> Option<&'a [u8]> {
+    let room = usize::try_from(parts.u64()?).ok()?;
+    if room == 0 {
+        return Some(&[]);
+    }
+    let bytes = parts.bytes(room)?;
+    let filled = usize::try_from(parts.u64()?).ok()?;
+    bytes.get(..filled)
+}
+
+/// Bytes that numbers are taken off from.
+struct Parts<'a>(&'a [u8]);
+
+impl<'a> Parts<'a> {
+    fn bytes(&mut self, count: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(count)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    fn u16(&mut self) -> Option<u16> {
+        let bytes = self.bytes(2)?.try_into().ok()?;
+        Some(u16::from_ne_bytes(bytes))
+    }
+
+    fn u32(&mut self) -> Option<u32> {
+        let bytes = self.bytes(4)?.try_into().ok()?;
+        Some(u32::from_ne_bytes(bytes))
+    }
+
+    fn u64(&mut self) -> Option<u64> {
+        let bytes = self.bytes(8)?.try_into().ok()?;
+        Some(u64::from_ne_bytes(bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FRAMES: RecordLayout = RecordLayout {
+        frames: true,
+        fields: false,
+        stack: false,
+    };
+
+    fn record(kind: u32, misc: u16, body: &[u64]) -> Vec<u8> {
+        let body: Vec<u8> = body.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        let length = u16::try_from(8 + body.len()).unwrap();
+        [
+            kind.to_ne_bytes().as_slice(),
+            &misc.to_ne_bytes(),
+            &length.to_ne_bytes(),
+            &body,
+        ]
+        .concat()
+    }
+
+    fn all(mut bytes: &[u8], layout: RecordLayout) -> Vec<PerfRecord<'_>> {
+        std::iter::from_fn(|| next(&mut bytes, layout)).collect()
+    }
+
+    #[test]
+    fn hits_returns_and_losses_are_told_apart_and_the_rest_is_passed_over() {
+        let thread = 7 << 32 | 5;
+        let bytes = [
+            record(SAMPLE, 0, &[thread, 99, 4, OF_KERNEL, 1, OF_PROGRAM, 2]),
+            record(SWITCH, MISC_OUT, &[thread, 100]),
+            record(SWITCH, 0, &[thread, 130]),
+            record(SWITCH, MISC_OUT | MISC_PREEMPTED, &[thread, 135]),
+            record(LOST, 0, &[1, 12, thread, 140]),
+        ];
+        let hit = Hit {
+            process: 5,
+            thread: 7,
+            time_ns: 99,
+            kernel: vec![1],
+            program: vec![2],
+            ..Hit::default()
+        };
+        let back = PerfRecord::Back {
+            thread: 7,
+            time_ns: 130,
+        };
+        let preempted = PerfRecord::Preempted { thread: 7 };
+        let expected = [PerfRecord::Hit(hit), back, preempted, PerfRecord::Lost(12)];
+        assert_eq!(all(&bytes.concat(), FRAMES), expected);
+    }
+
+    #[test]
+    fn of_a_stack_only_what_was_filled_is_handed_over() {
+        let layout = RecordLayout {
+            stack: true,
+            ..FRAMES
+        };
+        let registers: Vec<u64> = (1..=REGISTERS.len() as u64).collect();
+        let body = [
+            &[1, 99, 0, REGISTERS_OF_64_BITS],
+            registers.as_slice(),
+            &[16, 77, 0, 8],
+        ]
+        .concat();
+        let bytes = record(SAMPLE, 0, &body);
+        let [PerfRecord::Hit(hit)] = &all(&bytes, layout)[..] else {
+            panic!("no hit")
+        };
+        assert_eq!(hit.stack, 77_u64.to_ne_bytes());
+        let last = registers.last().copied();
+        assert_eq!(hit.registers.map(|registers| registers.instruction), last);
+    }
+
+    #[test]
+    fn whatever_the_bytes_are_no_more_than_they_hold_is_read() {
+        let whole = record(SAMPLE, 0, &[1, 99, 1000, OF_KERNEL, 1]);
+        assert_eq!(all(&whole, FRAMES), []);
+        for end in 0..whole.len() {
+            assert_eq!(all(&whole[..end], FRAMES), []);
+        }
+    }
+}
