@@ -34,6 +34,7 @@ pub mod run;
 pub mod service;
 pub mod shared;
 pub mod source;
+pub mod stacks;
 pub mod study;
 pub mod sweep;
 pub mod verdict;

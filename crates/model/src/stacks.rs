@@ -1,0 +1,234 @@
+//! Where the time of some threads went, by the functions that were under way: on a CPU, or asleep.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
+
+use schemars::JsonSchema;
+use serde::de::{Error, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// More stacks than a burst of a second sees of the busiest machine.
+pub const MOST_STACKS: usize = 65_536;
+/// As deep as the kernel walks (`kernel.perf_event_max_stack`) on either side of a call, and as much again.
+pub const MOST_FRAMES: usize = 512;
+/// Letters of a name; what is longer is cut with a mark.
+pub const MOST_LETTERS: usize = 200;
+/// What stands in the place of the outer frames that could not be told.
+pub const CUT: &str = "[cut]";
+
+/// Stacks of some threads within a window.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Stacks {
+    /// How long was looked, ns.
+    pub window_ns: u64,
+    /// Stacks that were seen, whole or cut.
+    pub samples: u64,
+    /// Stacks that nobody had room for.
+    pub lost: u64,
+    /// Of the samples, those whose outer frames could not be told: they begin with [`CUT`].
+    pub cut: u64,
+    /// Each stack once.
+    #[serde(deserialize_with = "few::<_, _, MOST_STACKS>")]
+    pub stacks: Vec<Stack>,
+}
+
+/// One stack.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Stack {
+    /// The outermost first, which is the program by the name of its thread. A system call's frames of the kernel are
+    /// behind those of the program.
+    #[serde(deserialize_with = "few::<_, _, MOST_FRAMES>")]
+    pub frames: Vec<StackFrame>,
+    /// How long the threads were in it, ns: on a CPU as many samples as there were times the time between two, asleep the
+    /// time until they ran again.
+    pub weight_ns: u64,
+}
+
+/// One function on a stack.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct StackFrame {
+    /// Its name, or in brackets the file or part of memory that it is in.
+    #[serde(deserialize_with = "short")]
+    pub name: String,
+    /// Whether it is the kernel's.
+    pub kernel: bool,
+}
+
+impl StackFrame {
+    /// A function of the program.
+    #[must_use]
+    pub fn of_program(name: impl Into<String>) -> Self {
+        Self {
+            name: clipped(name.into()),
+            kernel: false,
+        }
+    }
+
+    /// A function of the kernel.
+    #[must_use]
+    pub fn of_kernel(name: impl Into<String>) -> Self {
+        Self {
+            name: clipped(name.into()),
+            kernel: true,
+        }
+    }
+}
+
+impl Stacks {
+    /// Adds up what was seen of each stack; the heaviest stand first, and what is beyond the most that are kept counts as
+    /// lost.
+    #[must_use]
+    pub fn of(window_ns: u64, seen: impl IntoIterator<Item = (Vec<StackFrame>, u64)>) -> Self {
+        let mut found: BTreeMap<Vec<StackFrame>, (u64, u64)> = BTreeMap::new();
+        for (frames, weight_ns) in seen {
+            let (times, sum_ns) = found.entry(frames).or_default();
+            *times += 1;
+            *sum_ns += weight_ns;
+        }
+        let mut found: Vec<_> = found.into_iter().collect();
+        found.sort_by_key(|(_, (_, weight_ns))| std::cmp::Reverse(*weight_ns));
+        let left_out = found.split_off(found.len().min(MOST_STACKS));
+        let times = |found: &[(Vec<StackFrame>, (u64, u64))]| {
+            found.iter().map(|(_, (times, _))| times).sum()
+        };
+        let is_cut =
+            |(frames, _): &&(Vec<StackFrame>, _)| frames.iter().any(|frame| frame.name == CUT);
+        let cut = found
+            .iter()
+            .filter(is_cut)
+            .map(|(_, (times, _))| times)
+            .sum();
+        Self {
+            window_ns,
+            samples: times(&found),
+            lost: times(&left_out),
+            cut,
+            stacks: found
+                .into_iter()
+                .map(|(frames, (_, weight_ns))| Stack { frames, weight_ns })
+                .collect(),
+        }
+    }
+
+    /// The weight of all stacks together, ns.
+    #[must_use]
+    pub fn weight_ns(&self) -> u64 {
+        self.stacks.iter().map(|stack| stack.weight_ns).sum()
+    }
+
+    /// One line a stack, as tools for flame graphs read it: names with semicolons between them, those of the kernel marked
+    /// with `_[k]`, and the weight in ns.
+    #[must_use]
+    pub fn folded(&self) -> String {
+        let line = |stack: &Stack| {
+            let names: Vec<String> = stack.frames.iter().map(folded_name).collect();
+            format!("{} {}\n", names.join(";"), stack.weight_ns)
+        };
+        self.stacks.iter().map(line).collect()
+    }
+}
+
+/// A name without what ends one in that format.
+fn folded_name(frame: &StackFrame) -> String {
+    let plain = |letter: char| {
+        if letter == ';' || letter.is_control() {
+            ':'
+        } else {
+            letter
+        }
+    };
+    let name: String = frame.name.chars().map(plain).collect();
+    name + if frame.kernel { "_[k]" } else { "" }
+}
+
+fn clipped(name: String) -> String {
+    match name.char_indices().nth(MOST_LETTERS) {
+        None => name,
+        Some((end, _)) => format!("{}…", &name[..end]),
+    }
+}
+
+fn short<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    String::deserialize(from).map(clipped)
+}
+
+/// A list of no more than so many.
+fn few<'de, D, T, const MOST: usize>(from: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    from.deserialize_seq(Few::<T, MOST>(PhantomData))
+}
+
+struct Few<T, const MOST: usize>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>, const MOST: usize> Visitor<'de> for Few<T, MOST> {
+    type Value = Vec<T>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "a list of at most {MOST}")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<T>, A::Error> {
+        let mut kept = Vec::new();
+        while let Some(next) = list.next_element()? {
+            if kept.len() == MOST {
+                return Err(A::Error::invalid_length(MOST + 1, &self));
+            }
+            kept.push(next);
+        }
+        Ok(kept)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frames(names: &[&str]) -> Vec<StackFrame> {
+        let frame = |name: &&str| match name.strip_suffix("_[k]") {
+            Some(name) => StackFrame::of_kernel(name),
+            None => StackFrame::of_program(*name),
+        };
+        names.iter().map(frame).collect()
+    }
+
+    #[test]
+    fn equal_stacks_are_one_and_the_heaviest_stands_first() {
+        let seen = [
+            (frames(&["a", "b"]), 10),
+            (frames(&["a", CUT, "read_[k]"]), 15),
+            (frames(&["a", "b"]), 10),
+        ];
+        let stacks = Stacks::of(1_000, seen);
+        assert_eq!(stacks.folded(), "a;b 20\na;[cut];read_[k] 15\n");
+        assert_eq!(
+            (stacks.samples, stacks.cut, stacks.lost, stacks.weight_ns()),
+            (3, 1, 0, 35)
+        );
+    }
+
+    #[test]
+    fn a_name_can_neither_end_a_line_of_the_folded_text_nor_a_frame() {
+        let stacks = Stacks::of(1, [(frames(&["a;b 7\nc"]), 1)]);
+        assert_eq!(stacks.folded(), "a:b 7:c 1\n");
+    }
+
+    #[test]
+    fn what_is_read_back_is_bounded() {
+        let stacks = Stacks::of(1, [(frames(&["a"]), 1)]);
+        let text = serde_json::to_string(&stacks).unwrap();
+        assert_eq!(serde_json::from_str::<Stacks>(&text).unwrap(), stacks);
+        let long = text.replace("\"a\"", &format!("\"{}\"", "ä".repeat(MOST_LETTERS + 1)));
+        let name = &serde_json::from_str::<Stacks>(&long).unwrap().stacks[0].frames[0].name;
+        assert_eq!(name.chars().count(), MOST_LETTERS + 1);
+        let frame = serde_json::to_string(&StackFrame::of_program("a")).unwrap();
+        let deep = text.replace(&frame, &vec![frame.as_str(); MOST_FRAMES + 1].join(","));
+        let why = serde_json::from_str::<Stacks>(&deep)
+            .unwrap_err()
+            .to_string();
+        assert!(why.contains("a list of at most 512"), "{why}");
+    }
+}
