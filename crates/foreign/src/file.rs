@@ -28,6 +28,18 @@ pub fn read(path: &Path, most_bytes: u64) -> io::Result<Vec<u8>> {
     )
 }
 
+/// Reads a file that lies there itself, in a folder where anybody may put one, if it is that user's.
+///
+/// # Errors
+/// Those of [`read`], and that it is another's.
+pub fn read_of(owner: u32, path: &Path, most_bytes: u64) -> io::Result<Vec<u8>> {
+    let file = open_with(path, libc::O_PATH | libc::O_NOFOLLOW)?;
+    if file.metadata()?.uid() != owner {
+        return Err(io::Error::other("it is another user's"));
+    }
+    bounded(file, most_bytes)
+}
+
 fn bounded(file: File, most_bytes: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(most_bytes + 1).read_to_end(&mut bytes)?;

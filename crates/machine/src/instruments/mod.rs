@@ -3,4 +3,5 @@
 pub mod carried;
 pub mod cpu;
 pub mod senders;
+pub mod stacks;
 pub mod threads;

@@ -1,0 +1,197 @@
+//! From what the kernel told of a moment to a stack with names.
+
+use std::cell::OnceCell;
+use std::collections::{BTreeSet, HashMap};
+use std::io;
+
+use model::stacks::{CUT, StackFrame};
+use sys::kernel_file;
+use sys::perf::{Hit, Registers};
+
+use super::areas::{self, Area, Files};
+use super::names::{self, Names};
+use super::unwind::{Unwinding, Walk};
+use crate::targets;
+
+/// `ESRCH`.
+const NO_SUCH_PROCESS: i32 = 3;
+/// What a function of the kernel is called where its names are hidden.
+const KERNEL: &str = "[kernel]";
+
+/// The programs of some processes and of their children, as they are now.
+pub(super) struct Programs {
+    by_pid: HashMap<u32, WatchedProgram>,
+    kernel: OnceCell<Names>,
+}
+
+struct WatchedProgram {
+    pid: u32,
+    name: String,
+    areas: Vec<Area>,
+    unwinding: OnceCell<Unwinding>,
+    own_code: OnceCell<Names>,
+    /// Names that were asked for before.
+    known: HashMap<u64, String>,
+}
+
+/// What was told of a moment, kept until there is time for it.
+#[derive(Debug)]
+pub(super) struct Moment {
+    process: u32,
+    kernel: Vec<u64>,
+    registers: Option<Registers>,
+    stack: Box<[u8]>,
+}
+
+impl Moment {
+    pub(super) fn of(hit: &Hit<'_>) -> Self {
+        Self {
+            process: hit.process,
+            kernel: hit.kernel.clone(),
+            registers: hit.registers,
+            stack: hit.stack.into(),
+        }
+    }
+
+    /// What it takes of memory.
+    pub(super) fn bytes(&self) -> usize {
+        size_of::<Self>() + self.kernel.len() * size_of::<u64>() + self.stack.len()
+    }
+}
+
+impl Programs {
+    /// `ESRCH` where none of them is there.
+    pub(super) fn of(pids: &[u32]) -> io::Result<Self> {
+        let pids: BTreeSet<u32> = pids
+            .iter()
+            .flat_map(|pid| targets::with_descendants(*pid))
+            .collect();
+        let mut files = Files::new();
+        let programs = pids
+            .into_iter()
+            .filter_map(|pid| Some((pid, WatchedProgram::of(pid, &mut files)?)));
+        let by_pid: HashMap<_, _> = programs.collect();
+        if by_pid.is_empty() {
+            return Err(io::Error::from_raw_os_error(NO_SUCH_PROCESS));
+        }
+        let kernel = OnceCell::new();
+        Ok(Self { by_pid, kernel })
+    }
+
+    pub(super) fn has(&self, pid: u32) -> bool {
+        self.by_pid.contains_key(&pid)
+    }
+
+    /// The stack of a moment, the outermost frame first; none of a process that is not one of these.
+    pub(super) fn stack(&mut self, moment: &Moment) -> Vec<StackFrame> {
+        let kernel = self.kernel_frames(&moment.kernel);
+        let Some(program) = self.by_pid.get_mut(&moment.process) else {
+            return Vec::new();
+        };
+        let mut frames = vec![StackFrame::of_program(program.name.as_str())];
+        if let Some(registers) = moment.registers {
+            frames.extend(program.frames(registers, &moment.stack));
+        }
+        frames.extend(kernel);
+        frames
+    }
+
+    fn kernel_frames(&self, addresses: &[u64]) -> Vec<StackFrame> {
+        let known = self.kernel.get_or_init(Names::of_kernel);
+        // All but the innermost are where a call returns to, which may be behind its function's end.
+        let within = |(depth, address): (usize, &u64)| address.saturating_sub(u64::from(depth > 0));
+        let named = |address| StackFrame::of_kernel(known.at(address).unwrap_or(KERNEL));
+        addresses
+            .iter()
+            .enumerate()
+            .map(within)
+            .map(named)
+            .rev()
+            .collect()
+    }
+}
+
+impl WatchedProgram {
+    fn of(pid: u32, files: &mut Files) -> Option<Self> {
+        Some(Self {
+            pid,
+            name: kernel_file::text(format!("/proc/{pid}/comm"))?,
+            areas: areas::of_process(pid, files),
+            unwinding: OnceCell::new(),
+            own_code: OnceCell::new(),
+            known: HashMap::new(),
+        })
+    }
+
+    fn frames(&mut self, registers: Registers, stack: &[u8]) -> Vec<StackFrame> {
+        let Walk {
+            addresses,
+            is_whole,
+        } = self.walk(registers, stack);
+        let cut = (!is_whole).then(|| StackFrame::of_program(CUT));
+        let named = addresses
+            .into_iter()
+            .rev()
+            .map(|address| StackFrame::of_program(self.name_of(address)));
+        cut.into_iter().chain(named).collect()
+    }
+
+    fn walk(&mut self, registers: Registers, stack: &[u8]) -> Walk {
+        let areas = &self.areas;
+        self.unwinding.get_or_init(|| unwinding(areas));
+        let is_code = |address| area_at(areas, address).is_some();
+        let unwinding = self.unwinding.get_mut();
+        unwinding
+            .map(|unwinding| unwinding.walk(registers, stack, is_code))
+            .unwrap_or_default()
+    }
+
+    fn name_of(&mut self, address: u64) -> String {
+        if let Some(known) = self.known.get(&address) {
+            return known.clone();
+        }
+        let name = self.looked_up(address).unwrap_or_else(|| CUT.to_owned());
+        self.known.insert(address, name.clone());
+        name
+    }
+
+    fn looked_up(&self, address: u64) -> Option<String> {
+        let area = area_at(&self.areas, address)?;
+        let name = match &area.file {
+            Some(file) => {
+                let within = area.within_file(address);
+                let name = within.and_then(|within| file.binary()?.function_at(within));
+                name.map(names::demangled)
+            }
+            None => self
+                .own_code
+                .get_or_init(|| Names::of_own_code(self.pid))
+                .at(address)
+                .map(str::to_owned),
+        };
+        Some(name.unwrap_or_else(|| area.label.clone()))
+    }
+}
+
+fn area_at(areas: &[Area], address: u64) -> Option<&Area> {
+    let behind = areas.partition_point(|area| area.range.start <= address);
+    let area = areas.get(behind.checked_sub(1)?)?;
+    area.range.contains(&address).then_some(area)
+}
+
+fn unwinding(areas: &[Area]) -> Unwinding {
+    let mut unwinding = Unwinding::new();
+    for area in areas {
+        let tables = area
+            .file
+            .as_ref()
+            .and_then(|file| file.binary()?.unwinding.as_ref());
+        let above = area
+            .within_file(area.range.start)
+            .map(|within| area.range.start.wrapping_sub(within));
+        if let (Some(tables), Some(above)) = (tables, above) {
+            unwinding.add(area.range.clone(), above, tables);
+        }
+    }
+    unwinding
+}
