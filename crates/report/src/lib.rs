@@ -32,6 +32,7 @@ mod view;
 mod whole;
 
 pub use between_boots::next_steps;
+pub use chart::flame::flame_graph;
 
 #[cfg(test)]
 #[path = "../tests/sample/mod.rs"]

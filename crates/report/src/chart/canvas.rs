@@ -27,6 +27,10 @@ pub(crate) enum Ink {
     Published,
     /// The ground, where a mark must be hollow.
     Paper,
+    /// What the program itself did.
+    Program,
+    /// What the kernel did for it.
+    Kernel,
 }
 
 impl Ink {
@@ -40,6 +44,8 @@ impl Ink {
             Self::Noise => "noise",
             Self::Published => "published",
             Self::Paper => "paper",
+            Self::Program => "program",
+            Self::Kernel => "kernel",
         }
     }
 }
@@ -154,6 +160,14 @@ impl Canvas {
             "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" \
              fill=\"var(--{ink})\"/>"
         ));
+    }
+
+    /// A filled box that says what it is where a pointer rests on it.
+    pub(crate) fn titled(&mut self, (from, to): (At, At), ink: Ink, title: &str) {
+        let title = HtmlEscape(title);
+        self.add(format_args!("<g><title>{title}</title>"));
+        self.fill(from, to, ink);
+        self.add(format_args!("</g>"));
     }
 
     /// The band between two heights in which the same thing differs from itself. Its ends are drawn

@@ -1,0 +1,231 @@
+//! A flame graph: each function as wide as the time that was spent in it and in what it called, upon the one that
+//! called it.
+
+use std::collections::BTreeMap;
+
+use model::stacks::{StackFrame, Stacks};
+
+use super::canvas::{Canvas, Ink, Type};
+use super::{Chart, Form, fitted};
+use crate::numbers;
+
+const TOP: f64 = 48.0;
+const ROW: f64 = 18.0;
+/// What is narrower is left out, with all that it called, CSS pixels.
+const NARROWEST: f64 = 0.5;
+/// A name needs so much room, CSS pixels.
+const LEAST_FOR_NAME: f64 = 28.0;
+const MARGIN: f64 = 3.0;
+/// So many functions are told to a reader who cannot see it.
+const MOST_TOLD: usize = 5;
+
+/// The graph as inline SVG for a wide page and for a narrow one; `None` where no time was spent.
+#[must_use]
+pub fn flame_graph(stacks: &Stacks, heading: &str, remark: &str) -> Option<[String; 2]> {
+    let flame = Flame {
+        stacks,
+        heading,
+        remark,
+    };
+    let [wide, narrow] = [Form::Wide, Form::Narrow].map(|form| flame.draw("flame", form));
+    Some([wide?, narrow?])
+}
+
+/// The graph of some stacks.
+pub(crate) struct Flame<'a> {
+    pub(crate) stacks: &'a Stacks,
+    pub(crate) heading: &'a str,
+    pub(crate) remark: &'a str,
+}
+
+/// What was called from one place.
+#[derive(Default)]
+struct Calls<'a>(BTreeMap<&'a StackFrame, Call<'a>>);
+
+#[derive(Default)]
+struct Call<'a> {
+    weight_ns: u64,
+    calls: Calls<'a>,
+}
+
+/// How much time is how wide, and where the lowest row stands.
+struct Ground {
+    pixels_per_ns: f64,
+    whole_ns: u64,
+    bottom: f64,
+}
+
+impl Chart for Flame<'_> {
+    fn draw(&self, name: &str, form: Form) -> Option<String> {
+        let whole_ns = self.stacks.weight_ns();
+        if whole_ns == 0 {
+            return None;
+        }
+        let calls = Calls::of(self.stacks);
+        let pixels_per_ns = form.width() / whole_ns as f64;
+        let bottom = TOP + ROW * calls.height(pixels_per_ns) as f64;
+        let size = (form.width(), bottom);
+        let mut canvas = Canvas::new(size, &form.id(name), self.heading, &self.described());
+        canvas.heading((self.heading, self.remark), 0.0, form);
+        let ground = Ground {
+            pixels_per_ns,
+            whole_ns,
+            bottom,
+        };
+        calls.draw(&mut canvas, &ground, (0.0, 0));
+        Some(canvas.svg())
+    }
+}
+
+impl Flame<'_> {
+    /// In which functions most time was spent, without those that they called.
+    fn described(&self) -> String {
+        let mut own: BTreeMap<&str, u64> = BTreeMap::new();
+        for stack in &self.stacks.stacks {
+            let innermost = stack.frames.last().map(|frame| frame.name.as_str());
+            *own.entry(innermost.unwrap_or_default()).or_default() += stack.weight_ns;
+        }
+        let mut own: Vec<_> = own.into_iter().collect();
+        own.sort_by_key(|(_, weight_ns)| std::cmp::Reverse(*weight_ns));
+        let whole_ns = self.stacks.weight_ns() as f64;
+        let told = |(name, weight_ns): &(&str, u64)| {
+            format!("{name} {}", numbers::share(*weight_ns as f64 / whole_ns))
+        };
+        let told: Vec<String> = own.iter().take(MOST_TOLD).map(told).collect();
+        told.join(", ")
+    }
+}
+
+impl<'a> Calls<'a> {
+    fn of(stacks: &'a Stacks) -> Self {
+        let mut all = Self::default();
+        for stack in &stacks.stacks {
+            let mut calls = &mut all;
+            for frame in &stack.frames {
+                let call = calls.0.entry(frame).or_default();
+                call.weight_ns += stack.weight_ns;
+                calls = &mut call.calls;
+            }
+        }
+        all
+    }
+
+    /// Rows that there are to draw.
+    fn height(&self, pixels_per_ns: f64) -> usize {
+        let seen = self
+            .0
+            .values()
+            .filter(|call| call.weight_ns as f64 * pixels_per_ns >= NARROWEST);
+        seen.map(|call| 1 + call.calls.height(pixels_per_ns))
+            .max()
+            .unwrap_or(0)
+    }
+
+    fn draw(&self, canvas: &mut Canvas, ground: &Ground, (mut left, row): (f64, usize)) {
+        for (frame, call) in &self.0 {
+            let width = call.weight_ns as f64 * ground.pixels_per_ns;
+            if width >= NARROWEST {
+                ground.draw(canvas, (frame, call.weight_ns), (left, row));
+                call.calls.draw(canvas, ground, (left, row + 1));
+            }
+            left += width;
+        }
+    }
+}
+
+impl Ground {
+    fn draw(
+        &self,
+        canvas: &mut Canvas,
+        (frame, weight_ns): (&StackFrame, u64),
+        (left, row): (f64, usize),
+    ) {
+        let width = weight_ns as f64 * self.pixels_per_ns;
+        let bottom = self.bottom - ROW * row as f64;
+        let (ink, whose) = match frame.kernel {
+            true => (Ink::Kernel, " (kernel)"),
+            false => (Ink::Program, ""),
+        };
+        let share = numbers::share(weight_ns as f64 / self.whole_ns as f64);
+        let title = format!(
+            "{}{whose}: {share}, {}",
+            frame.name,
+            numbers::duration(weight_ns)
+        );
+        // A line of paper stands between neighbours.
+        let corners = (
+            (left, bottom - ROW + 1.0),
+            (left + (width - 1.0).max(NARROWEST), bottom),
+        );
+        canvas.titled(corners, ink, &title);
+        if width >= LEAST_FOR_NAME {
+            let set = Type::SMALL.ink(Ink::Text);
+            let name = fitted(&frame.name, width - 2.0 * MARGIN, set);
+            canvas.text(&name, (left + MARGIN, bottom - ROW / 2.0), set);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stacks(of: &[(&[&str], u64)]) -> Stacks {
+        let frame = |name: &&str| match name.strip_suffix("_[k]") {
+            Some(name) => StackFrame::of_kernel(name),
+            None => StackFrame::of_program(*name),
+        };
+        let seen = of
+            .iter()
+            .map(|(names, weight_ns)| (names.iter().map(frame).collect(), *weight_ns));
+        Stacks::of(1_000_000_000, seen)
+    }
+
+    #[test]
+    fn functions_are_as_wide_as_their_time_and_stand_upon_their_callers() {
+        let stacks = stacks(&[
+            (&["app", "main", "parse"], 300_000_000),
+            (&["app", "main", "send", "sock_sendmsg_[k]"], 100_000_000),
+        ]);
+        let [wide, narrow] = flame_graph(&stacks, "On a CPU", "").unwrap();
+        for told in [
+            "<title>main: 100 %, 400 ms</title>",
+            "<title>parse: 75 %, 300 ms</title>",
+            "<title>sock_sendmsg (kernel): 25 %, 100 ms</title>",
+            "var(--kernel)",
+            ">parse</text>",
+        ] {
+            assert!(
+                wide.contains(told) && narrow.contains(told),
+                "{told}: {wide}"
+            );
+        }
+        // Upon `main`, from the left edge on, three quarters wide but for the line between.
+        assert!(
+            wide.contains("x=\"0.0\" y=\"67.0\" width=\"734.0\""),
+            "{wide}"
+        );
+        assert!(
+            wide.contains("parse 75 %, sock_sendmsg 25 %</desc>"),
+            "{wide}"
+        );
+    }
+
+    #[test]
+    fn a_name_is_text_and_what_took_no_time_is_nothing() {
+        let [wide, _] = flame_graph(&stacks(&[(&["<script>"], 1)]), "", "").unwrap();
+        assert!(!wide.contains("<script>") && wide.contains("&lt;script&gt;"));
+        assert_eq!(flame_graph(&stacks(&[]), "", ""), None);
+    }
+
+    #[test]
+    fn what_is_too_narrow_to_be_seen_is_left_out_with_all_upon_it() {
+        let stacks = stacks(&[
+            (&["app", "main"], 10_000_000),
+            (&["app", "rare", "deep", "deeper"], 1),
+        ]);
+        let [wide, _] = flame_graph(&stacks, "", "").unwrap();
+        assert!(wide.contains("<title>main"));
+        assert!(!wide.contains("<title>rare") && !wide.contains("<title>deep"));
+    }
+}
