@@ -24,7 +24,7 @@ use crate::strangers::{self, OwnWord};
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct RunFlags {
     /// Rounds instead of the study's own; verdicts need 10
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=2000), help_heading = MEASURING)]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=2000), help_heading = MEASURING, hide_short_help = true)]
     pub(crate) rounds: Option<u32>,
     /// Two short rounds to see that everything works; no verdicts
     #[arg(long, conflicts_with = "rounds", hide_short_help = true, help_heading = MEASURING)]

@@ -26,6 +26,7 @@ mod arms;
 mod boots;
 mod commands;
 mod contrast;
+pub mod cores;
 mod doubts;
 mod factorial;
 mod failures;

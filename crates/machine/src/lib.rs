@@ -24,6 +24,7 @@ mod packet_filters;
 mod packet_list;
 pub mod planted;
 mod pressure;
+pub mod probes;
 mod process_stat;
 pub mod rig;
 mod routes;

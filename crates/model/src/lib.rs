@@ -8,6 +8,7 @@ pub mod braces;
 pub mod command;
 pub mod command_run;
 pub mod command_study;
+pub mod cores;
 pub mod cpus;
 pub mod doubt;
 pub mod expected;

@@ -42,6 +42,13 @@ impl SplitMix64 {
         (wide >> 64) as usize
     }
 
+    /// Puts the items into random order (Fisher and Yates).
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, self.below(last + 1));
+        }
+    }
+
     /// Evenly spread over the interval from 0 to 1, without 0, whose logarithm is infinite.
     pub fn open_unit(&mut self) -> f64 {
         ((self.bits() >> 11) + 1) as f64 / (1_u64 << 53) as f64

@@ -5,6 +5,7 @@
 
 pub mod bench;
 pub mod compare;
+pub mod cores;
 pub mod factorial;
 pub mod folder;
 pub mod html;

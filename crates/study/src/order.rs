@@ -9,17 +9,10 @@ pub(crate) fn rounds(arms: usize, rounds: u32, seed: u64) -> Vec<Vec<usize>> {
     let mut random = SplitMix64::new(seed);
     let mut round = || {
         let mut order: Vec<usize> = (0..arms).collect();
-        shuffle(&mut order, &mut random);
+        random.shuffle(&mut order);
         order
     };
     (0..rounds).map(|_| round()).collect()
-}
-
-/// Puts the items into random order (Fisher and Yates).
-fn shuffle<T>(items: &mut [T], random: &mut SplitMix64) {
-    for last in (1..items.len()).rev() {
-        items.swap(last, random.below(last + 1));
-    }
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ pub mod alloc;
 pub mod attribute;
 mod bell;
 pub mod bpf;
+pub mod cache_lines;
 pub mod cgroup;
 pub mod clock;
 pub mod cpu;

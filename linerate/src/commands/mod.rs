@@ -16,6 +16,7 @@ pub(crate) mod link;
 pub(crate) mod load;
 mod man;
 pub(crate) mod page;
+pub(crate) mod probe;
 mod quantiles;
 pub(crate) mod rig;
 mod role;
@@ -56,6 +57,7 @@ pub(crate) enum Command {
     Link(Box<link::Arguments>),
     Page(page::Arguments),
     Datagrams(datagrams::Arguments),
+    Probe(probe::Arguments),
     Completions(completions::Arguments),
     Man(man::Arguments),
     #[command(hide = true)]
@@ -89,6 +91,7 @@ pub(crate) fn run(
         Some(Command::Link(arguments)) => link::run(&arguments, console),
         Some(Command::Page(arguments)) => page::run(&arguments, console),
         Some(Command::Datagrams(arguments)) => datagrams::run(&arguments, console),
+        Some(Command::Probe(arguments)) => probe::run(&arguments, console),
         Some(Command::Completions(arguments)) => Ok(completions::run(&arguments, console)),
         Some(Command::Man(arguments)) => man::run(&arguments, console),
         Some(Command::Rig(arguments)) => rig::run(&arguments, console),

@@ -19,7 +19,7 @@ use serde_json::{Map, Value, json};
 
 use super::Whole;
 use crate::commands::levers::{apply, catalogue, journal, status, undo};
-use crate::commands::{datagrams, doctor, download, link, load, page, rig, service, study};
+use crate::commands::{datagrams, doctor, download, link, load, page, probe, rig, service, study};
 use crate::serving::{Ready, Record};
 use crate::shown::Judged;
 
@@ -57,6 +57,7 @@ fn schemas() -> BTreeMap<&'static str, Value> {
         ("load-slo", whole::<LoadSlo>(all)),
         ("load-sweep", whole::<LoadSweep>(all)),
         ("page", whole::<page::Pages>(all)),
+        ("probe-cores", whole::<probe::cores::ProbeCores>(all)),
         ("rig-clean", whole::<rig::shapes::RigClean>(all)),
         ("rig-status", whole::<rig::shapes::RigStatus>(all)),
         ("rig-up", whole::<rig::shapes::RigUp>(all)),

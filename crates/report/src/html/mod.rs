@@ -29,7 +29,7 @@ const BENCH_TERMS: &str = "CPU time is user and system time of a command and of 
      memory the largest of any one of these processes.";
 const LOAD_TERMS: &str = "In closed loop a connection sends its next request when the answer to the last is in; in open loop \
      requests are due on a schedule, and the response time runs from when a request was due.";
-const STYLE: &str = include_str!("../../templates/style.css");
+pub(crate) const STYLE: &str = include_str!("../../templates/style.css");
 
 /// Renders a judged run as one self-contained HTML file.
 ///

@@ -1,0 +1,23 @@
+//! Why a probe has no figure.
+
+use std::io;
+
+use thiserror::Error;
+
+/// Why a probe has no figure.
+#[derive(Debug, Error)]
+pub enum ProbeError {
+    #[error("a thread could not be held on CPU {cpu}")]
+    Pin { cpu: usize, source: io::Error },
+    #[error("no thread could be started for it")]
+    Thread(#[source] io::Error),
+    #[error("no memory could be had for it")]
+    Memory(#[source] io::Error),
+    #[error(
+        "CPU {} did not answer CPU {} within {} s: something else keeps one of them; stop that, or leave it out with --cpus",
+        cpus[1],
+        cpus[0],
+        within_s
+    )]
+    NoAnswer { cpus: [usize; 2], within_s: u64 },
+}
