@@ -20,14 +20,15 @@
 use std::collections::BTreeMap;
 
 use model::Effect;
-use model::gate::{GateDesign, GateResult, MOST_BUILDS, Passage};
+use model::gate::{GateDesign, GateResult, MOST_BUILDS, Passage, Untold};
 use model::judgement::Outcome;
 
 use crate::contrast::Contrast;
 use crate::metric::Metric;
 use crate::rounds::Rounds;
+use crate::rules::Rules;
 use crate::values::Turn;
-use crate::{normal, signed_rank, student};
+use crate::{failures, normal, signed_rank, student};
 
 /// The error of the interval by builds. It is less than 5 %, as nearly the same builds are looked at several times.
 const BUILDS_ALPHA: f64 = 0.04;
@@ -50,30 +51,30 @@ pub(crate) struct Names<'a> {
     pub(crate) head: &'a str,
 }
 
-/// Judges the second commit by all rounds, of which the interval may have the error `alpha`. It passes nothing where
-/// `has_verdict` says of the interval that no verdict may be given.
+/// Judges the second commit by all rounds. It passes nothing where the comparison of the two is not fair.
 pub(crate) fn judge(
     design: &GateDesign,
     (rounds, outcome): (&Rounds<'_>, Outcome),
     names: &Names<'_>,
-    alpha: f64,
-    has_verdict: impl Fn(&Effect) -> bool,
+    rules: &Rules,
+    is_fair: bool,
 ) -> GateResult {
-    let rounds = measured(design, rounds, outcome, names);
-    let costs: Vec<f64> = rounds.iter().map(|round| round.cost).collect();
-    let by_rounds = signed_rank::effect(&costs, alpha);
-    let builds = Builds::of(&rounds);
+    let of_rounds = measured(design, rounds, outcome, names);
+    let costs: Vec<f64> = of_rounds.iter().map(|round| round.cost).collect();
+    let by_rounds = signed_rank::effect(&costs, rules.family_alpha);
+    let builds = Builds::of(&of_rounds);
     let both = by_rounds.zip(builds);
     let cost = both.map(|(by_rounds, builds)| builds.widened(by_rounds));
-    let may_tell = cost.is_some_and(|cost| has_verdict(&cost));
-    let passage = cost
-        .filter(|_| may_tell)
-        .map_or(Passage::CannotTell, |cost| passage(&cost, design.bar));
-    let short = both.filter(|_| may_tell && passage == Passage::CannotTell);
+    let answer = match fair_cost(cost, (rounds, names), rules, is_fair) {
+        Ok(cost) => passage(&cost, design.bar),
+        Err(untold) => Err(untold),
+    };
+    let short = both.filter(|_| answer == Err(Untold::BarWithin));
     let rounds_needed =
         short.and_then(|(by_rounds, builds)| builds.rounds_needed(&by_rounds, design.bar));
     GateResult {
-        passage,
+        passage: answer.unwrap_or(Passage::CannotTell),
+        untold: answer.err(),
         bar: design.bar,
         unit: design.unit,
         cost,
@@ -83,6 +84,32 @@ pub(crate) fn judge(
             .filter(|_| rounds_needed.is_none())
             .and_then(|(by_rounds, builds)| builds.builds_needed(&by_rounds, design.bar)),
     }
+}
+
+/// The cost where it may be told of, whatever it is.
+fn fair_cost(
+    cost: Option<Effect>,
+    (rounds, names): (&Rounds<'_>, &Names<'_>),
+    rules: &Rules,
+    is_fair: bool,
+) -> Result<Effect, Untold> {
+    let failed = |arm| failures::failed_share(rounds.blocks_of(arm));
+    let (base_share, head_share) = (failed(names.base), failed(names.head));
+    if failures::differ(base_share, head_share) {
+        return Err(Untold::Failures {
+            base_share,
+            head_share,
+        });
+    }
+    let cost = cost.ok_or(Untold::NothingMeasured)?;
+    if !rules.has_enough(&cost) {
+        return Err(Untold::FewRounds {
+            rounds: cost.n,
+            needed: rules.fewest_pairs,
+        });
+    }
+    // What else voids a comparison.
+    is_fair.then_some(cost).ok_or(Untold::ClientIsLimit)
 }
 
 /// The rounds in which each arm has a value.
@@ -220,13 +247,13 @@ fn noise(by_rounds: &Effect) -> f64 {
     half(by_rounds) / normal::quantile(1.0 - by_rounds.alpha / 2.0)
 }
 
-fn passage(cost: &Effect, bar: f64) -> Passage {
+fn passage(cost: &Effect, bar: f64) -> Result<Passage, Untold> {
     if cost.low > 1.0 + bar {
-        Passage::Slower
+        Ok(Passage::Slower)
     } else if cost.high < 1.0 + bar {
-        Passage::Passes
+        Ok(Passage::Passes)
     } else {
-        Passage::CannotTell
+        Err(Untold::BarWithin)
     }
 }
 
@@ -254,7 +281,7 @@ mod tests {
         let by_rounds = signed_rank::effect(&costs, 0.05).unwrap();
         let builds = Builds::of(&rounds).unwrap();
         (
-            passage(&builds.widened(by_rounds), 0.03),
+            passage(&builds.widened(by_rounds), 0.03).unwrap_or(Passage::CannotTell),
             builds.rounds_needed(&by_rounds, 0.03),
             builds.builds_needed(&by_rounds, 0.03),
         )

@@ -187,8 +187,8 @@ impl Climbed<'_> {
             design,
             (rounds, *outcome),
             &names,
-            rules.family_alpha,
-            |cost| is_fair && rules.has_enough(cost),
+            rules,
+            is_fair,
         ))
     }
 }

@@ -9,8 +9,8 @@ mod built_run;
 mod noise;
 
 use judge::{judge, settled_rounds};
-use model::gate::{GateDesign, Passage, Unit};
-use model::{BlockRecord, RunRecord};
+use model::gate::{GateDesign, Passage, Unit, Untold};
+use model::{BlockRecord, Doubt, RunRecord};
 use noise::Random;
 
 const RUNS: u32 = 600;
@@ -113,4 +113,50 @@ fn builds_that_lie_little_apart_leave_five_percent_to_be_found() {
     let same = gates(1.0, (0.001, 0.01), 2);
     println!("5 % planted {planted:?}; alike {same:?}");
     assert!(same.passed >= RUNS / 20 * 19, "{same:?}");
+}
+
+#[test]
+fn a_gate_that_may_not_tell_says_why_although_its_interval_lies_beyond_the_bar() {
+    let run = gate(2);
+    let changed = |change: &dyn Fn(&mut BlockRecord)| {
+        let mut blocks = blocks(1.5, (0.0, 0.001), 2, &mut Random::seeded(7));
+        blocks.iter_mut().for_each(change);
+        blocks
+    };
+    let untold = |blocks: &[BlockRecord]| judge(&run, blocks).gate.and_then(|gate| gate.untold);
+    let all = changed(&|_| ());
+    assert_eq!(untold(&all), None);
+    let few = Untold::FewRounds {
+        rounds: 8,
+        needed: 10,
+    };
+    assert_eq!(untold(&all[..8 * 3]), Some(few));
+    let lost = changed(&|block| {
+        if block.arm == "same" && block.round % 2 == 0 {
+            block.reading.answered = 0;
+        }
+    });
+    let few = Untold::FewRounds {
+        rounds: 18,
+        needed: 27,
+    };
+    assert_eq!(untold(&lost), Some(few));
+    let silent = changed(&|block| block.reading.answered = 0);
+    assert_eq!(untold(&silent), Some(Untold::NothingMeasured));
+    let failing = changed(&|block| {
+        if block.arm == "head" {
+            block.reading.ledger.errors.status = 1_000;
+        }
+    });
+    let failures = untold(&failing);
+    assert!(
+        matches!(failures, Some(Untold::Failures { base_share: 0.0, head_share }) if head_share > 0.01),
+        "{failures:?}"
+    );
+    let hidden = changed(&|block| {
+        block.reading.cpu.server_ns = None;
+        let busy_share = 1.0;
+        block.reading.doubts = vec![Doubt::ClientIsLimit { busy_share }];
+    });
+    assert_eq!(untold(&hidden), Some(Untold::ClientIsLimit));
 }

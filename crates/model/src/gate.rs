@@ -100,8 +100,24 @@ pub enum Passage {
     Passes,
     /// All of it lies above the bar.
     Slower,
-    /// The bar lies within it, or too little was measured, or two builds of the first commit came out apart.
+    /// Neither may be said; [`Untold`] says why.
     CannotTell,
+}
+
+/// Why it is not told whether the second commit passes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Untold {
+    /// The bar lies within all that the data leave possible.
+    BarWithin,
+    /// No round has a figure of each build.
+    NothingMeasured,
+    /// So few rounds have one, where a verdict takes so many.
+    FewRounds { rounds: u32, needed: u32 },
+    /// Of the requests to the first commit and of those to the second other shares failed, 0 to 1.
+    Failures { base_share: f64, head_share: f64 },
+    /// CPU time is hidden, and the client was the limit of the rate that is compared instead.
+    ClientIsLimit,
 }
 
 /// What a gate came to.
@@ -109,6 +125,8 @@ pub enum Passage {
 pub struct GateResult {
     /// Whether the second commit passes.
     pub passage: Passage,
+    /// Why it cannot be told; null where it can.
+    pub untold: Option<Untold>,
     /// How much more it may cost, as a share.
     pub bar: f64,
     /// What the cost is of.
@@ -119,7 +137,8 @@ pub struct GateResult {
     /// How far off the cost may be for what builds of one commit lie apart, as a share: half of the interval by builds;
     /// null without rounds.
     pub floor: Option<f64>,
-    /// Where it cannot be told, how many rounds would tell if all goes on as it did; null where more of them would not.
+    /// Where the bar lies within the interval, how many rounds would tell if all goes on as it did; null where more of
+    /// them would not.
     pub rounds_needed: Option<u32>,
     /// Where more rounds would not tell, how many builds of each commit would; null where up to [`MOST_BUILDS`] would not.
     pub builds_needed: Option<u32>,

@@ -1,8 +1,7 @@
 //! The answer of a gate between two commits.
 
-use model::gate::{GateResult, Passage, Unit};
-use model::judgement::StepResult;
-use model::{Judgement, RunRecord, Verdict};
+use model::gate::{GateResult, Passage, Unit, Untold};
+use model::{Judgement, RunRecord};
 
 use crate::numbers;
 
@@ -14,27 +13,21 @@ pub(crate) fn sentence(run: &RunRecord, judgement: &Judgement, gate: &GateResult
         .first()
         .map_or("the other", |step| &step.title);
     let (bar, noun) = (numbers::share(gate.bar), noun(gate.unit));
-    let Some(cost) = &gate.cost else {
-        return format!(
-            "Cannot tell whether {head} is slower than {base}: {} of {} rounds were measured.",
-            judgement.rounds_done, judgement.rounds_planned
-        );
-    };
-    let change = numbers::effect(cost);
-    match gate.passage {
-        Passage::Passes => {
-            format!(
-                "{head} passes: against {base} {noun} costs {change} of CPU time, all of it below +{bar}."
-            )
+    let cost = gate.cost.as_ref().map(|cost| {
+        let change = numbers::effect(cost);
+        format!("{noun} costs {change} of CPU time")
+    });
+    match (gate.passage, cost) {
+        (Passage::Passes, Some(cost)) => {
+            format!("{head} passes: against {base} {cost}, all of it below +{bar}.")
         }
-        Passage::Slower => {
-            format!(
-                "{head} is slower than {base}: {noun} costs {change} of CPU time, all of it beyond +{bar}."
-            )
+        (Passage::Slower, Some(cost)) => {
+            format!("{head} is slower than {base}: {cost}, all of it beyond +{bar}.")
         }
-        Passage::CannotTell => format!(
-            "Cannot tell whether {head} is slower than {base} by more than {bar}: {noun} costs {change} of CPU time. {}",
-            what_it_takes(gate, judgement)
+        (_, cost) => format!(
+            "Cannot tell whether {head} is slower than {base} by more than {bar}{}. {}",
+            cost.map_or_else(String::new, |cost| format!(": {cost}")),
+            why(gate, judgement)
         ),
     }
 }
@@ -55,11 +48,41 @@ pub(crate) fn noun(unit: Unit) -> &'static str {
     }
 }
 
-fn what_it_takes(gate: &GateResult, judgement: &Judgement) -> String {
-    let is_void = |step: &StepResult| step.verdict == Verdict::Invalid;
-    if judgement.steps.first().is_none_or(is_void) {
-        return "There is no verdict; the doubts say why.".to_owned();
+/// Why it cannot be told, and what it takes.
+fn why(gate: &GateResult, judgement: &Judgement) -> String {
+    let done = judgement.rounds_done;
+    match gate.untold.unwrap_or(Untold::BarWithin) {
+        Untold::BarWithin => what_it_takes(gate),
+        Untold::NothingMeasured => format!(
+            "No round has a figure of each build, of {done} that were measured: let it run to its end, or see in the \
+             doubts what was lost."
+        ),
+        Untold::FewRounds { rounds, needed } if done < needed => format!(
+            "{rounds} rounds were measured, and a verdict takes {needed}: let it run to its end, with --rounds {needed} \
+             or more, or --for in its place."
+        ),
+        Untold::FewRounds { rounds, needed } => format!(
+            "{rounds} of {done} rounds have a figure of each build, and a verdict takes {needed}: see what the others \
+             lack, and measure again."
+        ),
+        Untold::Failures {
+            base_share,
+            head_share,
+        } => format!(
+            "Of the requests to BASE {} failed, and {} of those to HEAD, and a failure costs something else than an \
+             answer: see why the server fails under this load, or give it fewer --connections.",
+            numbers::share(base_share),
+            numbers::share(head_share)
+        ),
+        Untold::ClientIsLimit => {
+            "The CPU time of the servers is hidden, and the client was the limit of their rate: run it as a user who may \
+             see their processes."
+                .to_owned()
+        }
     }
+}
+
+fn what_it_takes(gate: &GateResult) -> String {
     match (gate.rounds_needed, gate.builds_needed) {
         (Some(rounds), _) => format!(
             "If all goes on so, about {} rounds would tell: give more time with --for, or a quieter machine.",
@@ -73,5 +96,85 @@ fn what_it_takes(gate: &GateResult, judgement: &Judgement) -> String {
              machine."
                 .to_owned()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::Effect;
+
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn what_cannot_be_told_says_why_and_what_it_takes() {
+        let cost = Effect {
+            ratio: 1.2,
+            low: 1.1,
+            high: 1.3,
+            n: 8,
+            alpha: 0.05,
+            p_value: 0.01,
+        };
+        let gate = GateResult {
+            passage: Passage::CannotTell,
+            untold: None,
+            bar: 0.03,
+            unit: Unit::Request,
+            cost: Some(cost),
+            floor: None,
+            rounds_needed: None,
+            builds_needed: None,
+        };
+        let said = |gate: GateResult, rounds_done| {
+            let judgement = Judgement {
+                rounds_done,
+                ..sample::judgement()
+            };
+            sentence(&sample::run(), &judgement, &gate)
+        };
+        let failures = Untold::Failures {
+            base_share: 0.0,
+            head_share: 0.02,
+        };
+        let few = |rounds, needed| Untold::FewRounds { rounds, needed };
+        for (untold, rounds_done, part) in [
+            (Untold::BarWithin, 16, "give another --fail-if-slower"),
+            (
+                Untold::NothingMeasured,
+                0,
+                "of 0 that were measured: let it run",
+            ),
+            (
+                few(8, 10),
+                8,
+                "8 rounds were measured, and a verdict takes 10",
+            ),
+            (
+                few(12, 15),
+                20,
+                "12 of 20 rounds have a figure of each build",
+            ),
+            (
+                failures,
+                16,
+                "BASE 0.0 % failed, and 2.0 % of those to HEAD",
+            ),
+            (Untold::ClientIsLimit, 16, "the client was the limit"),
+        ] {
+            let untold = Some(untold);
+            let said = said(GateResult { untold, ..gate }, rounds_done);
+            assert!(said.starts_with("Cannot tell whether "), "{said}");
+            assert!(said.contains(part), "{part} is missing in {said}");
+        }
+        let rounds_needed = Some(40);
+        let more = said(
+            GateResult {
+                rounds_needed,
+                ..gate
+            },
+            16,
+        );
+        assert!(more.contains("about 40 rounds would tell"), "{more}");
     }
 }

@@ -52,7 +52,8 @@ Exit codes:
   0    HEAD passes: its cost is below the bar for all that the data say
   1    HEAD is slower: its cost is above the bar for all that the data say
   2    could not run: a commit, the build, the server, or the machine at work
-  4    cannot tell: the bar lies within the interval when the time is over")]
+  4    cannot tell: the bar lies within the interval when the time is over,
+       or the commits may not be compared; the answer says why")]
 pub(crate) struct Arguments {
     /// The commit that is the reference: a branch, a tag or a hash
     #[arg(value_name = "BASE")]
