@@ -89,18 +89,42 @@ pub fn sleep_until_since_boot_ms(at_ms: u64) -> io::Result<()> {
     }
 }
 
+/// Between two questions that are asked in turns.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(2);
+/// Between two of [`wait_for_long`].
+const LONGEST_PAUSE: Duration = Duration::from_millis(100);
+
 /// Asks every 2 ms whether the condition holds, until it does or `limit` has passed; whether it
 /// held. For what the kernel gives no descriptor to wait on.
-pub fn wait_until(limit: Duration, mut holds: impl FnMut() -> bool) -> bool {
-    let deadline = now() + limit;
+pub fn wait_until(limit: Duration, holds: impl FnMut() -> bool) -> bool {
+    wait(limit, |_| SHORTEST_PAUSE, holds)
+}
+
+/// The same of what may take long and is dear to ask: the longer it takes, the longer are the pauses.
+pub fn wait_for_long(limit: Duration, holds: impl FnMut() -> bool) -> bool {
+    wait(limit, pause_after, holds)
+}
+
+/// What holds is known 2 ms too late, or a sixteenth of the time that it took.
+fn pause_after(waited: Duration) -> Duration {
+    (waited / 16).clamp(SHORTEST_PAUSE, LONGEST_PAUSE)
+}
+
+fn wait(
+    limit: Duration,
+    pause_after: impl Fn(Duration) -> Duration,
+    mut holds: impl FnMut() -> bool,
+) -> bool {
+    let begun = now();
     loop {
         if holds() {
             return true;
         }
-        if now() >= deadline {
+        let waited = now() - begun;
+        if waited >= limit {
             return false;
         }
-        std::thread::sleep(Duration::from_millis(2));
+        std::thread::sleep(pause_after(waited));
     }
 }
 
@@ -185,6 +209,20 @@ mod tests {
         });
         busy.join().unwrap();
         assert!(process_cpu_ns(std::process::id()).unwrap() - before >= 5_000_000);
+    }
+
+    #[test]
+    fn what_takes_long_is_asked_seldom_and_what_is_soon_so_is_known_at_once() {
+        let waits = |limit: Duration| {
+            let next = |waited: &Duration| Some(*waited + pause_after(*waited));
+            std::iter::successors(Some(Duration::ZERO), next).take_while(move |at| *at < limit)
+        };
+        let (moment, minute) = (Duration::from_millis(50), Duration::from_secs(60));
+        assert!(waits(moment).count() > 20);
+        let asked = waits(minute).count();
+        assert!(asked < 700, "{asked} times");
+        let is_near = |at: Duration| pause_after(at) <= SHORTEST_PAUSE.max(at / 16);
+        assert!(waits(minute).all(is_near));
     }
 
     #[test]

@@ -54,7 +54,7 @@ impl Served {
             reader,
         };
         let mut ended = None;
-        let settled = clock::wait_until(within, || {
+        let settled = clock::wait_for_long(within, || {
             ended = served.leader.try_wait().ok().flatten();
             let listens = || !targets::addresses_of(served.leader.id()).is_empty();
             ended.is_some() || sys::stop::heard().is_some() || listens()

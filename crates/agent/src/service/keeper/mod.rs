@@ -178,7 +178,7 @@ impl Kept {
         };
         let mut ended = None;
         let mut seen = Ok(());
-        let answered = sys::clock::wait_until(within, || {
+        let answered = sys::clock::wait_for_long(within, || {
             ended = self.leader.try_wait().ok().flatten();
             seen = question.ask();
             ended.is_some() || owner.wants_an_end() || seen.is_ok()
