@@ -72,7 +72,11 @@ fn bench(name: &str, versions: &[(&str, &str)]) -> Bench {
 }
 
 fn run(bench: &Bench, targets: &[&str], trust: &[&str]) -> Command {
-    std::fs::write(bench.0.path().join("versions.toml"), study(targets)).unwrap();
+    run_of(bench, &study(targets), trust)
+}
+
+fn run_of(bench: &Bench, study: &str, trust: &[&str]) -> Command {
+    std::fs::write(bench.0.path().join("versions.toml"), study).unwrap();
     let run = [
         "study",
         "run",
@@ -122,6 +126,34 @@ fn two_versions_of_a_service_stand_in_one_study_each_with_its_version_and_hash()
     ] {
         assert!(flat.contains(said), "no `{said}` in {shown}");
     }
+    bench.assert_nothing_is_left();
+}
+
+#[test]
+fn versions_in_a_list_and_a_program_beside_its_service_are_arms_of_one_study() {
+    let bench = bench(
+        "versions-short",
+        &[("v1", "1.2"), ("v2", "1.21"), ("other", "1.5")],
+    );
+    let program = format!("{}/other/bin/fakeserver", bench.0.path().display());
+    let before = study(&["serve"]);
+    let before = before.split_once("[baseline]").unwrap().0;
+    let list = "services = [\"fake@1.2\", \"fake@1.21\"]\n[design]";
+    let step = format!(
+        "[[step]]\nname = \"own\"\ntitle = \"Own\"\nservice = \"fake\"\nprogram = \"{program}\"\n"
+    );
+    let text = before.replace("[design]", list) + &step;
+    answer(&mut run_of(&bench, &text, &["--trust"]));
+    let record: RunRecord = serde_json::from_str(&bench.0.text("run/run.json")).unwrap();
+    let of_all = record.service.iter().chain(&record.own_services);
+    let versions: Vec<&str> = of_all.map(|service| service.version.as_str()).collect();
+    assert_eq!(versions, ["1.2", "1.5", "1.21"]);
+    let wrong = before.replace(
+        "[design]",
+        "services = [\"fake@1.2\", \"fake@-\"]\n[design]",
+    );
+    let words = refusal_of(&mut run_of(&bench, &wrong, &["--trust"]));
+    assert!(words.contains("versions.toml:7:25"), "{words}");
     bench.assert_nothing_is_left();
 }
 

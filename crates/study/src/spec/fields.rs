@@ -96,7 +96,7 @@ pub(super) enum Spelling {
 }
 
 /// The longest name, in characters.
-const NAME_LENGTH: usize = 64;
+pub(super) const NAME_LENGTH: usize = 64;
 /// The longest URL, path or lever, in characters.
 const WORD_LENGTH: usize = 2_000;
 /// The most items of a list: each step is a server that runs through the whole study.

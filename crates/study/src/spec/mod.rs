@@ -6,6 +6,7 @@ mod levers;
 pub mod nearest;
 pub(crate) mod sense;
 mod shape;
+mod shorthand;
 mod variables;
 
 pub(crate) use fields::MOST_ITEMS;
@@ -15,7 +16,7 @@ use model::{CommandStudy, Study};
 use sense::{Complaint, Sense};
 use serde::de::DeserializeOwned;
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::{DeTable, DeValue, Deserializer};
 
 /// What is wrong with a study file, and where.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -35,26 +36,27 @@ pub struct SpecError {
 /// The first thing that is wrong with it.
 pub fn parse(text: &str, file: &str) -> Result<StudyFile, SpecError> {
     let not_toml = |error: toml::de::Error| at_toml(text, file, &error);
-    let table = DeTable::parse(text).map_err(not_toml)?;
+    let table = shorthand::written_out(text).map_err(not_toml)?;
     if let Some(problem) = shape::first_problem(text, &table) {
         return Err(error_at(text, file, problem.at, &problem.what));
     }
     if shape::is_of_commands(table.get_ref()) {
-        let study: CommandStudy = sensible(text, file, command_sense::check)?;
+        let study: CommandStudy = sensible(table, (text, file), command_sense::check)?;
         Ok(StudyFile::Commands(Box::new(study)))
     } else {
-        let study: Study = sensible(text, file, sense::check)?;
+        let study: Study = sensible(table, (text, file), sense::check)?;
         Ok(StudyFile::Load(Box::new(study)))
     }
 }
 
 /// A study whose fields agree with one another.
 fn sensible<S: DeserializeOwned>(
-    text: &str,
-    file: &str,
+    table: Spanned<DeTable<'_>>,
+    (text, file): (&str, &str),
     check: impl Fn(&S) -> Sense,
 ) -> Result<S, SpecError> {
-    let study = toml::from_str(text).map_err(|error| at_toml(text, file, &error))?;
+    let study = S::deserialize(Deserializer::from(table));
+    let study = study.map_err(|error| at_toml(text, file, &error))?;
     let checked = check(&study).map(|()| study);
     checked.map_err(|complaint| error_about(text, file, complaint))
 }
@@ -98,7 +100,7 @@ pub(crate) fn error_at(text: &str, file: &str, byte: usize, what: &str) -> SpecE
 
 /// The byte at which a field's value stands, or the nearest thing around it that is there.
 fn place_of(text: &str, field: &[String]) -> usize {
-    let Ok(table) = DeTable::parse(text) else {
+    let Ok(table) = shorthand::written_out(text) else {
         return 0;
     };
     let Some((first, rest)) = field.split_first() else {
@@ -218,5 +220,101 @@ mod tests {
         assert!(said.contains("python, plaintext"), "{said}");
         let said = complaint_about_frameworks("target = \"caddy\"\n", "");
         assert!(said.contains("`caddy` changes nothing"), "{said}");
+    }
+
+    /// A comparison with these lines in the place of its arms.
+    fn compared(top: &str, arms: &str) -> Result<Study, SpecError> {
+        let text = format!(
+            "format = 1\nname = \"n\"\ntitle = \"t\"\nquestion = \"q\"\nmethod = \"m\"\n{top}\n[design]\n\
+             kind = \"compare\"\nrounds = 16\nsettle_ms = 60\nscore_ms = 400\nsmallest_effect = 0.03\n\
+             [workload]\npath = \"/json\"\nconnections = 4\n{arms}\n"
+        );
+        match parse(&text, "s.toml")? {
+            StudyFile::Load(study) => Ok(*study),
+            StudyFile::Commands(_) => unreachable!("it compares servers"),
+        }
+    }
+
+    #[test]
+    fn programs_that_are_compared_may_be_said_in_short() {
+        let of = |target: &str| format!("title = \"{target}\"\ntarget = \"{target}\"\n");
+        let step =
+            |name: &str, target: &str| format!("[[step]]\nname = \"{name}\"\n{}", of(target));
+        let (old, new) = ("nginx@1.24", "nginx@/opt/nginx");
+        let steps = step("nginx-opt-nginx", new) + &step("caddy", "caddy");
+        let baseline = format!("[baseline]\n{}", of(old));
+        let all = compared("", &(baseline.clone() + &steps)).unwrap();
+        let list = format!("services = [\"{old}\", \"{new}\", \"caddy\"]");
+        assert_eq!(compared(&list, "").unwrap(), all);
+        let list = format!("services = [\"{new}\", \"caddy\"]");
+        assert_eq!(compared(&list, &baseline).unwrap(), all);
+        let program = "[baseline]\ntitle = \"nginx@/opt/nginx\"\nservice = \"nginx\"\nprogram = \"/opt/nginx\"";
+        let longer = compared("", &format!("[baseline]\n{}", of(new))).unwrap();
+        assert_eq!(compared("", program).unwrap(), longer);
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_shorthand_is_said_at_its_line() {
+        let arm = |lines: &str| format!("[baseline]\ntitle = \"t\"\n{lines}");
+        for (top, arms, line, said) in [
+            (
+                "services = [\"nginx\",\n\"nginx@-\"]",
+                "",
+                7,
+                "`step.target` is \"nginx@-\"; expected",
+            ),
+            (
+                "services = [\"nginx\",\n\"nginx\"]",
+                "",
+                7,
+                "changes nothing",
+            ),
+            (
+                "services = [\"nginx\", \"caddy\",\n\"caddy\"]",
+                "",
+                7,
+                "is called `caddy`",
+            ),
+            (
+                "services = [\"nginx\",\n5]",
+                "",
+                7,
+                "`step.target` is 5; expected",
+            ),
+            (
+                "services = \"nginx\"",
+                "",
+                6,
+                "`services` is \"nginx\"; expected a list",
+            ),
+            (
+                "",
+                &arm("target = \"nginx\"\nprogram = \"sbin\""),
+                19,
+                "NAME@/PATH/OF/PROGRAM",
+            ),
+            (
+                "",
+                &arm("program = \"/sbin/nginx\""),
+                18,
+                "NAME@/PATH/OF/PROGRAM",
+            ),
+            (
+                "",
+                &arm("target = \"nginx@1\"\nprogram = \"/n\""),
+                19,
+                "NAME@/PATH/OF/PROGRAM",
+            ),
+            (
+                "",
+                &arm("target = \"nginx\"\nprogram = 5"),
+                19,
+                "`baseline.program` is 5; expected",
+            ),
+        ] {
+            let error = compared(top, arms).unwrap_err();
+            assert_eq!(error.line, line, "{error}");
+            assert!(error.what.contains(said), "{error}");
+        }
     }
 }
