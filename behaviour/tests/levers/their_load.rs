@@ -14,10 +14,18 @@ struct Clients(Child);
 /// Segments that were sent in the namespace, by both ends.
 const SEGMENTS: [&str; 3] = ["awk", "/^Tcp: [0-9]/ { print $12 }", "/proc/net/snmp"];
 
+/// Clients of which each stays for a second.
+const OPEN_NEW_ONES: &str = "while \"$@\" --duration 1s; do :; done";
+
 impl Clients {
     fn of(bench: &Bench, words: &[&str]) -> Self {
+        Self::run(bench, &[], &[&["--duration", "1h"], words].concat())
+    }
+
+    /// Those of a load, or of the command before it that has its words as its own.
+    fn run(bench: &Bench, before: &[&str], words: &[&str]) -> Self {
         let around = [crate::common::program(), "load", &bench.url, "--quiet"];
-        let words = [&around[..], &["-c", "4", "--duration", "1h"], words].concat();
+        let words = [before, &around, &["-c", "4"], words].concat();
         let mut command = bench.sandbox.command(&words);
         let command = command.stdout(Stdio::null()).stderr(Stdio::null());
         let clients = Self(command.spawn().unwrap());
@@ -104,7 +112,31 @@ fn what_holds_for_new_connections_is_left_to_load_of_ours() {
     let lever = "tcp-send-buffer=4096,65536,4194304";
     let said = bench.refusal(&[lever, THEIRS]);
     assert_says(&said, "takes hold as a connection is opened");
+    assert_says(&said, "4 of 4 connections were still those");
+    assert_says(&said, "carried 100 % of the bytes");
     assert_says(&said, &format!("sudo linerate levers try {lever} --url"));
+}
+
+#[test]
+fn what_holds_for_new_connections_is_tried_where_clients_open_new_ones() {
+    crate::common::needs_root!();
+    let bench = Bench::new("their-renewed", 100_000);
+    let clients = Clients::run(&bench, &["sh", "-c", OPEN_NEW_ONES, "sh"], &[]);
+    let lever = "tcp-send-buffer=4096,16384,16384";
+    let judgement = bench.judgement(&[lever, THEIRS, "--rounds", "12"]);
+    clients.end();
+    assert_eq!(verdict(&judgement, lever), "worse", "{judgement}");
+    let blocks = bench.folder.text("run/blocks.jsonl");
+    let blocks: Vec<Value> = blocks
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(blocks.len(), 36);
+    for block in &blocks {
+        let carried = &block["reading"]["carried"];
+        let bytes = |of: &Value| of["bytes"].as_u64().unwrap();
+        assert!(bytes(&carried["older"]) * 20 <= bytes(carried), "{block}");
+    }
 }
 
 #[test]

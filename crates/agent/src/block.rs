@@ -15,16 +15,18 @@ use crate::target::Target;
 /// An answer that takes longer than this is given up.
 const TIMEOUT_NS: u64 = 2_000_000_000;
 
-/// Measures one block. Of a target on another host there are no processes to be read.
+/// Measures one block; of connections that others open, with `of_new` of new ones. Of a target on another host there
+/// are no processes to be read.
 pub(crate) fn measure(
     target: &mut Target,
     ask: &BlockAsk,
     cpus: &CpuSplit,
+    of_new: bool,
 ) -> Result<Loaded, Failure> {
     let asked = match &mut target.speaks {
         Speaks::Asked(asked) => Some(&*asked),
         Speaks::Http(..) | Speaks::Echo(_) => None,
-        Speaks::Watched(watched) => return watched.measure(ask),
+        Speaks::Watched(watched) => return watched.measure(ask, of_new),
         Speaks::Runs(runs) => {
             let reading = gate::measure(runs, ask.score_ms)?;
             return Ok(Loaded {

@@ -241,9 +241,11 @@ impl Desk {
     }
 
     fn block(&mut self, ask: &BlockAsk) -> Result<Tell, Failure> {
+        // The arm without a lever is measured as the others are.
+        let of_new = self.targets.values().any(Target::binds_at_a_connection);
         let target = known(&mut self.targets, &ask.target)?;
         self.live.become_these(&target.live_levers)?;
-        let measured = block::measure(target, ask, &self.cpus);
+        let measured = block::measure(target, ask, &self.cpus, of_new);
         // A target that has ended explains a block that failed, and voids one that did not.
         let doubt = target.check()?;
         let mut reading = measured?.reading;
@@ -254,7 +256,7 @@ impl Desk {
 
     fn load(&mut self, ask: &BlockAsk) -> Result<Tell, Failure> {
         let target = known(&mut self.targets, &ask.target)?;
-        let loaded = block::measure(target, ask, &self.cpus)?;
+        let loaded = block::measure(target, ask, &self.cpus, false)?;
         Ok(Tell::Loaded(Box::new(loaded)))
     }
 

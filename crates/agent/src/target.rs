@@ -10,7 +10,7 @@ use machine::planted::{ChildPart, Held, PlantedError, SetLever};
 use model::failure::Failure;
 use model::lever::{Leave, LeverSetting};
 use model::message::{self, Reach, ServerAnswer};
-use model::{Doubt, Service, Workload};
+use model::{Binds, Doubt, Service, Workload};
 use sys::address::Address;
 use traffic::floor::protocol::EchoProtocol;
 use wire::url::HttpUrl;
@@ -76,6 +76,13 @@ impl Target {
     pub(crate) fn of_runs(runs: Box<Runs>) -> Self {
         let nowhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         Self::met(nowhere.into(), Speaks::Runs(runs), Vec::new())
+    }
+
+    /// Whether a lever of its blocks takes hold as a connection is opened.
+    pub(crate) fn binds_at_a_connection(&self) -> bool {
+        let binds = |setting| live::find(setting).map(|lever| lever.binds());
+        let mut levers = self.live_levers.iter();
+        levers.any(|setting| matches!(binds(setting), Ok(Binds::Connect)))
     }
 
     /// Has its process stopped with it.

@@ -2,6 +2,7 @@
 
 use model::gate::{GateResult, Passage};
 use model::judgement::{JUDGEMENT_FORMAT, Judgement, Outcome, StepResult};
+use model::reading::CarriedReading;
 use model::run::Phase;
 use model::study::Role;
 use model::{Arm, BlockRecord, Doubt, RunRecord, Verdict};
@@ -57,6 +58,7 @@ pub fn judge(run: &RunRecord, blocks: &[BlockRecord]) -> Judgement {
         failed_requests(run, blocks),
         answered_nothing(run, blocks),
         not_scored(run, blocks),
+        older_connections(blocks),
         doubts::blind(smallest_visible, rules.smallest_effect),
     ];
     let arms = arms::results(&run.arms, &rounds);
@@ -261,6 +263,15 @@ fn not_scored(run: &RunRecord, blocks: &[BlockRecord]) -> Option<Doubt> {
         blocks: count(lost),
         of: count(blocks.len()),
     })
+}
+
+/// What connections carried in a block that counts whose levers have not taken hold of them.
+fn older_connections(blocks: &[BlockRecord]) -> Option<Doubt> {
+    let carried = blocks.iter().filter_map(|block| block.reading.carried);
+    let shares = carried.map(|carried| carried.older_share());
+    let counted = shares.filter(|share| *share <= CarriedReading::MOST_OLDER_SHARE);
+    let share = counted.max_by(f64::total_cmp)?;
+    (share > 0.0).then_some(Doubt::OlderConnections { share })
 }
 
 /// The baseline and its control.

@@ -1,16 +1,30 @@
 //! What the connections of a server carried, whoever loads it: the kernel's own account of each.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::net::SocketAddr;
 
-use model::reading::CarriedReading;
+use model::reading::{CarriedReading, OlderConnections};
 use sys::tcp_diag::{self, Carried, Closings};
 
 use crate::targets;
 
 /// Counts of a connection by which it is told from all others.
 type Counts = HashMap<u64, Carried>;
+
+/// Connections that there were at some moment.
+#[derive(Debug)]
+pub struct Known(HashSet<u64>);
+
+impl Known {
+    /// Those of now, of a server that listens at these addresses.
+    ///
+    /// # Errors
+    /// As of [`CarriedWatch::open`].
+    pub fn now(listens: &[SocketAddr]) -> io::Result<Self> {
+        Ok(Self(dump(listens)?.into_keys().collect()))
+    }
+}
 
 /// Reads what connections have carried at both ends of a window, and hears of those that go within it.
 #[derive(Debug)]
@@ -51,21 +65,25 @@ impl CarriedWatch {
         self.went.extend(known.map(|it| (it.id, it)));
     }
 
-    /// The window ends.
+    /// The window ends. Of connections that are known from before it is counted what they carried of it.
     ///
     /// # Errors
     /// As of [`Self::open`].
-    pub fn close(mut self) -> io::Result<CarriedReading> {
+    pub fn close(mut self, known: Option<&Known>) -> io::Result<CarriedReading> {
         let after = dump(&self.listens)?;
         let accepted = accepted()?.saturating_sub(self.accepted);
         self.hear();
-        Ok(between(&self.before, self.went, after, accepted))
+        Ok(between((&self.before, self.went, after), accepted, known))
     }
 }
 
 /// One that came within the window counts from its start, one that went up to its end. Of those that came
 /// and went there is only their number.
-fn between(before: &Counts, went: Counts, after: Counts, accepted: u64) -> CarriedReading {
+fn between(
+    (before, went, after): (&Counts, Counts, Counts),
+    accepted: u64,
+    known: Option<&Known>,
+) -> CarriedReading {
     let came = after.keys().filter(|id| !before.contains_key(id)).count();
     let mut ends = went;
     // What went after the last look is counted up to that.
@@ -73,13 +91,21 @@ fn between(before: &Counts, went: Counts, after: Counts, accepted: u64) -> Carri
     let untold = before.keys().filter(|id| !ends.contains_key(id)).count();
     let mut sum = CarriedReading {
         unseen: accepted.saturating_sub(came as u64) + untold as u64,
+        older: known.map(|_| OlderConnections::default()),
         ..CarriedReading::default()
     };
     for end in ends.values() {
         let begin = before.get(&end.id);
         let since = |end: u64, begin: Option<u64>| end.saturating_sub(begin.unwrap_or(0));
-        sum.bytes += since(end.bytes, begin.map(|it| it.bytes));
+        let bytes = since(end.bytes, begin.map(|it| it.bytes));
+        sum.bytes += bytes;
         sum.segments += since(end.segments, begin.map(|it| it.segments));
+        if let Some((known, older)) = known.zip(sum.older.as_mut()) {
+            let is_older = known.0.contains(&end.id);
+            older.bytes += if is_older { bytes } else { 0 };
+            older.connections += u64::from(is_older && bytes > 0);
+            older.of += u64::from(bytes > 0);
+        }
     }
     sum
 }
@@ -129,7 +155,7 @@ mod tests {
 
     #[test]
     fn connections_count_from_where_the_window_finds_them_and_to_where_it_leaves_them() {
-        let counts = |all: &[Carried]| all.iter().map(|it| (it.id, *it)).collect();
+        let counts = |all: &[Carried]| -> Counts { all.iter().map(|it| (it.id, *it)).collect() };
         let before = [carried(1, 100, 10), carried(2, 900, 90), carried(3, 50, 5)];
         // The second went; the third went untold; the fourth came, as did one that went again.
         let went = [carried(2, 1000, 95)];
@@ -138,9 +164,26 @@ mod tests {
             bytes: 30 + 100 + 20,
             segments: 3 + 5 + 2,
             unseen: 1 + 1,
+            older: None,
         };
-        let [before, went, after] = [&before[..], &went, &after].map(counts);
-        assert_eq!(between(&before, went, after, 2), expected);
+        let [before, went, after]: [Counts; 3] = [&before[..], &went, &after].map(counts);
+        let all = || (&before, went.clone(), after.clone());
+        assert_eq!(between(all(), 2, None), expected);
+        let older = OlderConnections {
+            bytes: 30,
+            connections: 1,
+            of: 3,
+        };
+        let known = Known([1, 3].into());
+        let found = between(all(), 2, Some(&known));
+        assert_eq!(found.older, Some(older));
+        assert_eq!(
+            CarriedReading {
+                older: None,
+                ..found
+            },
+            expected
+        );
     }
 
     #[test]
@@ -181,7 +224,7 @@ mod tests {
             watch.hear();
             !watch.went.is_empty()
         }));
-        let reading = watch.close().unwrap();
+        let reading = watch.close(None).unwrap();
         assert_eq!(reading.segments, 6, "{reading:?}");
         assert!((6000..6010).contains(&reading.bytes), "{reading:?}");
         // That of the other server, and what tests beside this one opened.

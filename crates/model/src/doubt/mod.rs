@@ -238,10 +238,23 @@ doubts! {
             of: u32,
         } => (
             "{blocks} of {of} blocks were not scored: too little traffic went in them, processes of the server \
-             came or went, or connections came and went that cannot be counted"
+             came or went, connections came and went that cannot be counted, or those that were opened before a \
+             lever was set carried too much"
         ),
             "measure while there is more traffic, or leave --their-load out: load is offered then",
             severity: f64::from(*blocks);
+
+        /// Connections keep what they were opened with, and a lever is tried that takes hold as they are.
+        OlderConnections {
+            /// The most that those carried in a block that were opened before its levers were set, as a share.
+            share: f64,
+        } => (
+            "in a block up to {} was carried by connections that were opened before its levers were set",
+            percent(*share)
+        ),
+            "what takes hold as a connection is opened buys more than is said by as much, in either arm; the blocks of \
+            the run have each its share (older)",
+            severity: *share;
 
         /// What a unit of a server's own traffic costs shifted while the run went on.
         TrafficShifted {

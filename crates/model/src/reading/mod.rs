@@ -41,9 +41,26 @@ pub struct CarriedReading {
     /// Connections of which not all is in these counts: those that came and went within the window, of any
     /// server of the network namespace, and those of which it was not told in time that they went.
     pub unseen: u64,
+    /// Only where a lever is tried that takes hold as a connection is opened: those that it has not taken hold of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub older: Option<OlderConnections>,
+}
+
+/// The connections that were opened before the levers of a block were set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OlderConnections {
+    /// What they carried of all that was carried, bytes.
+    pub bytes: u64,
+    /// How many of them carried something.
+    pub connections: u64,
+    /// How many connections carried something.
+    pub of: u64,
 }
 
 impl CarriedReading {
+    /// A block in which older connections carried more of the bytes is not scored, share.
+    pub const MOST_OLDER_SHARE: f64 = 0.05;
+
     /// A block in which fewer segments carried anything is not scored, count: by chance alone their
     /// number varies by a tenth.
     pub const FEWEST_SEGMENTS: u64 = 100;
@@ -64,9 +81,23 @@ impl CarriedReading {
         self.unseen.saturating_mul(Self::SEGMENTS_PER_UNSEEN) <= self.segments
     }
 
+    /// What connections carried of the bytes that were opened before the levers were set, 0 to 1; 0 where that
+    /// does not matter.
+    #[must_use]
+    pub fn older_share(&self) -> f64 {
+        let older = self.older.map_or(0, |older| older.bytes);
+        older as f64 / self.bytes.max(1) as f64
+    }
+
+    /// Whether nearly all was carried by connections that were opened after the levers were set.
+    #[must_use]
+    pub fn is_of_new(&self) -> bool {
+        self.older_share() <= Self::MOST_OLDER_SHARE
+    }
+
     /// Kilobytes of 1,000 bytes; 0 where they are not scored.
     fn kilobytes(&self) -> f64 {
-        match self.is_enough() && self.is_seen() {
+        match self.is_enough() && self.is_seen() && self.is_of_new() {
             true => self.bytes as f64 / 1e3,
             false => 0.0,
         }
@@ -377,13 +408,25 @@ mod tests {
                 bytes: 2500,
                 segments,
                 unseen,
+                older: None,
             };
             Some(carried)
+        };
+        let older = |bytes| {
+            let older = OlderConnections {
+                bytes,
+                ..OlderConnections::default()
+            };
+            carried(100, 0).map(|it| CarriedReading {
+                older: Some(older),
+                ..it
+            })
         };
         let units = |carried| reading(carried).units().to_string();
         let (enough, few) = (carried(100, 2), carried(99, 0));
         let found = [None, enough, few, carried(100, 3), carried(100, u64::MAX)];
         assert_eq!(found.map(units), ["7", "2.5", "0", "0", "0"]);
+        assert_eq!([125, 126].map(older).map(units), ["2.5", "0"]);
     }
 
     #[test]

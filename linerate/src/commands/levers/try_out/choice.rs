@@ -1,5 +1,8 @@
 //! What of the levers that were asked for can be tried on a server that runs, and why the others cannot.
 
+use std::cell::OnceCell;
+use std::net::SocketAddr;
+
 use anyhow::{anyhow, bail, ensure};
 use machine::levers::{self, DeviceName, Lever, Obstacle, Site, Worst};
 use machine::planted::{self, Planted, PlantedError, SetLever, Wanted};
@@ -8,6 +11,8 @@ use model::lever::{Leave, LeverSetting, LeverShape};
 use schemars::JsonSchema;
 use serde::Serialize;
 use study::did_you_mean;
+
+use super::their_load;
 
 /// The load goes over it: what else is offered to a server of this machine by this machine does too.
 const LOOPBACK: &str = "lo";
@@ -30,14 +35,18 @@ pub(crate) struct Untried {
 pub(super) struct Choice {
     pub(super) tried: Vec<LeverSetting>,
     pub(super) untried: Vec<Untried>,
+    /// As of [`Chooser::settle_ms`].
+    pub(super) settle_ms: Option<u32>,
 }
 
 /// Who asks: how far levers may reach, and the server as it is typed.
 pub(super) struct Chooser<'a> {
     pub(super) leave: Leave,
     pub(super) url: &'a str,
-    /// Whether they are tried under the traffic that the server has.
-    pub(super) their_load: bool,
+    /// Where the server listens under whose own traffic they are tried.
+    pub(super) their_load: Option<SocketAddr>,
+    /// How soon new connections carry that, ms, once it was asked.
+    pub(super) takeover_ms: OnceCell<Result<u32, String>>,
 }
 
 impl Chooser<'_> {
@@ -97,9 +106,6 @@ impl Chooser<'_> {
         if !binds_at_once(lever.binds()) {
             return Some(self.at_a_restart(setting, lever));
         }
-        if self.their_load && lever.binds() == Binds::Connect {
-            return Some(self.at_a_connection(setting));
-        }
         let wanted = Wanted {
             value: setting.value.as_deref(),
             leave: self.leave,
@@ -110,20 +116,33 @@ impl Chooser<'_> {
             None if lever.is_so(wanted) => Some("this machine is so already".to_owned()),
             None => refused(lever, wanted).map(|error| error.to_string()),
         };
-        why.map(|why| untried(setting, why))
+        match why {
+            Some(why) => Some(untried(setting, why)),
+            None if lever.binds() == Binds::Connect => self.at_a_connection(setting),
+            None => None,
+        }
     }
 
-    /// What connections that stay open do not take on, and how it is measured: those that come and go cannot
-    /// be counted.
-    fn at_a_connection(&self, setting: &LeverSetting) -> Untried {
-        let why = "it takes hold as a connection is opened, and those that the server has were opened before";
-        Untried {
+    /// What connections that stay open do not take on, and how it is measured all the same.
+    fn at_a_connection(&self, setting: &LeverSetting) -> Option<Untried> {
+        let address = self.their_load?;
+        let takeover = || their_load::takeover_ms(address);
+        let why = self.takeover_ms.get_or_init(takeover).as_ref().err()?;
+        Some(Untried {
             commands: vec![format!(
                 "sudo linerate levers try {setting} --url {}",
                 self.url
             )],
-            ..untried(setting, why.to_owned())
-        }
+            ..untried(
+                setting,
+                format!("it takes hold as a connection is opened, and {why}"),
+            )
+        })
+    }
+
+    /// How long a block waits for connections that were opened with its levers, ms; `None` where none has to.
+    pub(super) fn settle_ms(&self) -> Option<u32> {
+        self.takeover_ms.get()?.as_ref().ok().copied()
     }
 
     /// What takes a restart of the server, and how it is measured beside it.

@@ -4,6 +4,7 @@ mod choice;
 pub(crate) mod outcome;
 mod their_load;
 
+use std::cell::OnceCell;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -87,7 +88,8 @@ pub(crate) struct Arguments {
     /// Offer no load: measure under the traffic that the server has
     ///
     /// Its CPU time must be visible, as its user or as root. A kilobyte is 1,000 bytes of payload, in either
-    /// direction. What takes hold as a connection is opened is not tried: those that there are keep what they have.
+    /// direction. What takes hold as a connection is opened is tried where clients open new ones within seconds, and
+    /// each block waits for those: the others keep what they have.
     #[arg(long, conflicts_with_all = NOT_THEIRS, help_heading = WHERE)]
     their_load: bool,
     /// Connections held open to the server
@@ -136,7 +138,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     // What a run that was killed has left is not what the machine is like.
     overdue::put_back(console)?;
     let targets = targets(arguments, &url, address, seed)?;
-    let choice = choice(arguments, &url)?;
+    let choice = choice(arguments, &url, address)?;
     if choice.tried.is_empty() {
         if let Some(left) = left_set::see(true, Ok(None), console)? {
             return Ok(left);
@@ -225,17 +227,23 @@ fn targets(
     Ok(Targets::Tried(Box::new(request)))
 }
 
-fn choice(arguments: &Arguments, url: &str) -> anyhow::Result<Choice> {
+fn choice(arguments: &Arguments, url: &str, address: SocketAddr) -> anyhow::Result<Choice> {
     let url = url_without_secrets(url);
     let chooser = Chooser {
         leave: arguments.leave(),
         url: &url,
-        their_load: arguments.their_load,
+        their_load: arguments.their_load.then_some(address),
+        takeover_ms: OnceCell::new(),
     };
-    match arguments.all_safe {
-        true => Ok(chooser.of_all_safe()),
-        false => chooser.of_typed(&arguments.levers),
-    }
+    let choice = match arguments.all_safe {
+        true => chooser.of_all_safe(),
+        false => chooser.of_typed(&arguments.levers)?,
+    };
+    let settle_ms = chooser.settle_ms();
+    Ok(Choice {
+        settle_ms,
+        ..choice
+    })
 }
 
 fn study(arguments: &Arguments, url: &str, choice: &Choice) -> Study {
@@ -278,13 +286,13 @@ fn study(arguments: &Arguments, url: &str, choice: &Choice) -> Study {
         ..comparison
     };
     match arguments.their_load {
-        true => under_their_load(tried),
+        true => under_their_load(tried, choice.settle_ms),
         false => tried,
     }
 }
 
 /// The same under the traffic that the server has.
-fn under_their_load(tried: Study) -> Study {
+fn under_their_load(tried: Study, settle_ms: Option<u32>) -> Study {
     let mut study = Study {
         name: "levers-try-their-load".to_owned(),
         title: "Levers on a running server, under the traffic that it has".to_owned(),
@@ -302,6 +310,15 @@ fn under_their_load(tried: Study) -> Study {
          counted with it."
             .to_owned(),
     );
+    if let Some(settle_ms) = settle_ms {
+        study.design.settle_ms = study.design.settle_ms.max(settle_ms);
+        study.pitfalls.push(
+            "Some of these levers take hold as a connection is opened: each block waits until connections that were \
+             opened after its levers were set carry nearly all. Those that the server opens itself, as a proxy \
+             does, are not looked at, and keep what they had."
+                .to_owned(),
+        );
+    }
     study
 }
 

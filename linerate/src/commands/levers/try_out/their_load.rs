@@ -4,12 +4,17 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
-use machine::instruments::carried::CarriedWatch;
+use machine::instruments::carried::{CarriedWatch, Known};
 use machine::targets;
 use model::reading::CarriedReading;
 
 /// How long it is looked at: as long as a block is scored.
 pub(super) const LOOK_MS: u32 = 1000;
+
+/// How many such times new connections are waited for.
+const MOST_LOOKS: u32 = 10;
+/// After so many without a new one nobody waits for more.
+const LOOKS_FOR_ONE: u32 = 3;
 
 /// Sees whether levers can be tried under the traffic of a server: its CPU time is visible, and there is enough
 /// traffic that can be counted.
@@ -20,13 +25,8 @@ pub(super) fn look(address: SocketAddr, url: &str) -> anyhow::Result<()> {
              be compared; run this as root or as the server's user, or leave --their-load out"
         )
     })?;
-    let watch = CarriedWatch::open(targets::addresses_of_all(&pids));
-    let mut watch = watch.context("reading what the server's connections carry")?;
-    sys::clock::wait_until(Duration::from_millis(LOOK_MS.into()), || {
-        watch.hear();
-        false
-    });
-    let carried = watch.close()?;
+    let carried = carried(&targets::addresses_of_all(&pids), None);
+    let carried = carried.context("reading what the server's connections carry")?;
     let rest = "Nothing was changed. Leave --their-load out: load is offered then";
     let went = match carried.segments {
         0 => "no TCP connection carried anything".to_owned(),
@@ -49,4 +49,41 @@ pub(super) fn look(address: SocketAddr, url: &str) -> anyhow::Result<()> {
          there is more"
     );
     Ok(())
+}
+
+/// What goes over the connections of a server while it is looked at.
+fn carried(listens: &[SocketAddr], known: Option<&Known>) -> std::io::Result<CarriedReading> {
+    let mut watch = CarriedWatch::open(listens.to_vec())?;
+    sys::clock::wait_until(Duration::from_millis(LOOK_MS.into()), || {
+        watch.hear();
+        false
+    });
+    watch.close(known)
+}
+
+/// How long it takes until connections that are opened from now on carry nearly all of a server's traffic, ms; in
+/// words why no lever can be tried that takes hold of those alone.
+pub(super) fn takeover_ms(address: SocketAddr) -> Result<u32, String> {
+    let pids = targets::listening_on(address).map_err(|error| error.to_string())?;
+    let listens = targets::addresses_of_all(&pids);
+    let looked = |error: std::io::Error| error.to_string();
+    let known = Known::now(&listens).map_err(looked)?;
+    for looks in 1.. {
+        let carried = carried(&listens, Some(&known)).map_err(looked)?;
+        if carried.is_of_new() {
+            return Ok((looks - 1) * LOOK_MS);
+        }
+        let older = carried.older.unwrap_or_default();
+        let is_alone = older.connections == older.of && looks >= LOOKS_FOR_ONE;
+        if is_alone || looks == MOST_LOOKS {
+            return Err(format!(
+                "after {looks} s {} of {} connections were still those that there were before, and carried {:.0} % of \
+                 the bytes",
+                older.connections,
+                older.of,
+                carried.older_share() * 100.0
+            ));
+        }
+    }
+    unreachable!("it ends with its last look")
 }
