@@ -13,6 +13,7 @@ const CONTEXT_SWITCHES: u64 = 3;
 const SAMPLE_THREAD: u64 = 1 << 1;
 const SAMPLE_TIME: u64 = 1 << 2;
 const SAMPLE_FRAMES: u64 = 1 << 5;
+const SAMPLE_PERIOD: u64 = 1 << 8;
 const SAMPLE_FIELDS: u64 = 1 << 10;
 const SAMPLE_REGISTERS: u64 = 1 << 12;
 const SAMPLE_STACK: u64 = 1 << 13;
@@ -60,7 +61,10 @@ impl Attributes {
     pub(super) fn of(trigger: Trigger, told: Told) -> Self {
         let (kind, config, period_or_frequency, more_flags) = match trigger {
             Trigger::Clock { hertz } => (SOFTWARE, CPU_CLOCK, u64::from(hertz), BY_FREQUENCY),
-            Trigger::Leaving => (SOFTWARE, CONTEXT_SWITCHES, 1, TELL_SWITCHES),
+            Trigger::Leaving { hertz } => {
+                let flags = BY_FREQUENCY | TELL_SWITCHES;
+                (SOFTWARE, CONTEXT_SWITCHES, u64::from(hertz), flags)
+            }
             Trigger::Tracepoint { number } => (TRACEPOINT, number, 1, 0),
         };
         let basic = Self {
@@ -68,7 +72,7 @@ impl Attributes {
             size: SIZE,
             config,
             period_or_frequency,
-            sample_type: SAMPLE_THREAD | SAMPLE_TIME,
+            sample_type: SAMPLE_THREAD | SAMPLE_TIME | SAMPLE_PERIOD,
             flags: DISABLED
                 | EXCLUDE_HYPERVISOR
                 | EXCLUDE_IDLE

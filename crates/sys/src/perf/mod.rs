@@ -14,7 +14,7 @@ use crate::{check, opened};
 use attributes::Attributes;
 use ring::EventRing;
 
-pub use record::{Hit, PerfRecord, Registers};
+pub use record::{Hit, PerfRecord, Registers, ThreadSwitch};
 
 /// `PERF_EVENT_IOC_ENABLE` and `PERF_EVENT_IOC_DISABLE` of linux/perf_event.h.
 const ENABLE: libc::c_ulong = 0x2400;
@@ -27,9 +27,10 @@ const CLOSE_ON_EXEC: libc::c_ulong = 8;
 pub enum Trigger {
     /// A clock, so many times a second of running.
     Clock { hertz: u32 },
-    /// Each time that it leaves its CPU. When it comes back is told too ([`PerfRecord::Back`]).
-    Leaving,
-    /// Each time that it passes the tracepoint with this number.
+    /// Its leaving its CPU: each time or, where it does so more often, about so many times a second. That it comes back
+    /// is told every time ([`PerfRecord::Back`]).
+    Leaving { hertz: u32 },
+    /// Each time that it passes the tracepoint with this number ([`crate::tracepoint`]).
     Tracepoint { number: u64 },
 }
 

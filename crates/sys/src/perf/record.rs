@@ -4,6 +4,7 @@
 const LOST: u32 = 2;
 const SAMPLE: u32 = 9;
 const SWITCH: u32 = 14;
+const SWITCH_OF_CPU: u32 = 15;
 /// `PERF_RECORD_MISC_SWITCH_OUT` and, of one that would rather have stayed, `PERF_RECORD_MISC_SWITCH_OUT_PREEMPT`.
 const MISC_OUT: u16 = 1 << 13;
 const MISC_PREEMPTED: u16 = 1 << 14;
@@ -30,11 +31,20 @@ pub enum PerfRecord<'a> {
     /// The event came.
     Hit(Hit<'a>),
     /// The thread lost its CPU, and did not leave it by itself. It follows the hit of its leaving.
-    Preempted { thread: u32 },
+    Displaced(ThreadSwitch),
     /// The thread has a CPU again.
-    Back { thread: u32, time_ns: u64 },
+    Back(ThreadSwitch),
     /// There was no room for so many.
     Lost(u64),
+}
+
+/// A thread that leaves a CPU or has one again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThreadSwitch {
+    pub process: u32,
+    pub thread: u32,
+    /// Of [`crate::clock::monotonic_ns`].
+    pub time_ns: u64,
 }
 
 /// Where a thread was when the event came.
@@ -44,6 +54,8 @@ pub struct Hit<'a> {
     pub thread: u32,
     /// Of [`crate::clock::monotonic_ns`].
     pub time_ns: u64,
+    /// What it stands for, of which the others were not told: ns of running for a clock, and otherwise times.
+    pub stands_for: u64,
     /// Addresses in the kernel, innermost first.
     pub kernel: Vec<u64>,
     /// Addresses in the program, innermost first, as far as its frame pointers led.
@@ -83,7 +95,7 @@ pub(super) fn next<'a>(bytes: &mut &'a [u8], layout: RecordLayout) -> Option<Per
         *bytes = rest.0;
         let record = match kind {
             SAMPLE => hit(body, layout).map(PerfRecord::Hit),
-            SWITCH => switch(body, misc),
+            SWITCH | SWITCH_OF_CPU => switch(body, misc),
             LOST => lost(body),
             _ => None,
         };
@@ -93,13 +105,18 @@ pub(super) fn next<'a>(bytes: &mut &'a [u8], layout: RecordLayout) -> Option<Per
     }
 }
 
+/// Who it is stands at the end of every record.
 fn switch(body: &[u8], misc: u16) -> Option<PerfRecord<'_>> {
-    let mut parts = Parts(body);
-    let (_process, thread, time_ns) = (parts.u32()?, parts.u32()?, parts.u64()?);
+    let mut parts = Parts(body.get(body.len().checked_sub(16)?..)?);
+    let switch = ThreadSwitch {
+        process: parts.u32()?,
+        thread: parts.u32()?,
+        time_ns: parts.u64()?,
+    };
     match (misc & MISC_OUT, misc & MISC_PREEMPTED) {
-        (0, _) => Some(PerfRecord::Back { thread, time_ns }),
+        (0, _) => Some(PerfRecord::Back(switch)),
         (_, 0) => None,
-        _ => Some(PerfRecord::Preempted { thread }),
+        _ => Some(PerfRecord::Displaced(switch)),
     }
 }
 
@@ -115,6 +132,7 @@ fn hit(body: &[u8], layout: RecordLayout) -> Option<Hit<'_>> {
         process: parts.u32()?,
         thread: parts.u32()?,
         time_ns: parts.u64()?,
+        stands_for: parts.u64()?,
         ..Hit::default()
     };
     if layout.frames {
@@ -235,9 +253,9 @@ mod tests {
     fn hits_returns_and_losses_are_told_apart_and_the_rest_is_passed_over() {
         let thread = 7 << 32 | 5;
         let bytes = [
-            record(SAMPLE, 0, &[thread, 99, 4, OF_KERNEL, 1, OF_PROGRAM, 2]),
+            record(SAMPLE, 0, &[thread, 99, 3, 4, OF_KERNEL, 1, OF_PROGRAM, 2]),
             record(SWITCH, MISC_OUT, &[thread, 100]),
-            record(SWITCH, 0, &[thread, 130]),
+            record(SWITCH_OF_CPU, 0, &[0, thread, 130]),
             record(SWITCH, MISC_OUT | MISC_PREEMPTED, &[thread, 135]),
             record(LOST, 0, &[1, 12, thread, 140]),
         ];
@@ -245,16 +263,22 @@ mod tests {
             process: 5,
             thread: 7,
             time_ns: 99,
+            stands_for: 3,
             kernel: vec![1],
             program: vec![2],
             ..Hit::default()
         };
-        let back = PerfRecord::Back {
+        let switch = |time_ns| ThreadSwitch {
+            process: 5,
             thread: 7,
-            time_ns: 130,
+            time_ns,
         };
-        let preempted = PerfRecord::Preempted { thread: 7 };
-        let expected = [PerfRecord::Hit(hit), back, preempted, PerfRecord::Lost(12)];
+        let expected = [
+            PerfRecord::Hit(hit),
+            PerfRecord::Back(switch(130)),
+            PerfRecord::Displaced(switch(135)),
+            PerfRecord::Lost(12),
+        ];
         assert_eq!(all(&bytes.concat(), FRAMES), expected);
     }
 
@@ -266,7 +290,7 @@ mod tests {
         };
         let registers: Vec<u64> = (1..=REGISTERS.len() as u64).collect();
         let body = [
-            &[1, 99, 0, REGISTERS_OF_64_BITS],
+            &[1, 99, 1, 0, REGISTERS_OF_64_BITS],
             registers.as_slice(),
             &[16, 77, 0, 8],
         ]
@@ -282,7 +306,7 @@ mod tests {
 
     #[test]
     fn whatever_the_bytes_are_no_more_than_they_hold_is_read() {
-        let whole = record(SAMPLE, 0, &[1, 99, 1000, OF_KERNEL, 1]);
+        let whole = record(SAMPLE, 0, &[1, 99, 1, 1000, OF_KERNEL, 1]);
         assert_eq!(all(&whole, FRAMES), []);
         for end in 0..whole.len() {
             assert_eq!(all(&whole[..end], FRAMES), []);
