@@ -69,9 +69,9 @@ fn busiest_ns(opened: &[(u32, u64)], closed: &[(u32, u64)]) -> Option<u64> {
     closed.iter().map(since).max()
 }
 
-/// The first field of `schedstat` is the time on a CPU, ns (Documentation/scheduler/sched-stats.rst);
+/// Its threads with the CPU time that each has had, ns. The first field of `schedstat` is the time on a CPU, ns (Documentation/scheduler/sched-stats.rst);
 /// absent without `CONFIG_SCHED_INFO`.
-fn threads_of(pid: u32) -> Vec<(u32, u64)> {
+pub(super) fn threads_of(pid: u32) -> Vec<(u32, u64)> {
     let entries = std::fs::read_dir(format!("/proc/{pid}/task"));
     let names = entries
         .into_iter()

@@ -1,32 +1,43 @@
 //! Where the time of some processes goes, by stacks: for a second at most, as whoever is watched pays for it.
 
 mod areas;
+mod asleep;
+mod burst;
 mod elf;
+mod moments;
 mod names;
 mod programs;
 mod unwind;
 
+use std::collections::HashMap;
 use std::io;
+use std::ops::Range;
 use std::time::Duration;
 
 use model::stacks::Stacks;
-use sys::perf::{PerfEvent, PerfRecord, Told, Trigger, Whose};
-use sys::{clock, kernel_file};
+use sys::perf::{Hit, PerfRecord, Told, Trigger};
+use sys::{clock, system_call, tracepoint};
 
-use programs::{Moment, Programs};
+use asleep::Sleeps;
+use burst::Burst;
+use moments::{Moment, Moments};
+use programs::{OwnThread, Programs};
 
-/// Of a program's stack so much is copied each time. The loop of libuv alone has 12 KiB on it.
-const STACK_BYTES: u32 = 32 << 10;
-/// What is kept of all moments until the burst is over.
-const MOST_BYTES: usize = 64 << 20;
-/// All rings together, and each at most: what we may be late by, where others have the CPUs.
-const MOST_PAGES: usize = 8192;
-const MOST_PAGES_EACH: usize = 512;
-/// So often rings are emptied.
-const TURN: Duration = Duration::from_millis(20);
+/// Of a program's stack so much is told each time: the loop of libuv alone has 12 KiB on it.
+const WITH_STACK: Told = Told::Memory {
+    most_bytes: 32 << 10,
+};
+/// On a CPU that is left more often, a sleep stands for those between it and the one before it that was told.
+const FALLING_ASLEEP: Trigger = Trigger::Leaving { hertz: 499 };
 const LONGEST: Duration = Duration::from_secs(1);
+/// Each sleep and each system call of the target costs it more meanwhile.
+const LONGEST_ASLEEP: Duration = Duration::from_millis(300);
+const LONGEST_COUNT: Duration = Duration::from_millis(200);
 const MOST_HERTZ: u32 = 1000;
-const NS_PER_S: u64 = 1_000_000_000;
+/// Where the number stands in the fields of `raw_syscalls:sys_enter`, behind those of all tracepoints.
+const NUMBER_AT: Range<usize> = 8..16;
+/// What stands in the place of a call's name for those that there was no room for.
+const LOST: &str = "[lost]";
 
 /// Where threads of these processes and of their children run, by samples of all CPUs, so many a second of each. At most
 /// for a second.
@@ -36,135 +47,205 @@ const NS_PER_S: u64 = 1_000_000_000;
 pub fn on_cpu(pids: &[u32], duration: Duration, hertz: u32) -> io::Result<Stacks> {
     let hertz = hertz.clamp(1, MOST_HERTZ);
     let mut programs = Programs::of(pids)?;
-    let told = Told::Memory {
-        most_bytes: STACK_BYTES,
-    };
-    let cpus = online();
-    let pages = pages_each(cpus.len());
-    let open = |cpu| PerfEvent::open(Trigger::Clock { hertz }, told, Whose::Cpu(cpu), pages);
-    let events = cpus.into_iter().map(open);
-    let mut events = events.collect::<io::Result<Vec<_>>>()?;
-    let mut kept = KeptMoments::default();
-    let window_ns = watch(&mut events, duration, |record| match record {
-        PerfRecord::Hit(hit) if programs.has(hit.process) => {
-            kept.add(Moment::of(&hit), NS_PER_S / u64::from(hertz));
+    let mut burst = Burst::of_all_cpus(Trigger::Clock { hertz }, WITH_STACK)?;
+    let mut moments = Moments::default();
+    let window_ns = burst.watch(duration.min(LONGEST), |record| {
+        match record {
+            PerfRecord::Hit(hit) if programs.has(hit.process) => {
+                moments.add(Moment::of(&hit), hit.stands_for);
+            }
+            PerfRecord::Lost(count) => moments.lost += count,
+            _ => {}
         }
-        PerfRecord::Lost(count) => kept.lost += count,
-        _ => {}
+        moments.has_room()
     })?;
-    Ok(kept.stacks(window_ns, &mut programs))
+    Ok(moments.stacks(window_ns, &mut programs, Vec::new()))
 }
 
-fn drain(events: &mut [PerfEvent], take: &mut impl FnMut(PerfRecord<'_>)) {
-    for event in events {
-        event.drain(&mut *take);
-    }
+/// What threads of these processes and of their children sleep in, from each one's leaving its CPU by itself until it
+/// runs again: at most for 300 ms, and no longer than there is room for all that is told.
+///
+/// # Errors
+/// Those of [`on_cpu`].
+pub fn off_cpu(pids: &[u32], duration: Duration) -> io::Result<Stacks> {
+    let mut programs = Programs::of(pids)?;
+    let mut burst = Burst::of_all_cpus(FALLING_ASLEEP, WITH_STACK)?;
+    let mut sleeps = Sleeps::default();
+    let window_ns = burst.watch(duration.min(LONGEST_ASLEEP), |record| {
+        sleeps.take(record, |process| programs.has(process));
+        sleeps.has_room()
+    })?;
+    let ended_ns = clock::monotonic_ns();
+    let threads = programs.threads();
+    let still = threads.iter().filter(|own| sleeps.is_still(own.thread));
+    let still = still.filter_map(|thread| Some((programs.sleeper(*thread)?, window_ns)));
+    let still = still.collect();
+    Ok(sleeps.end(ended_ns).stacks(window_ns, &mut programs, still))
 }
 
-/// Moments with their weights, and how many there was no room for.
-#[derive(Default)]
-struct KeptMoments {
-    moments: Vec<(Moment, u64)>,
-    bytes: usize,
-    lost: u64,
-}
-
-/// A power of two, as the kernel wants it.
-fn pages_each(events: usize) -> usize {
-    let most = (MOST_PAGES / events.max(1)).clamp(1, MOST_PAGES_EACH);
-    1 << most.ilog2()
-}
-
-fn online() -> Vec<u32> {
-    let list = kernel_file::text("/sys/devices/system/cpu/online");
-    let cpus = list.and_then(|list| sys::cpu::parse_list(&list).ok());
-    let cpus = cpus.unwrap_or_default().into_iter();
-    cpus.filter_map(|cpu| u32::try_from(cpu).ok()).collect()
-}
-
-/// Has events watch for that time, and hands over what they tell; how long it was, ns.
-fn watch(
-    events: &mut [PerfEvent],
-    duration: Duration,
-    mut take: impl FnMut(PerfRecord<'_>),
-) -> io::Result<u64> {
-    events.iter().try_for_each(PerfEvent::start)?;
-    let begun_ns = clock::monotonic_ns();
-    let end = clock::now() + duration.min(LONGEST);
-    while let Some(left) = end
-        .checked_duration_since(clock::now())
-        .filter(|left| !left.is_zero())
-    {
-        clock::wait_until(left.min(TURN), || false);
-        drain(events, &mut take);
-    }
-    events.iter().try_for_each(PerfEvent::stop)?;
-    let window_ns = clock::monotonic_ns() - begun_ns;
-    drain(events, &mut take);
-    Ok(window_ns)
-}
-
-impl KeptMoments {
-    fn add(&mut self, moment: Moment, weight_ns: u64) {
-        self.bytes += moment.bytes();
-        match self.bytes <= MOST_BYTES {
-            true => self.moments.push((moment, weight_ns)),
-            false => self.lost += 1,
+/// Which system calls threads of these processes and of their children make, by name or, of a rare one, by number, the
+/// most frequent first: at most for 200 ms. Those that there was no room for stand as `[lost]`.
+///
+/// # Errors
+/// Those of [`on_cpu`] and of [`tracepoint::number`], and `EMFILE` where we may not have an open file for each thread.
+pub fn system_calls(pids: &[u32], duration: Duration) -> io::Result<Vec<(String, u64)>> {
+    let threads = Programs::of(pids)?.threads();
+    let number = tracepoint::number("raw_syscalls", "sys_enter")?;
+    let mut burst = Burst::of_threads(
+        &numbers(&threads),
+        Trigger::Tracepoint { number },
+        Told::Fields,
+    )?;
+    let (mut by_number, mut lost) = (HashMap::<u64, u64>::new(), 0);
+    burst.watch(duration.min(LONGEST_COUNT), |record| {
+        match record {
+            PerfRecord::Hit(hit) => *by_number.entry(call_of(&hit)).or_default() += 1,
+            PerfRecord::Lost(count) => lost += count,
+            _ => {}
         }
-    }
+        true
+    })?;
+    let named = by_number
+        .into_iter()
+        .map(|(number, count)| (call_name(number), count));
+    let lost = (lost > 0).then(|| (LOST.to_owned(), lost));
+    let mut calls: Vec<_> = named.chain(lost).collect();
+    calls.sort_by(|(name, count), (other, others)| others.cmp(count).then(name.cmp(other)));
+    Ok(calls)
+}
 
-    fn stacks(self, window_ns: u64, programs: &mut Programs) -> Stacks {
-        let moments = self.moments.iter();
-        let seen = moments.map(|(moment, weight_ns)| (programs.stack(moment), *weight_ns));
-        let mut stacks = Stacks::of(window_ns, seen);
-        stacks.lost += self.lost;
-        stacks
-    }
+fn numbers(threads: &[OwnThread]) -> Vec<u32> {
+    threads.iter().map(|own| own.thread).collect()
+}
+
+fn call_of(hit: &Hit<'_>) -> u64 {
+    let number = hit
+        .fields
+        .get(NUMBER_AT)
+        .and_then(|bytes| bytes.try_into().ok());
+    number.map_or(u64::MAX, u64::from_ne_bytes)
+}
+
+fn call_name(number: u64) -> String {
+    system_call::name(number).map_or_else(|| number.to_string(), str::to_owned)
 }
 
 #[cfg(test)]
 mod tests {
     use std::hint::black_box;
+    use std::io::{Read as _, Write as _};
+    use std::net::Shutdown;
+    use std::os::unix::net::UnixStream;
+    use std::os::unix::process::parent_id;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
 
     use model::stacks::{CUT, Stack};
 
     use super::*;
 
-    #[inline(never)]
-    fn spins_for(cpu_ns: u64) {
-        let begun_ns = clock::thread_cpu_ns();
-        while clock::thread_cpu_ns() - begun_ns < cpu_ns {
-            (0..1000).for_each(|number| _ = black_box(number));
+    const MOMENT: Duration = Duration::from_millis(300);
+
+    /// What was found of this process; `None` where it is rightly refused.
+    fn found<T>(look: impl FnOnce(&[u32]) -> io::Result<T>) -> Option<T> {
+        match look(&[std::process::id()]) {
+            Err(refused) if !sys::user::is_root() => {
+                assert_eq!(refused.kind(), io::ErrorKind::PermissionDenied);
+                None
+            }
+            found => Some(found.unwrap()),
         }
+    }
+
+    /// Whether the stack is whole and has functions with such ends in this order.
+    fn leads_by(stack: &Stack, ends: &[&str]) -> bool {
+        let mut names = stack.frames.iter().map(|frame| &frame.name);
+        let is_whole = stack.frames.iter().all(|frame| frame.name != CUT);
+        is_whole && ends.iter().all(|end| names.any(|name| name.ends_with(end)))
+    }
+
+    /// Until what is done beside it is over.
+    fn beside<T>(work: impl Fn() + Sync, look: impl FnOnce() -> T) -> T {
+        let is_over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    work();
+                }
+            });
+            let found = look();
+            is_over.store(true, Ordering::Relaxed);
+            found
+        })
+    }
+
+    #[inline(never)]
+    fn spins() {
+        (0..100_000).for_each(|number| _ = black_box(number));
     }
 
     #[test]
     fn a_function_of_ours_that_spins_is_seen_from_the_outermost_frame_on() {
-        let own = [std::process::id()];
-        let spinner = std::thread::spawn(|| spins_for(600_000_000));
-        let found = on_cpu(&own, Duration::from_millis(500), 199);
-        spinner.join().unwrap();
-        let stacks = match found {
-            Err(refused) if !sys::user::is_root() => {
-                assert_eq!(refused.kind(), io::ErrorKind::PermissionDenied);
-                return;
+        let found = beside(spins, || found(|own| on_cpu(own, MOMENT, 499)));
+        let Some(stacks) = found else { return };
+        let ends = ["::__rust_begin_short_backtrace", "::spins"];
+        let is_seen = stacks.stacks.iter().any(|stack| leads_by(stack, &ends));
+        assert!(is_seen, "{}", stacks.folded());
+    }
+
+    /// Until there is a byte, or the other side is gone; which of both it was.
+    #[inline(never)]
+    fn waits(mut stream: &UnixStream) -> bool {
+        matches!(black_box(stream.read(&mut [0])), Ok(1))
+    }
+
+    #[test]
+    fn a_thread_of_ours_that_waits_is_seen_where_it_does_whether_it_wakes_meanwhile_or_not() {
+        let (near, far) = UnixStream::pair().unwrap();
+        let (open, quiet) = UnixStream::pair().unwrap();
+        let send = |mut from: &UnixStream| from.write_all(b"?").unwrap();
+        let found = thread::scope(|scope| {
+            scope.spawn(|| waits(&quiet));
+            scope.spawn(|| {
+                while waits(&far) {
+                    send(&far);
+                }
+            });
+            let ask = || {
+                send(&near);
+                waits(&near);
+            };
+            let found = beside(ask, || found(|own| off_cpu(own, MOMENT)));
+            for end in [&near, &open] {
+                end.shutdown(Shutdown::Both).unwrap();
             }
-            found => found.unwrap(),
-        };
-        let ends = ["::__rust_begin_short_backtrace", "::spins_for"];
-        let leads_there = |stack: &Stack| {
-            let place = |end| {
-                stack
-                    .frames
-                    .iter()
-                    .position(|frame| frame.name.ends_with(end))
-            };
-            let [Some(caller), Some(spins)] = ends.map(place) else {
-                return false;
-            };
-            caller < spins && stack.frames.iter().all(|frame| frame.name != CUT)
-        };
-        assert!(stacks.stacks.iter().any(leads_there), "{}", stacks.folded());
+            found
+        });
+        let Some(stacks) = found else { return };
+        let waited_in = |ends: &[&str]| stacks.stacks.iter().any(|stack| leads_by(stack, ends));
+        assert!(
+            waited_in(&["::waits", "unix_stream_read_generic"]),
+            "{}",
+            stacks.folded()
+        );
+        let slept =
+            |stack: &&Stack| stack.weight_ns == stacks.window_ns && stack.frames[1].name == CUT;
+        let still = stacks.stacks.iter().filter(slept);
+        let mut innermost = still.filter_map(|stack| stack.frames.last());
+        assert!(
+            innermost.any(|frame| frame.name == "unix_stream_read_generic"),
+            "{}",
+            stacks.folded()
+        );
+    }
+
+    #[test]
+    fn the_system_call_that_a_thread_of_ours_makes_most_is_told_first() {
+        let calls = || (0..1000).for_each(|_| _ = black_box(parent_id()));
+        let found = beside(calls, || found(|own| system_calls(own, MOMENT)));
+        let Some(calls) = found else { return };
+        assert_eq!(calls[0].0, "getppid", "{calls:?}");
+        assert!(calls[0].1 > 1000, "{calls:?}");
     }
 
     #[test]

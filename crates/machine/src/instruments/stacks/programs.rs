@@ -1,18 +1,26 @@
 //! From what the kernel told of a moment to a stack with names.
 
 use std::cell::OnceCell;
+use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 use std::io;
 
 use model::stacks::{CUT, StackFrame};
 use sys::kernel_file;
-use sys::perf::{Hit, Registers};
+use sys::perf::Registers;
 
 use super::areas::{self, Area, Files};
+use super::moments::Moment;
 use super::names::{self, Names};
 use super::unwind::{Unwinding, Walk};
+use crate::instruments::threads::threads_of;
+use crate::process_stat::ProcessStat;
 use crate::targets;
 
+/// Threads that are watched: each takes an open file.
+const MOST_THREADS: usize = 512;
+/// What the kernel says of a thread that has a CPU or waits for one.
+const RUNS: char = 'R';
 /// `ESRCH`.
 const NO_SUCH_PROCESS: i32 = 3;
 /// What a function of the kernel is called where its names are hidden.
@@ -24,6 +32,13 @@ pub(super) struct Programs {
     kernel: OnceCell<Names>,
 }
 
+/// One thread of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct OwnThread {
+    process: u32,
+    pub(super) thread: u32,
+}
+
 struct WatchedProgram {
     pid: u32,
     name: String,
@@ -32,31 +47,6 @@ struct WatchedProgram {
     own_code: OnceCell<Names>,
     /// Names that were asked for before.
     known: HashMap<u64, String>,
-}
-
-/// What was told of a moment, kept until there is time for it.
-#[derive(Debug)]
-pub(super) struct Moment {
-    process: u32,
-    kernel: Vec<u64>,
-    registers: Option<Registers>,
-    stack: Box<[u8]>,
-}
-
-impl Moment {
-    pub(super) fn of(hit: &Hit<'_>) -> Self {
-        Self {
-            process: hit.process,
-            kernel: hit.kernel.clone(),
-            registers: hit.registers,
-            stack: hit.stack.into(),
-        }
-    }
-
-    /// What it takes of memory.
-    pub(super) fn bytes(&self) -> usize {
-        size_of::<Self>() + self.kernel.len() * size_of::<u64>() + self.stack.len()
-    }
 }
 
 impl Programs {
@@ -80,6 +70,42 @@ impl Programs {
 
     pub(super) fn has(&self, pid: u32) -> bool {
         self.by_pid.contains_key(&pid)
+    }
+
+    /// The threads that there are, of too many those that have run most.
+    pub(super) fn threads(&self) -> Vec<OwnThread> {
+        let of_process = |process: u32| {
+            let threads = threads_of(process).into_iter();
+            threads.map(move |(thread, ran_ns)| (Reverse(ran_ns), OwnThread { process, thread }))
+        };
+        let mut threads: Vec<_> = self.by_pid.keys().copied().flat_map(of_process).collect();
+        threads.sort_unstable();
+        threads
+            .into_iter()
+            .take(MOST_THREADS)
+            .map(|(_, thread)| thread)
+            .collect()
+    }
+
+    /// What a thread sleeps in that does nothing, by the kernel's word alone; none of one that runs.
+    pub(super) fn sleeper(
+        &self,
+        OwnThread { process, thread }: OwnThread,
+    ) -> Option<Vec<StackFrame>> {
+        let name = &self.by_pid.get(&process)?.name;
+        (ProcessStat::of(thread).ok()?.state != RUNS).then_some(())?;
+        let stack = kernel_file::text(format!("/proc/{process}/task/{thread}/stack"))?;
+        let kernel = stack
+            .lines()
+            .rev()
+            .filter_map(sleeping_in)
+            .map(StackFrame::of_kernel);
+        let outer = [name.as_str(), CUT].map(StackFrame::of_program);
+        let frames: Vec<StackFrame> = outer.into_iter().chain(kernel).collect();
+        frames
+            .last()
+            .is_some_and(|frame| frame.kernel)
+            .then_some(frames)
     }
 
     /// The stack of a moment, the outermost frame first; none of a process that is not one of these.
@@ -173,6 +199,12 @@ impl WatchedProgram {
     }
 }
 
+/// `[<0>] ep_poll+0x333/0x370`
+fn sleeping_in(line: &str) -> Option<&str> {
+    let (_, place) = line.split_once("] ")?;
+    Some(place.split('+').next().unwrap_or(place))
+}
+
 fn area_at(areas: &[Area], address: u64) -> Option<&Area> {
     let behind = areas.partition_point(|area| area.range.start <= address);
     let area = areas.get(behind.checked_sub(1)?)?;
@@ -194,4 +226,21 @@ fn unwinding(areas: &[Area]) -> Unwinding {
         }
     }
     unwinding
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_line_of_the_kernel_the_function_is_told_and_one_of_no_function_is_none() {
+        let cases = [
+            ("[<0>] ep_poll+0x333/0x370", Some("ep_poll")),
+            ("[<0>] 0xffffffff81000000", Some("0xffffffff81000000")),
+            ("", None),
+        ];
+        for (line, function) in cases {
+            assert_eq!(sleeping_in(line), function, "{line}");
+        }
+    }
 }

@@ -1,0 +1,79 @@
+//! What was told of moments, kept until there is time for it.
+
+use model::stacks::{StackFrame, Stacks};
+use sys::perf::{Hit, Registers};
+
+use super::programs::Programs;
+
+/// What is kept of all moments of a burst.
+pub(super) const MOST_BYTES: usize = 64 << 20;
+
+/// One of them.
+#[derive(Debug)]
+pub(super) struct Moment {
+    pub(super) process: u32,
+    /// Addresses in the kernel, innermost first.
+    pub(super) kernel: Vec<u64>,
+    pub(super) registers: Option<Registers>,
+    pub(super) stack: Box<[u8]>,
+}
+
+impl Moment {
+    pub(super) fn of(hit: &Hit<'_>) -> Self {
+        Self {
+            process: hit.process,
+            kernel: hit.kernel.clone(),
+            registers: hit.registers,
+            stack: hit.stack.into(),
+        }
+    }
+
+    /// What it takes of memory.
+    pub(super) fn bytes(&self) -> usize {
+        size_of::<Self>() + self.kernel.len() * size_of::<u64>() + self.stack.len()
+    }
+}
+
+/// Moments with the time that each stands for, ns, and how many there was no room for.
+#[derive(Default)]
+pub(super) struct Moments {
+    pub(super) kept: Vec<(Moment, u64)>,
+    bytes: usize,
+    pub(super) lost: u64,
+}
+
+impl Moments {
+    /// None yet, and so many lost before.
+    pub(super) fn without(lost: u64) -> Self {
+        Self {
+            lost,
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn add(&mut self, moment: Moment, weight_ns: u64) {
+        self.bytes += moment.bytes();
+        match self.has_room() {
+            true => self.kept.push((moment, weight_ns)),
+            false => self.lost += 1,
+        }
+    }
+
+    pub(super) fn has_room(&self) -> bool {
+        self.bytes <= MOST_BYTES
+    }
+
+    /// As stacks with names, and beside them others.
+    pub(super) fn stacks(
+        self,
+        window_ns: u64,
+        programs: &mut Programs,
+        others: Vec<(Vec<StackFrame>, u64)>,
+    ) -> Stacks {
+        let moments = self.kept.iter();
+        let seen = moments.map(|(moment, weight_ns)| (programs.stack(moment), *weight_ns));
+        let mut stacks = Stacks::of(window_ns, seen.chain(others));
+        stacks.lost += self.lost;
+        stacks
+    }
+}
