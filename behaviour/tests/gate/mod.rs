@@ -38,7 +38,13 @@ impl Project {
     }
 
     fn git(&self, arguments: &[&str]) -> String {
-        let ran = Command::new("git")
+        let ran = self.asked(arguments);
+        assert!(ran.status.success(), "{arguments:?}: {}", errors(&ran));
+        String::from_utf8(ran.stdout).unwrap()
+    }
+
+    fn asked(&self, arguments: &[&str]) -> Output {
+        Command::new("git")
             .args([
                 "-c",
                 "user.name=a",
@@ -50,9 +56,7 @@ impl Project {
             .args(arguments)
             .current_dir(self.folder.path())
             .output()
-            .unwrap();
-        assert!(ran.status.success(), "{arguments:?}: {}", errors(&ran));
-        String::from_utf8(ran.stdout).unwrap()
+            .unwrap()
     }
 
     fn gate(&self, arguments: &[&str]) -> Command {
@@ -71,9 +75,11 @@ impl Project {
 
     /// Whether git knows of no worktree but the first, and no folder or process of ours is left.
     fn is_clean(&self) -> bool {
-        let worktrees = self.git(&["worktree", "list"]);
+        // While one is taken away, git may fail to list them.
+        let worktrees = self.asked(&["worktree", "list"]);
         let is_empty = self.temporary.names("").is_empty();
-        worktrees.lines().count() == 1
+        worktrees.status.success()
+            && String::from_utf8_lossy(&worktrees.stdout).lines().count() == 1
             && is_empty
             && working_below(self.temporary.path()).is_empty()
     }
