@@ -159,3 +159,67 @@ fn catches_interrupts(pid: u32) -> bool {
     let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
     caught.is_some_and(|mask| u64::from_str_radix(mask.trim(), 16).unwrap() & 2 != 0)
 }
+
+#[test]
+fn every_ceiling_of_this_machine_has_a_figure_within_its_interval_and_the_file_leaves_no_trace() {
+    let folder = Folder::new("probe-quick");
+    let words = ["probe", "--json", "--folder", "."];
+    let said = json(&answer(&mut linerate(&folder, &words)));
+    assert_eq!(folder.names(""), [""; 0]);
+    for lacking in said["missing"].as_array().unwrap() {
+        // Some file systems have no way past the page cache.
+        assert!(
+            lacking["name"].as_str().unwrap().starts_with("disk_"),
+            "{lacking}"
+        );
+    }
+    let ceilings = said["ceilings"].as_array().unwrap();
+    for ceiling in ceilings {
+        let found = &ceiling["found"];
+        let [low, value, high] = ["low", "value", "high"].map(|key| found[key].as_f64().unwrap());
+        assert!(0.0 < low && low <= value && value <= high, "{ceiling}");
+        assert_eq!(found["n"], 16, "{ceiling}");
+    }
+    let names = ceilings
+        .iter()
+        .map(|ceiling| ceiling["name"].as_str().unwrap());
+    let names: Vec<&str> = names.collect();
+    for name in [
+        "syscall_ns",
+        "wake_up_ns",
+        "tcp_round_trip_ns",
+        "memory_copy_all_bytes_per_second",
+        "sha_256_bytes_per_second",
+        "page_cache_read_bytes_per_second",
+    ] {
+        assert!(names.contains(&name), "{name}: {said:#}");
+    }
+}
+
+#[test]
+fn what_one_cpu_or_no_folder_hinders_is_named_and_all_else_is_told() {
+    let folder = Folder::new("probe-hindered");
+    let ([one, _], _) = cpus();
+    let one = one.to_string();
+    let words = ["probe", "--json", "--folder", "nowhere", "--cpus", &one];
+    let said = json(&answer(&mut linerate(&folder, &words)));
+    let why = |name: &str| {
+        let mut missing = said["missing"].as_array().unwrap().iter();
+        let of_name = missing.find(|lacking| lacking["name"] == name);
+        of_name.unwrap_or_else(|| panic!("{name}: {said:#}"))["why"]
+            .as_str()
+            .unwrap()
+    };
+    assert_says(why("wake_up_ns"), "it takes two CPUs, and there is one");
+    assert_says(why("disk_sync_ns"), "No such file or directory");
+    assert_says(
+        why("page_cache_read_bytes_per_second"),
+        "a file of ours in that folder",
+    );
+    let ceilings = said["ceilings"].as_array().unwrap();
+    assert!(
+        ceilings
+            .iter()
+            .any(|ceiling| ceiling["name"] == "tcp_round_trip_ns")
+    );
+}

@@ -15,6 +15,7 @@ pub mod held_line;
 mod held_server;
 pub mod link;
 mod live;
+pub mod loopback;
 pub mod page;
 pub mod request;
 mod role;

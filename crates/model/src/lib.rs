@@ -5,6 +5,7 @@
 
 pub mod bench;
 pub mod braces;
+pub mod ceiling;
 pub mod command;
 pub mod command_run;
 pub mod command_study;

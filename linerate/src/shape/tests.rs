@@ -57,6 +57,7 @@ fn schemas() -> BTreeMap<&'static str, Value> {
         ("load-slo", whole::<LoadSlo>(all)),
         ("load-sweep", whole::<LoadSweep>(all)),
         ("page", whole::<page::Pages>(all)),
+        ("probe", whole::<probe::quick::Probed>(all)),
         ("probe-cores", whole::<probe::cores::ProbeCores>(all)),
         ("rig-clean", whole::<rig::shapes::RigClean>(all)),
         ("rig-status", whole::<rig::shapes::RigStatus>(all)),

@@ -4,16 +4,16 @@
 //! line. The handover is what rings do: each thread writes a line of its own, and reads the other's.
 
 use std::cell::Cell;
-use std::panic;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
-use std::thread::{self, Scope, ScopedJoinHandle};
+use std::thread;
 
 use model::random::SplitMix64;
 use sys::cache_lines::CacheLines;
 use sys::clock;
 
 use super::ProbeError;
+use super::threads::{hold, joined, start};
 
 /// Cache lines of a pair, each in a page of its own: which slice of a shared cache a line belongs to, and which memory
 /// node, is its address's affair.
@@ -88,22 +88,6 @@ pub fn measure(cpus: [usize; 2]) -> Result<PairSamples, ProbeError> {
     thread::scope(|scope| joined(start(scope, || ping(cpus, &lines))?))
 }
 
-fn start<'scope, T: Send + 'scope>(
-    scope: &'scope Scope<'scope, '_>,
-    what: impl FnOnce() -> T + Send + 'scope,
-) -> Result<ScopedJoinHandle<'scope, T>, ProbeError> {
-    let builder = thread::Builder::new();
-    builder
-        .spawn_scoped(scope, what)
-        .map_err(ProbeError::Thread)
-}
-
-fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
-    thread
-        .join()
-        .unwrap_or_else(|panic| panic::resume_unwind(panic))
-}
-
 /// The end that counts the time, once the other one is in its place.
 fn ping(cpus: [usize; 2], lines: &CacheLines) -> Result<PairSamples, ProbeError> {
     take_place(cpus[0], lines, 0)?;
@@ -137,7 +121,7 @@ fn pong(cpu: usize, lines: &CacheLines, says: &SyncSender<Result<(), ProbeError>
 
 /// Holds this thread on a CPU, and has the memory of every other page be near it.
 fn take_place(cpu: usize, lines: &CacheLines, first: usize) -> Result<(), ProbeError> {
-    sys::cpu::pin(&[cpu]).map_err(|source| ProbeError::Pin { cpu, source })?;
+    hold(cpu)?;
     let pages = (first..lines.pages()).step_by(2);
     pages.for_each(|page| lines.line(page, 0).store(PING, Ordering::Relaxed));
     Ok(())

@@ -13,6 +13,16 @@ pub enum ProbeError {
     Thread(#[source] io::Error),
     #[error("no memory could be had for it")]
     Memory(#[source] io::Error),
+    #[error("what a byte goes through to and fro cannot be had, or failed")]
+    Line(#[source] io::Error),
+    #[error("a file of ours in that folder cannot be had, or failed")]
+    File(#[source] io::Error),
+    #[error("the cryptography that TLS uses here refused a key or a record")]
+    Crypto,
+    #[error("it takes two CPUs, and there is one")]
+    OneCpu,
+    #[error("{0}")]
+    Missing(String),
     #[error(
         "CPU {} did not answer CPU {} within {} s: something else keeps one of them; stop that, or leave it out with --cpus",
         cpus[1],

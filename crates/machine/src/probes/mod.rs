@@ -1,6 +1,13 @@
 //! Probes: what this machine can do at most.
 
+mod calls;
 pub mod cores;
+mod crypto;
+mod disk;
 mod error;
+pub mod handoff;
+mod memory;
+pub mod quick;
+mod threads;
 
 pub use error::ProbeError;

@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use sys::stop::{Again, StopSignal};
 
+use super::CpuChoice;
 use crate::console::Console;
 use crate::progress_line::ProgressLine;
 use crate::shape;
@@ -45,9 +46,8 @@ Examples:
   A heat map for a browser:
     linerate probe cores --html cores.html")]
 pub(crate) struct Arguments {
-    /// Between these alone, such as 0-3,8; without it, all that this process may use
-    #[arg(long, value_name = "LIST")]
-    cpus: Option<String>,
+    #[command(flatten)]
+    cpus: CpuChoice,
     /// Print the medians in ns as a matrix: a row and a column for each CPU, the lower triangle filled
     #[arg(long, conflicts_with = "json")]
     csv: bool,
@@ -87,7 +87,13 @@ struct CoresPage<'a> {
 }
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
-    let cpus = arguments.chosen()?;
+    let cpus = arguments.cpus.chosen()?;
+    ensure!(
+        cpus.len() > 1,
+        "CPU {} has no other to hand a cache line to: give --cpus two or more; these may be used: {}",
+        sys::cpu::format_list(&cpus),
+        sys::cpu::format_list(&sys::cpu::allowed()?)
+    );
     let _stop = StopSignal::listen(Again::Kills)?;
     let Some(cores) = measure(&cpus, console)? else {
         return Ok(stopped_too_early(console));
@@ -105,29 +111,6 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     }
     let stopped = sys::stop::heard().map(stopping::exit_code);
     Ok(stopped.unwrap_or(ExitCode::SUCCESS))
-}
-
-impl Arguments {
-    /// Two CPUs or more, all of which may be used.
-    fn chosen(&self) -> anyhow::Result<Vec<usize>> {
-        let allowed = sys::cpu::allowed().context("reading which CPUs may be used")?;
-        let mut cpus = match &self.cpus {
-            None => allowed.clone(),
-            Some(list) => {
-                sys::cpu::parse_list(list).map_err(|why| anyhow::anyhow!("--cpus: {why}"))?
-            }
-        };
-        cpus.sort_unstable();
-        cpus.dedup();
-        sys::cpu::all_allowed(&cpus)?;
-        ensure!(
-            cpus.len() > 1,
-            "CPU {} has no other to hand a cache line to: give --cpus two or more; these may be used: {}",
-            sys::cpu::format_list(&cpus),
-            sys::cpu::format_list(&allowed)
-        );
-        Ok(cpus)
-    }
 }
 
 /// None where it was stopped before there was anything to tell.
@@ -204,6 +187,7 @@ impl ProbeCores {
     fn for_a_browser(&self, arguments: &Arguments) -> String {
         let facts = machine::facts::collect(false);
         let cpus = arguments
+            .cpus
             .cpus
             .as_ref()
             .map(|list| format!(" --cpus {list}"));

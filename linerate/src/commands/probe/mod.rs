@@ -1,25 +1,39 @@
 //! `linerate probe`: what this machine can do at most.
 
 pub(crate) mod cores;
+pub(crate) mod quick;
 
 use std::process::ExitCode;
 
+use anyhow::Context as _;
 use clap::Subcommand;
 
 use crate::console::Console;
 
 /// What this machine can do at most: ceilings, each with its interval, in seconds
 ///
-/// A probe keeps the CPUs that it measures busy at once, also where the machine is at work. It needs no root, changes
-/// nothing, and measures on CPUs that this process may use.
+/// Without a word behind it all that take a moment: system calls, switches and wake-ups of threads, timers, TCP over
+/// loopback, memory, cryptography, the page cache and a disk. Each has a value in each of 16 rounds, in random
+/// order, and is told as their median. It keeps the CPUs that it measures busy at once, also where the machine is at
+/// work, for about four seconds; needs no root, changes nothing, and measures on CPUs that this process may use. A file of
+/// 64 MiB at most has no name, and is gone however it ends. docs/probes.md says what each is and how it can lie.
 #[derive(clap::Args)]
-#[command(after_long_help = "\
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_long_help = "\
 Examples:
+  What can this machine do at most?
+    linerate probe
+  With the disk that a folder is on, for a script:
+    linerate probe --folder /srv --json | jq '.ceilings[] | {name, value: .found.value}'
   Which CPUs are near one another, and how far is it to the others?
-    linerate probe cores")]
+    linerate probe cores"
+)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
-    probe: Probe,
+    probe: Option<Probe>,
+    #[command(flatten)]
+    quick: quick::Arguments,
 }
 
 #[derive(Subcommand)]
@@ -29,6 +43,31 @@ enum Probe {
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
     match &arguments.probe {
-        Probe::Cores(arguments) => cores::run(arguments, console),
+        Some(Probe::Cores(arguments)) => cores::run(arguments, console),
+        None => quick::run(&arguments.quick, console),
+    }
+}
+
+/// The CPUs that are measured.
+#[derive(clap::Args)]
+struct CpuChoice {
+    /// Measure on these alone, such as 0-3,8; without it, on all that this process may use
+    #[arg(long, value_name = "LIST")]
+    cpus: Option<String>,
+}
+
+impl CpuChoice {
+    /// One or more in ascending order, all of which may be used.
+    fn chosen(&self) -> anyhow::Result<Vec<usize>> {
+        let mut cpus = match &self.cpus {
+            None => sys::cpu::allowed().context("reading which CPUs may be used")?,
+            Some(list) => {
+                sys::cpu::parse_list(list).map_err(|why| anyhow::anyhow!("--cpus: {why}"))?
+            }
+        };
+        cpus.sort_unstable();
+        cpus.dedup();
+        sys::cpu::all_allowed(&cpus)?;
+        Ok(cpus)
     }
 }

@@ -1,0 +1,96 @@
+//! A byte to and fro between two threads that wait for each other: what a switch, a wake-up or a round trip takes.
+
+use std::io::{self, Read, Write};
+use std::thread;
+
+use sys::clock;
+
+use super::ProbeError;
+use super::threads::{hold, joined, start};
+
+/// How long a value is measured for: hundreds of round trips, or some where each takes a millisecond.
+const VALUE_NS: u64 = 6_000_000;
+/// Round trips before that, so that both have been there.
+const BEFORE: u32 = 20;
+
+/// One end of a line of bytes, which both reads and writes.
+pub struct ByteEnd {
+    pub reads: Box<dyn Read + Send>,
+    pub writes: Box<dyn Write + Send>,
+}
+
+impl ByteEnd {
+    fn send(&mut self) -> io::Result<()> {
+        self.writes.write_all(&[7])
+    }
+
+    fn receive(&mut self) -> io::Result<()> {
+        self.reads.read_exact(&mut [0])
+    }
+}
+
+/// Two ends of two pipes.
+///
+/// # Errors
+/// `EMFILE` at the limit of open files.
+pub(super) fn pipes() -> io::Result<[ByteEnd; 2]> {
+    let (there, back) = (io::pipe()?, io::pipe()?);
+    let end = |reads, writes| ByteEnd {
+        reads: Box::new(reads),
+        writes: Box::new(writes),
+    };
+    Ok([end(back.0, there.1), end(there.0, back.1)])
+}
+
+/// A round trip of a byte between threads that are held on these CPUs, ns.
+///
+/// # Errors
+/// Where a thread cannot be started or held there, and those of the line.
+pub fn round_trip_ns(cpus: [usize; 2], ends: [ByteEnd; 2]) -> Result<f64, ProbeError> {
+    let [near, far] = ends;
+    thread::scope(|scope| {
+        let far = start(scope, move || answer(cpus[1], far))?;
+        let near = start(scope, move || ask(cpus[0], near));
+        let asked = near.map(joined);
+        // Why the other end went says more than that it went.
+        joined(far)?;
+        asked?
+    })
+}
+
+fn ask(cpu: usize, mut end: ByteEnd) -> Result<f64, ProbeError> {
+    hold(cpu)?;
+    let mut round_trip = || {
+        end.send()
+            .and_then(|()| end.receive())
+            .map_err(ProbeError::Line)
+    };
+    for _ in 0..BEFORE {
+        round_trip()?;
+    }
+    let begun_ns = clock::monotonic_ns();
+    let (mut round_trips, mut passed_ns) = (0_u32, 0);
+    while passed_ns < VALUE_NS {
+        round_trip()?;
+        round_trips += 1;
+        passed_ns = clock::monotonic_ns() - begun_ns;
+    }
+    Ok(passed_ns as f64 / f64::from(round_trips))
+}
+
+/// Answers until the other end is gone.
+fn answer(cpu: usize, mut end: ByteEnd) -> Result<(), ProbeError> {
+    hold(cpu)?;
+    loop {
+        match end.receive().and_then(|()| end.send()) {
+            Ok(()) => {}
+            Err(error) if is_an_end(&error) => return Ok(()),
+            Err(error) => return Err(ProbeError::Line(error)),
+        }
+    }
+}
+
+fn is_an_end(error: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
+    matches!(error.kind(), UnexpectedEof | BrokenPipe | ConnectionReset)
+}

@@ -1,0 +1,150 @@
+//! How fast memory is read, copied and written, by one CPU and by all at once, and how long one read takes that nothing
+//! foresaw.
+
+use std::hint::black_box;
+
+use model::random::SplitMix64;
+use sys::clock;
+use sys::memory_speed::{store_past_caches, sum};
+
+use super::ProbeError;
+use super::threads::{at_once, hold};
+use crate::tree::Tree;
+
+/// How long a value is measured for.
+const VALUE_NS: u64 = 8_000_000;
+/// All CPUs begin together so long after the last of them was started.
+const START_NS: u64 = 1_000_000;
+/// The clock is looked at each time after so many words: tens of µs.
+const PIECE_WORDS: usize = 1 << 17;
+/// So many times the largest cache, so that what is read again is there no more.
+const TIMES_THE_CACHE: u64 = 4;
+/// Where the kernel tells of no cache.
+const USUAL_CACHE_BYTES: u64 = 32 << 20;
+/// Of the memory that is available, at most this part is taken, and at most so many bytes.
+const PART: u64 = 8;
+const MOST_BYTES: u64 = 1 << 30;
+/// What a processor fetches at a time.
+const LINE_BYTES: usize = 64;
+/// Reads of one value that each wait for the one before.
+const HOPS: u32 = 50_000;
+
+/// What is done to a piece of memory, and the bytes that it counts for.
+pub(super) type Work = fn(&mut [u64]) -> usize;
+
+/// The memory of one CPU, near it, and how far the probe has come in it.
+#[derive(Debug)]
+struct Share {
+    cpu: usize,
+    words: Vec<u64>,
+    at: usize,
+}
+
+/// UncachedMemory that no cache holds.
+#[derive(Debug)]
+pub(super) struct UncachedMemory {
+    shares: Vec<Share>,
+    chain: Vec<[u32; LINE_BYTES / 4]>,
+    place: u32,
+}
+
+impl UncachedMemory {
+    /// Takes it, a share near each CPU.
+    pub(super) fn take(cpus: &[usize]) -> Result<Self, ProbeError> {
+        let bytes = bytes_to_take(&Tree::of_this_machine());
+        let words = usize::try_from(bytes / 8).unwrap_or(usize::MAX) / cpus.len();
+        let words = words.max(PIECE_WORDS).next_multiple_of(PIECE_WORDS);
+        let take = |cpu: usize| {
+            move || {
+                hold(cpu)?;
+                // Not 0, for all of which the kernel would have one page stand.
+                let words = vec![1; words];
+                Ok(Share { cpu, words, at: 0 })
+            }
+        };
+        let shares = at_once(cpus.iter().map(|cpu| take(*cpu)))?;
+        let lines = usize::try_from(bytes).unwrap_or(usize::MAX) / LINE_BYTES;
+        Ok(Self {
+            shares,
+            chain: chain(lines),
+            place: 0,
+        })
+    }
+
+    /// Bytes a second of so many CPUs at work at once, each on memory of its own.
+    pub(super) fn bytes_per_second(&mut self, cpus: usize, work: Work) -> Result<f64, ProbeError> {
+        let from_ns = clock::monotonic_ns() + START_NS;
+        let shares = self.shares.iter_mut().take(cpus);
+        let rates = at_once(shares.map(|share| move || share.bytes_per_second(from_ns, work)))?;
+        Ok(rates.iter().sum())
+    }
+
+    /// What one read takes whose place the read before it told, ns.
+    #[expect(clippy::indexing_slicing, reason = "a chain leads to lines of its own")]
+    pub(super) fn latency_ns(&mut self) -> f64 {
+        let begun_ns = clock::monotonic_ns();
+        for _ in 0..HOPS {
+            self.place = self.chain[self.place as usize][0];
+        }
+        (clock::monotonic_ns() - black_box(begun_ns)) as f64 / f64::from(HOPS)
+    }
+}
+
+impl Share {
+    fn bytes_per_second(&mut self, from_ns: u64, work: Work) -> Result<f64, ProbeError> {
+        hold(self.cpu)?;
+        while clock::monotonic_ns() < from_ns {}
+        let begun_ns = clock::monotonic_ns();
+        let (mut bytes, mut passed_ns) = (0, 0);
+        while passed_ns < VALUE_NS {
+            bytes += work(&mut self.words[self.at..][..PIECE_WORDS]);
+            self.at = (self.at + PIECE_WORDS) % self.words.len();
+            passed_ns = clock::monotonic_ns() - begun_ns;
+        }
+        Ok(bytes as f64 / (passed_ns as f64 / 1e9))
+    }
+}
+
+/// Reads all.
+pub(super) fn read(words: &mut [u64]) -> usize {
+    black_box(sum(words));
+    size_of_val(words)
+}
+
+/// Copies one half over the other: the bytes that are copied, each of which is read and written.
+pub(super) fn copy(words: &mut [u64]) -> usize {
+    let (from, to) = words.split_at_mut(words.len() / 2);
+    to.copy_from_slice(from);
+    size_of_val(from)
+}
+
+/// Writes all past the caches.
+pub(super) fn store(words: &mut [u64]) -> usize {
+    store_past_caches(words, 3);
+    size_of_val(words)
+}
+
+fn bytes_to_take(tree: &Tree) -> u64 {
+    let folder = "sys/devices/system/cpu/cpu0/cache";
+    let sizes = tree.names(folder).into_iter().filter_map(|index| {
+        let size = tree.text(&format!("{folder}/{index}/size"))?;
+        size.strip_suffix('K')?.parse::<u64>().ok()
+    });
+    let cache_bytes = sizes.max().map_or(USUAL_CACHE_BYTES, |kib| kib << 10);
+    let available = tree.behind("proc/meminfo", "MemAvailable:");
+    let available = available.and_then(|text| text.strip_suffix(" kB")?.parse::<u64>().ok());
+    let most = available.map_or(MOST_BYTES, |kib| MOST_BYTES.min((kib << 10) / PART));
+    (TIMES_THE_CACHE * cache_bytes).min(most).max(1 << 20)
+}
+
+/// Lines each of which tells where the next is, through all of them in random order (Sattolo 1986), so that nothing that
+/// fetches ahead can know.
+fn chain(lines: usize) -> Vec<[u32; LINE_BYTES / 4]> {
+    let lines = u32::try_from(lines).unwrap_or(u32::MAX).max(2);
+    let mut chain: Vec<[u32; LINE_BYTES / 4]> = (0..lines).map(|line| [line; _]).collect();
+    let mut random = SplitMix64::new(1);
+    for last in (1..chain.len()).rev() {
+        chain.swap(last, random.below(last));
+    }
+    chain
+}

@@ -1,0 +1,263 @@
+//! The probes that take a moment each: a value of every one in each round, in random order, so that what comes and goes
+//! on a machine falls on all alike and shows in the intervals.
+
+use std::io;
+use std::path::Path;
+use std::thread;
+
+use model::random::SplitMix64;
+
+use super::disk::Disk;
+use super::handoff::{ByteEnd, pipes, round_trip_ns};
+use super::memory::{self, UncachedMemory, Work};
+use super::threads::{hold, joined, start};
+use super::{ProbeError, calls, crypto};
+
+/// Values of a probe: the interval of their median is the fourth from either end (97.9 %).
+pub const ROUNDS: u32 = 16;
+
+/// Where to measure, and with what.
+#[derive(Clone, Copy)]
+pub struct ProbePlace<'a> {
+    /// CPUs that may be used; those for one or two are the first.
+    pub cpus: &'a [usize],
+    /// The folder that a file is written to, which has no name there.
+    pub folder: &'a Path,
+    /// Two ends of a connection over loopback.
+    pub loopback: fn() -> io::Result<[ByteEnd; 2]>,
+}
+
+/// What a probe came to.
+#[derive(Debug)]
+pub struct Series {
+    /// Its name, with the unit at the end.
+    pub name: &'static str,
+    /// What is measured, in words.
+    pub what: &'static str,
+    /// Its values, one a round.
+    pub values: Vec<f64>,
+    /// Why there are no more.
+    pub missing: Option<ProbeError>,
+}
+
+/// What the probes share.
+struct Bench<'a> {
+    place: ProbePlace<'a>,
+    memory: Result<UncachedMemory, String>,
+    disk: Result<Disk, String>,
+}
+
+struct Probe {
+    name: &'static str,
+    what: &'static str,
+    take: fn(&mut Bench<'_>) -> Result<f64, ProbeError>,
+}
+
+const fn probe(
+    name: &'static str,
+    what: &'static str,
+    take: fn(&mut Bench<'_>) -> Result<f64, ProbeError>,
+) -> Probe {
+    Probe { name, what, take }
+}
+
+const PROBES: [Probe; 20] = [
+    probe("syscall_ns", "a system call that does nothing", |_| {
+        Ok(calls::call_ns())
+    }),
+    probe(
+        "context_switch_ns",
+        "a switch of threads on one CPU, by a byte through a pipe",
+        |bench| bench.one_way_ns([0, 0]),
+    ),
+    probe(
+        "wake_up_ns",
+        "a thread woken on another CPU, by a byte through a pipe",
+        |bench| bench.one_way_ns([0, 1]),
+    ),
+    probe("timer_overshoot_ns", "how late a timer is", |_| {
+        calls::overshoot_ns()
+    }),
+    probe(
+        "tcp_round_trip_ns",
+        "a byte to another CPU and back, by TCP over loopback",
+        |bench| {
+            round_trip_ns(
+                bench.two(),
+                (bench.place.loopback)().map_err(ProbeError::Line)?,
+            )
+        },
+    ),
+    probe(
+        "memory_latency_ns",
+        "a read of memory that nothing foresaw",
+        |bench| Ok(bench.memory()?.latency_ns()),
+    ),
+    probe(
+        "memory_read_bytes_per_second",
+        "memory read by one CPU",
+        |bench| bench.one(memory::read),
+    ),
+    probe("memory_read_all_bytes_per_second", "by all CPUs", |bench| {
+        bench.all(memory::read)
+    }),
+    probe(
+        "memory_copy_bytes_per_second",
+        "memory copied by one CPU",
+        |bench| bench.one(memory::copy),
+    ),
+    probe("memory_copy_all_bytes_per_second", "by all CPUs", |bench| {
+        bench.all(memory::copy)
+    }),
+    probe(
+        "memory_store_bytes_per_second",
+        "memory written past the caches by one CPU",
+        |bench| bench.one(memory::store),
+    ),
+    probe(
+        "memory_store_all_bytes_per_second",
+        "by all CPUs",
+        |bench| bench.all(memory::store),
+    ),
+    probe(
+        "aes_128_gcm_bytes_per_second",
+        "encrypted with AES-128-GCM by one CPU",
+        |_| crypto::sealed_bytes_per_second(crypto::AES_128),
+    ),
+    probe(
+        "chacha20_poly1305_bytes_per_second",
+        "encrypted with ChaCha20-Poly1305 by one CPU",
+        |_| crypto::sealed_bytes_per_second(crypto::CHACHA20),
+    ),
+    probe(
+        "sha_256_bytes_per_second",
+        "digested with SHA-256 by one CPU",
+        |_| crypto::digested_bytes_per_second(),
+    ),
+    probe(
+        "page_cache_read_bytes_per_second",
+        "a file read from the page cache",
+        |bench| bench.disk()?.cached_bytes_per_second(),
+    ),
+    probe(
+        "disk_read_bytes_per_second",
+        "a file read from its disk, in order",
+        |bench| bench.disk()?.read_bytes_per_second(),
+    ),
+    probe(
+        "disk_write_bytes_per_second",
+        "a file written to its disk, in order",
+        |bench| bench.disk()?.written_bytes_per_second(),
+    ),
+    probe("disk_block_ns", "4 KiB read from anywhere in it", |bench| {
+        bench.disk()?.block_ns()
+    }),
+    probe(
+        "disk_sync_ns",
+        "4 KiB written and synced to it (fdatasync)",
+        |bench| bench.disk()?.sync_ns(),
+    ),
+];
+
+/// Measures all, until this process is told to stop; hands over how many rounds are done.
+///
+/// # Errors
+/// Where not even a thread can be held on the first CPU. What one probe lacks is told in its place.
+pub fn measure(
+    place: ProbePlace<'_>,
+    seed: u64,
+    mut done: impl FnMut(u32) + Send,
+) -> Result<Vec<Series>, ProbeError> {
+    // The caller stays where it may run.
+    thread::scope(|scope| {
+        joined(start(scope, move || {
+            hold(place.cpus[0])?;
+            Ok(rounds(&mut Bench::of(place), seed, &mut done))
+        })?)
+    })
+}
+
+fn rounds(bench: &mut Bench<'_>, seed: u64, done: &mut dyn FnMut(u32)) -> Vec<Series> {
+    let series = PROBES.iter().map(|probe| Series {
+        name: probe.name,
+        what: probe.what,
+        values: Vec::new(),
+        missing: None,
+    });
+    let mut all: Vec<Series> = series.collect();
+    let mut order: Vec<usize> = (0..PROBES.len()).collect();
+    let mut random = SplitMix64::new(seed);
+    for round in 1..=ROUNDS {
+        random.shuffle(&mut order);
+        for place in &order {
+            if sys::stop::heard().is_some() {
+                return all;
+            }
+            all[*place].add(PROBES[*place].take, bench);
+        }
+        done(round);
+    }
+    all
+}
+
+impl Series {
+    /// What failed once is left.
+    fn add(&mut self, take: fn(&mut Bench<'_>) -> Result<f64, ProbeError>, bench: &mut Bench<'_>) {
+        if self.missing.is_none() {
+            match take(bench) {
+                Ok(value) => self.values.push(value),
+                Err(error) => self.missing = Some(error),
+            }
+        }
+    }
+}
+
+impl<'a> Bench<'a> {
+    fn of(place: ProbePlace<'a>) -> Self {
+        Self {
+            place,
+            memory: UncachedMemory::take(place.cpus).map_err(|error| error.to_string()),
+            disk: Disk::write(place.folder).map_err(|error| told(&error)),
+        }
+    }
+
+    fn memory(&mut self) -> Result<&mut UncachedMemory, ProbeError> {
+        let memory = self.memory.as_mut();
+        memory.map_err(|why| ProbeError::Missing(why.clone()))
+    }
+
+    fn disk(&mut self) -> Result<&mut Disk, ProbeError> {
+        let disk = self.disk.as_mut();
+        disk.map_err(|why| ProbeError::Missing(why.clone()))
+    }
+
+    fn one(&mut self, work: Work) -> Result<f64, ProbeError> {
+        self.memory()?.bytes_per_second(1, work)
+    }
+
+    fn all(&mut self, work: Work) -> Result<f64, ProbeError> {
+        self.memory()?.bytes_per_second(usize::MAX, work)
+    }
+
+    /// The first two CPUs, or the only one twice.
+    fn two(&self) -> [usize; 2] {
+        let cpus = self.place.cpus;
+        [cpus[0], *cpus.get(1).unwrap_or(&cpus[0])]
+    }
+
+    /// A byte one way through a pipe, half of a round trip, between two CPUs by their places.
+    fn one_way_ns(&self, places: [usize; 2]) -> Result<f64, ProbeError> {
+        let cpus = places.map(|place| self.place.cpus.get(place).copied());
+        let [Some(one), Some(other)] = cpus else {
+            return Err(ProbeError::OneCpu);
+        };
+        let ends = pipes().map_err(ProbeError::Line)?;
+        Ok(round_trip_ns([one, other], ends)? / 2.0)
+    }
+}
+
+/// An error with its cause.
+fn told(error: &ProbeError) -> String {
+    let cause = std::error::Error::source(error);
+    cause.map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"))
+}

@@ -1,0 +1,177 @@
+//! `linerate probe`: all ceilings that take a moment each.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use machine::probes::quick::{ProbePlace, ROUNDS, Series, measure};
+use model::ceiling::{Ceiling, NoCeiling};
+use report::numbers;
+use schemars::JsonSchema;
+use serde::Serialize;
+use sys::stop::{Again, StopSignal};
+
+use super::CpuChoice;
+use crate::console::Console;
+use crate::progress_line::ProgressLine;
+use crate::told::{page, template};
+use crate::{shape, stopping};
+
+/// Two-sided error of the intervals.
+const ALPHA: f64 = 0.05;
+/// A rate's name ends so, and a time's otherwise.
+const RATE: &str = "_bytes_per_second";
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    cpus: CpuChoice,
+    /// Write the file that is read from disk into this folder; it has no name there, and is gone afterwards
+    #[arg(long, value_name = "DIR")]
+    folder: Option<PathBuf>,
+    /// Print one JSON value (docs/schema/probe.json)
+    #[arg(long)]
+    json: bool,
+}
+
+/// What this machine can do at most.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Probed {
+    /// Version of the program.
+    linerate_version: &'static str,
+    /// The CPUs that were measured on, by the kernel's numbers.
+    cpus: Vec<usize>,
+    /// Each figure, in the order of the page.
+    ceilings: Vec<Ceiling>,
+    /// Probes that have none.
+    missing: Vec<NoCeiling>,
+    /// What must be read with them.
+    notes: Vec<String>,
+}
+
+/// What the page is made of.
+#[derive(Serialize)]
+struct ProbePage<'a> {
+    #[serde(flatten)]
+    probed: &'a Probed,
+    /// What, how much, and from where to where.
+    rows: Vec<[String; 3]>,
+}
+
+pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
+    let cpus = arguments.cpus.chosen()?;
+    let folder = arguments.folder.clone().unwrap_or_else(std::env::temp_dir);
+    let _stop = StopSignal::listen(Again::Kills)?;
+    let mut progress = ProgressLine::new(console, 0);
+    let place = ProbePlace {
+        cpus: &cpus,
+        folder: &folder,
+        loopback: agent::loopback::ends,
+    };
+    let seed = u64::from_ne_bytes(sys::random::bytes()?);
+    let measured = measure(place, seed, |round| {
+        let (round, rounds) = (round as usize, ROUNDS as usize);
+        progress.step(round, rounds, &format!("round {round} of {rounds}"));
+    });
+    progress.end();
+    let probed = Probed::of(&cpus, measured?);
+    console.say(&match arguments.json {
+        true => shape::lines(&probed),
+        false => probed.page(console.width()),
+    });
+    let stopped = sys::stop::heard().map(stopping::exit_code);
+    Ok(stopped.unwrap_or(ExitCode::SUCCESS))
+}
+
+impl Probed {
+    fn of(cpus: &[usize], series: Vec<Series>) -> Self {
+        let stopped = sys::stop::heard().map(stopping::name);
+        let (mut ceilings, mut missing) = (Vec::new(), Vec::new());
+        for Series {
+            name,
+            what,
+            values,
+            missing: why,
+        } in series
+        {
+            let (name, what) = (name.to_owned(), what.to_owned());
+            match (judge::median::estimate(&values, ALPHA), why) {
+                (Some(found), None) => ceilings.push(Ceiling { name, what, found }),
+                (_, why) => missing.push(NoCeiling {
+                    name,
+                    what,
+                    why: why.map_or_else(
+                        || "it was stopped before".to_owned(),
+                        |why| told(&why.into()),
+                    ),
+                }),
+            }
+        }
+        Self {
+            linerate_version: shape::VERSION,
+            cpus: cpus.to_vec(),
+            ceilings,
+            missing,
+            notes: stopped
+                .map(|by| format!("stopped by {by} before all rounds were measured"))
+                .into_iter()
+                .collect(),
+        }
+    }
+
+    fn page(&self, width: usize) -> String {
+        let rows = self.ceilings.iter().map(row).collect();
+        page(&ProbePage { probed: self, rows }, template!("probe"), width)
+    }
+}
+
+fn row(ceiling: &Ceiling) -> [String; 3] {
+    let (found, is_rate) = (&ceiling.found, ceiling.name.ends_with(RATE));
+    let (unit, per) = if is_rate { ("bytes", "/s") } else { ("ns", "") };
+    let figure = numbers::quantity(found.value, unit) + per;
+    [
+        ceiling.what.clone(),
+        figure,
+        numbers::quantity_interval(found, unit),
+    ]
+}
+
+fn told(error: &anyhow::Error) -> String {
+    format!("{error:#}")
+}
+
+#[cfg(test)]
+mod tests {
+    use machine::probes::ProbeError;
+
+    use super::*;
+
+    #[test]
+    fn the_page_has_a_row_for_each_figure_with_its_unit_and_the_reason_of_each_that_is_missing() {
+        let series = |name, values: &[f64], missing| Series {
+            name,
+            what: name,
+            values: values.to_vec(),
+            missing,
+        };
+        let probed = Probed::of(
+            &[0, 3],
+            vec![
+                series("call_ns", &[1_950.0, 2_000.0, 2_100.0], None),
+                series("read_bytes_per_second", &[9e9, 10e9, 12e9], None),
+                series("wake_ns", &[1.0], Some(ProbeError::OneCpu)),
+                series("late_ns", &[], None),
+            ],
+        );
+        let page = probed.page(100);
+        let rows = [
+            "What this machine can do at most, on CPUs 0,3",
+            "  call_ns                                                      2.00 µs  1.95 … 2.10",
+            "  read_bytes_per_second                                      10.0 GB/s  9.00 … 12.0",
+            "  wake_ns: none, it takes two CPUs, and there is one",
+            "  late_ns: none, it was stopped before",
+        ];
+        for row in rows {
+            assert!(page.lines().any(|line| line == row), "{row} in\n{page}");
+        }
+    }
+}
