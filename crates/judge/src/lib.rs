@@ -14,6 +14,7 @@ pub mod median;
 pub mod normal;
 pub mod objective;
 pub mod quantile;
+pub mod roofline;
 pub mod sequential;
 pub mod signed_rank;
 pub mod student;
