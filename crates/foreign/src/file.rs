@@ -184,6 +184,15 @@ mod tests {
         assert_eq!(read_text(&file, 5).unwrap(), "12345");
         assert!(read(&file, 4).is_err());
         assert!(read(&link, 5).unwrap_err().to_string().contains("link"));
+        let owner = fs::metadata(&file).unwrap().uid();
+        assert_eq!(read_of(owner, &file, 5).unwrap(), b"12345");
+        let refused = |owner, path, most_bytes| {
+            let refused = read_of(owner, path, most_bytes).unwrap_err();
+            refused.to_string()
+        };
+        assert_eq!(refused(owner + 1, &file, 5), "it is another user's");
+        assert!(refused(owner, &file, 4).contains("more than"));
+        assert!(refused(owner, &link, 5).contains("link"));
         assert_eq!(follow_text(&link, 5).unwrap(), "12345");
         assert!(follow_text(&link, 4).is_err());
         assert!(follow_text(Path::new("/dev/zero"), 4).is_err());

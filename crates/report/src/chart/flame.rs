@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use model::stacks::{StackFrame, Stacks};
 
 use super::canvas::{Canvas, Ink, Type};
-use super::{Chart, Form, fitted};
+use super::{Chart, Form, fitted, width_of};
 use crate::numbers;
 
 const TOP: f64 = 48.0;
@@ -160,9 +160,18 @@ impl Ground {
         canvas.titled(corners, ink, &title);
         if width >= LEAST_FOR_NAME {
             let set = Type::SMALL.ink(Ink::Text);
-            let name = fitted(&frame.name, width - 2.0 * MARGIN, set);
+            let name = told(&frame.name, width - 2.0 * MARGIN, set);
             canvas.text(&name, (left + MARGIN, bottom - ROW / 2.0), set);
         }
+    }
+}
+
+/// As much of a name as there is room for: where it is too long, the function's own without what it is in.
+fn told(name: &str, pixels: f64, set: Type) -> String {
+    let is_plain = !name.contains(['<', '(', ' ']);
+    match name.rsplit_once("::").filter(|_| is_plain) {
+        Some((_, own)) if width_of(name, set) > pixels => fitted(own, pixels, set),
+        _ => fitted(name, pixels, set),
     }
 }
 
@@ -209,6 +218,18 @@ mod tests {
             wide.contains("parse 75 %, sock_sendmsg 25 %</desc>"),
             "{wide}"
         );
+    }
+
+    #[test]
+    fn a_name_without_room_is_told_without_what_it_is_in() {
+        let cases = [
+            ("v8::internal::Invoke", 400.0, "v8::internal::Invoke"),
+            ("v8::internal::Invoke", 60.0, "Invoke"),
+            ("Proxy<a::b>::Raw", 60.0, "Proxy<a:…"),
+        ];
+        for (name, pixels, shown) in cases {
+            assert_eq!(told(name, pixels, Type::SMALL), shown, "{name} {pixels}");
+        }
     }
 
     #[test]

@@ -144,7 +144,11 @@ impl<'a> MapsLine<'a> {
 
 #[cfg(test)]
 mod tests {
+    use model::stacks::MOST_FRAMES;
+    use sys::perf::Registers;
+
     use super::*;
+    use crate::instruments::stacks::unwind::Unwinding;
 
     #[test]
     fn a_line_is_read_with_a_name_of_any_letters_or_without_one() {
@@ -183,5 +187,38 @@ mod tests {
             .unwrap()
             .function_at(within);
         assert!(name.unwrap().contains("of_process"), "{name:?}");
+    }
+
+    #[test]
+    fn a_file_that_is_spoilt_in_any_place_is_read_and_unwound_without_harm() {
+        let maps = kernel_file::text("/proc/self/maps").unwrap();
+        let line = maps.lines().find(|line| line.ends_with(VDSO)).unwrap();
+        let range = MapsLine::of(line).unwrap().range;
+        let file = vdso(std::process::id(), &range).unwrap();
+        let MappedBytes::Memory(bytes) = &file.content else {
+            panic!("it is of no file")
+        };
+        let whole = Binary::read(bytes.as_slice()).unwrap();
+        assert!(whole.unwinding.is_some());
+        for place in 0..bytes.len() {
+            let mut spoilt = bytes.clone();
+            spoilt[place] = 0xff;
+            let Some(binary) = Binary::read(spoilt.as_slice()) else {
+                continue;
+            };
+            let mut unwinding = Unwinding::new();
+            if let Some(tables) = &binary.unwinding {
+                unwinding.add(range.clone(), range.start, tables);
+            }
+            for instruction in range.clone().step_by(331) {
+                let _ = binary.function_at(instruction - range.start);
+                let registers = Registers {
+                    instruction,
+                    ..Registers::default()
+                };
+                let walk = unwinding.walk(registers, &[0x11; 512], |_| true);
+                assert!(walk.addresses.len() <= MOST_FRAMES);
+            }
+        }
     }
 }

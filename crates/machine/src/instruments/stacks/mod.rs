@@ -32,7 +32,7 @@ const FALLING_ASLEEP: Trigger = Trigger::Leaving { hertz: 499 };
 const LONGEST: Duration = Duration::from_secs(1);
 /// Each sleep and each system call of the target costs it more meanwhile.
 const LONGEST_ASLEEP: Duration = Duration::from_millis(300);
-const LONGEST_COUNT: Duration = Duration::from_millis(200);
+const LONGEST_COUNT: Duration = Duration::from_millis(100);
 const MOST_HERTZ: u32 = 1000;
 /// Where the number stands in the fields of `raw_syscalls:sys_enter`, behind those of all tracepoints.
 const NUMBER_AT: Range<usize> = 8..16;
@@ -84,7 +84,7 @@ pub fn off_cpu(pids: &[u32], duration: Duration) -> io::Result<Stacks> {
 }
 
 /// Which system calls threads of these processes and of their children make, by name or, of a rare one, by number, the
-/// most frequent first: at most for 200 ms. Those that there was no room for stand as `[lost]`.
+/// most frequent first: at most for 100 ms. Those that there was no room for stand as `[lost]`.
 ///
 /// # Errors
 /// Those of [`on_cpu`] and of [`tracepoint::number`], and `EMFILE` where we may not have an open file for each thread.
