@@ -39,7 +39,7 @@ fn of_lines(samples: &[Vec<f64>]) -> Option<Estimate> {
 /// The pairs in order, and the levels on which their CPUs are.
 ///
 /// CPUs are joined to groups, the nearest first, by the median of the times between them, which a pair that was disturbed
-/// does not turn. A level ends where the next join is [`STEP`] times as far as the one before it.
+/// does not turn. A level ends where the next join is `STEP` times as far as the one before it.
 #[must_use]
 pub fn distances(cpus: &[usize], pairs: Vec<CorePair>) -> CoreDistances {
     let (mut cpus, mut pairs) = (cpus.to_vec(), pairs);
