@@ -58,6 +58,7 @@ pub mod stop;
 pub mod system_call;
 pub mod tally_page;
 pub mod tcp_diag;
+pub mod tcp_queues;
 pub mod timer;
 pub mod tracepoint;
 pub mod tun;

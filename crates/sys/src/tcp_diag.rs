@@ -8,12 +8,12 @@ use std::ops::ControlFlow;
 use crate::netlink::{Family, Netlink, attributes, push_message};
 
 /// `SOCK_DIAG_BY_FAMILY` of linux/sock_diag.h.
-const BY_FAMILY: u16 = 20;
+pub(crate) const BY_FAMILY: u16 = 20;
 /// Length of `struct inet_diag_req_v2`, and of `struct inet_diag_msg` (linux/inet_diag.h).
 const REQUEST_BYTES: usize = 56;
-const ANSWER_BYTES: usize = 72;
+pub(crate) const ANSWER_BYTES: usize = 72;
 /// `INET_DIAG_INFO`: the attribute that holds `struct tcp_info`.
-const INFO: u16 = 2;
+pub(crate) const INFO: u16 = 2;
 /// `TCP_ESTABLISHED` of net/tcp_states.h.
 const ESTABLISHED: u32 = 1;
 /// All states of net/tcp_states.h in which a socket carries data or has carried some, and has counters:
@@ -24,9 +24,9 @@ const CLOSINGS: u32 = 1;
 /// Room for some thousand closings until they are taken.
 const KEPT_BYTES: usize = 8 * 1024 * 1024;
 /// Where `tcp_info` has the bytes that were acknowledged (linux/tcp.h), since Linux 4.1.
-const ACKED_AT: usize = 120;
+pub(crate) const ACKED_AT: usize = 120;
 /// Where it has the bytes that came in, and the segments with data in either direction, since Linux 4.6.
-const RECEIVED_AT: usize = 128;
+pub(crate) const RECEIVED_AT: usize = 128;
 const SEGMENTS_AT: usize = 152;
 /// Where it has the three times, since Linux 4.9.
 const BUSY_AT: usize = 168;
@@ -144,32 +144,40 @@ fn sending(answer: &[u8]) -> Option<Sending> {
 
 /// `None` for what is no answer, or of a kernel that does not count segments of data.
 fn carried(answer: &[u8]) -> Option<Carried> {
-    let ip = match i32::from(*answer.first()?) {
-        libc::AF_INET => IpAddr::from(bytes::<4>(answer, 8)?),
-        libc::AF_INET6 => IpAddr::from(bytes::<16>(answer, 8)?),
-        _ => return None,
-    };
     let info = info(answer)?;
     let segments = |at| Some(u64::from(u32::from_ne_bytes(bytes(info, at)?)));
     Some(Carried {
         id: number(answer, 44)?,
-        local: SocketAddr::new(ip, u16::from_be_bytes(bytes(answer, 4)?)),
+        local: address(answer, 4, 8)?,
         bytes: number(info, ACKED_AT)?.saturating_add(number(info, RECEIVED_AT)?),
         segments: segments(SEGMENTS_AT)? + segments(SEGMENTS_AT + 4)?,
     })
 }
 
-fn info(answer: &[u8]) -> Option<&[u8]> {
+/// An address of `struct inet_diag_sockid`: where its port is, and where its IP address.
+pub(crate) fn address(answer: &[u8], port_at: usize, ip_at: usize) -> Option<SocketAddr> {
+    let ip = match i32::from(*answer.first()?) {
+        libc::AF_INET => IpAddr::from(bytes::<4>(answer, ip_at)?),
+        libc::AF_INET6 => IpAddr::from(bytes::<16>(answer, ip_at)?),
+        _ => return None,
+    };
+    Some(SocketAddr::new(
+        ip,
+        u16::from_be_bytes(bytes(answer, port_at)?),
+    ))
+}
+
+pub(crate) fn info(answer: &[u8]) -> Option<&[u8]> {
     let mut attributes = attributes(answer.get(ANSWER_BYTES..)?);
     let (_, info) = attributes.find(|(kind, _)| *kind == INFO)?;
     Some(info)
 }
 
-fn number(of: &[u8], at: usize) -> Option<u64> {
+pub(crate) fn number(of: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_ne_bytes(bytes(of, at)?))
 }
 
-fn bytes<const N: usize>(of: &[u8], at: usize) -> Option<[u8; N]> {
+pub(crate) fn bytes<const N: usize>(of: &[u8], at: usize) -> Option<[u8; N]> {
     of.get(at..at + N)?.try_into().ok()
 }
 

@@ -9,6 +9,8 @@ const NO_LIMIT_BYTES: u64 = 1 << 62;
 pub struct Throttling {
     pub periods: u64,
     pub throttled_periods: u64,
+    /// All CPUs together, µs.
+    pub throttled_us: u64,
 }
 
 /// CPUs' worth of time from quota and period in µs, as `cpu.max` has them; `max`, or −1 in
@@ -37,6 +39,8 @@ pub(super) fn throttling(text: &str) -> Throttling {
     Throttling {
         periods: value("nr_periods"),
         throttled_periods: value("nr_throttled"),
+        // In version 1 it is told in ns.
+        throttled_us: value("throttled_usec").max(value("throttled_time") / 1000),
     }
 }
 

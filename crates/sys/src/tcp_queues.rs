@@ -1,0 +1,232 @@
+//! What waits in the queues of single TCP sockets, asked of the kernel one by one: a few µs each, where a list of
+//! all sockets takes as long as there are buckets for them. No privilege is needed.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::ops::ControlFlow;
+
+use crate::netlink::{Family, Netlink, push_message};
+use crate::tcp_diag::{
+    ACKED_AT, ANSWER_BYTES, BY_FAMILY, INFO, RECEIVED_AT, address, bytes, info, number,
+};
+
+/// `TCP_ESTABLISHED` and `TCP_CLOSE_WAIT` of net/tcp_states.h: whose other end may still ask for something.
+const OPEN: u32 = 1 << 1 | 1 << 8;
+/// Where `struct inet_diag_msg` has its queues.
+const UNREAD_AT: usize = 56;
+const UNACKED_AT: usize = 60;
+/// `INET_DIAG_NOCOOKIE`, twice.
+const ANY_COOKIE: [u8; 8] = [0xff; 8];
+
+/// Both addresses of a connection, of which there is one at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Ends {
+    /// Of the socket that is asked about.
+    pub local: SocketAddr,
+    /// Of the other end.
+    pub remote: SocketAddr,
+}
+
+impl Ends {
+    /// Of a socket that listens there.
+    #[must_use]
+    pub const fn of_listener(local: SocketAddr) -> Self {
+        let nobody = match local {
+            SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+            SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+        };
+        Self {
+            local,
+            remote: SocketAddr::new(nobody, 0),
+        }
+    }
+
+    /// As the other end sees it.
+    #[must_use]
+    pub const fn turned(self) -> Self {
+        Self {
+            local: self.remote,
+            remote: self.local,
+        }
+    }
+}
+
+/// What waits in a socket, in either direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Queues {
+    /// What came in and the program has not read, bytes. Of a listener: connections that wait to be accepted.
+    pub unread: u32,
+    /// What the program has written and the other end has not acknowledged, bytes. Of a listener: how many
+    /// connections may wait.
+    pub unacked: u32,
+    /// What the program has written since the connection was opened, bytes; 0 of a listener.
+    pub written: u64,
+    /// What came in since then, bytes; 0 of a listener.
+    pub came: u64,
+}
+
+/// The door that they are asked at.
+#[derive(Debug)]
+pub struct QueueLook(Netlink);
+
+impl QueueLook {
+    /// Opens it, in the network namespace of the caller.
+    ///
+    /// # Errors
+    /// `EPROTONOSUPPORT` of kernels without `CONFIG_INET_DIAG`.
+    pub fn open() -> io::Result<Self> {
+        Netlink::open(Family::SocketDiagnostics).map(Self)
+    }
+
+    /// The queues of the socket with these ends, or of the listener there; `None` where it has gone.
+    ///
+    /// # Errors
+    /// What the kernel says but that there is none.
+    pub fn of(&self, ends: &Ends) -> io::Result<Option<Queues>> {
+        let mut found = None;
+        let asked = self.0.ask(&of_one(ends), 1, |message| {
+            // A connection that has gone is not its listener.
+            let is_it = address(message.payload, 6, 24) == Some(ends.remote);
+            found = queues(message.payload).filter(|_| is_it);
+            ControlFlow::Break(())
+        });
+        match asked {
+            Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(None),
+            asked => asked.map(|()| found),
+        }
+    }
+
+    /// The open connections whose own end has this port.
+    ///
+    /// # Errors
+    /// `ENOENT` of kernels without `CONFIG_INET_DIAG`.
+    pub fn connections(&self, port: u16) -> io::Result<Vec<Ends>> {
+        let mut found = Vec::new();
+        for family in [libc::AF_INET, libc::AF_INET6] {
+            self.0.ask(&of_port(family, port), 1, |message| {
+                found.extend(ends(message.payload));
+                ControlFlow::Continue(())
+            })?;
+        }
+        Ok(found)
+    }
+}
+
+/// Ends, where an answer has them.
+fn ends(answer: &[u8]) -> Option<Ends> {
+    Some(Ends {
+        local: address(answer, 4, 8)?,
+        remote: address(answer, 6, 24)?,
+    })
+}
+
+fn queues(answer: &[u8]) -> Option<Queues> {
+    let head = answer.get(..ANSWER_BYTES)?;
+    let unacked = u32::from_ne_bytes(bytes(head, UNACKED_AT)?);
+    let count = |at| number(info(answer)?, at);
+    let acked = count(ACKED_AT);
+    Some(Queues {
+        unread: u32::from_ne_bytes(bytes(head, UNREAD_AT)?),
+        unacked,
+        written: acked.map_or(0, |acked| acked.saturating_add(unacked.into())),
+        came: count(RECEIVED_AT).unwrap_or(0),
+    })
+}
+
+fn of_port(family: libc::c_int, port: u16) -> Vec<u8> {
+    request(libc::NLM_F_DUMP, family, |payload| {
+        payload.extend(port.to_be_bytes());
+        payload.extend([0; 46]);
+    })
+}
+
+fn of_one(ends: &Ends) -> Vec<u8> {
+    let family = match ends.local {
+        SocketAddr::V4(_) => libc::AF_INET,
+        SocketAddr::V6(_) => libc::AF_INET6,
+    };
+    request(0, family, |payload| {
+        payload.extend(ends.local.port().to_be_bytes());
+        payload.extend(ends.remote.port().to_be_bytes());
+        payload.extend(padded(ends.local.ip()));
+        payload.extend(padded(ends.remote.ip()));
+        // Any device.
+        payload.extend([0; 4]);
+        payload.extend(ANY_COOKIE);
+    })
+}
+
+/// `struct inet_diag_req_v2`, of which `id` writes the `struct inet_diag_sockid`.
+fn request(flags: libc::c_int, family: libc::c_int, id: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+    let flags = u16::try_from(libc::NLM_F_REQUEST | flags).unwrap_or(0);
+    let mut datagram = Vec::new();
+    push_message(&mut datagram, BY_FAMILY, flags, 1, |payload| {
+        payload.extend([family, libc::IPPROTO_TCP].map(|number| number.to_ne_bytes()[0]));
+        // Its counters, and padding.
+        payload.extend([1 << (INFO - 1), 0]);
+        payload.extend(OPEN.to_ne_bytes());
+        id(payload);
+    });
+    datagram
+}
+
+fn padded(ip: IpAddr) -> [u8; 16] {
+    let mut bytes = [0; 16];
+    match ip {
+        IpAddr::V4(ip) => bytes[..4].copy_from_slice(&ip.octets()),
+        IpAddr::V6(ip) => bytes = ip.octets(),
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    #[test]
+    fn what_waits_is_told_of_both_ends_and_of_a_listener_and_one_that_has_gone_is_none() {
+        for ip in ["127.0.0.1", "::1"] {
+            let Ok(listener) = TcpListener::bind((ip, 0)) else {
+                continue;
+            };
+            let local = listener.local_addr().unwrap();
+            let mut client = TcpStream::connect(local).unwrap();
+            let look = QueueLook::open().unwrap();
+            let at = Ends {
+                local,
+                remote: client.local_addr().unwrap(),
+            };
+            let listening = Ends::of_listener(local);
+            assert_eq!(look.of(&listening).unwrap().unwrap().unread, 1);
+            let (server, _) = listener.accept().unwrap();
+            client.write_all(&[0; 300]).unwrap();
+            let limit = std::time::Duration::from_secs(20);
+            assert!(crate::clock::wait_until(limit, || {
+                look.of(&at).unwrap().unwrap().unread == 300
+            }));
+            let asks = look.of(&at.turned()).unwrap().unwrap();
+            let answering = look.of(&at).unwrap().unwrap();
+            assert_eq!((asks.unread, answering.came), (0, 300));
+            // The first packet counts for one.
+            assert!((300..302).contains(&asks.written), "{asks:?}");
+            assert!(look.connections(local.port()).unwrap().contains(&at));
+            drop((server, client));
+            assert!(crate::clock::wait_until(limit, || look
+                .of(&at)
+                .unwrap()
+                .is_none()));
+        }
+    }
+
+    #[test]
+    fn an_answer_cut_short_is_none() {
+        for length in [0, 1, 8, ANSWER_BYTES - 1] {
+            let answer = [2; ANSWER_BYTES];
+            assert_eq!(queues(&answer[..length]), None);
+        }
+        assert_eq!(ends(&[2; 20]), None);
+    }
+}
