@@ -14,6 +14,8 @@ pub const MOST_STACKS: usize = 65_536;
 pub const MOST_FRAMES: usize = 512;
 /// Letters of a name; what is longer is cut with a mark.
 pub const MOST_LETTERS: usize = 200;
+/// What a frame takes in JSON beside its name.
+const FRAME_BYTES: usize = 32;
 /// What stands in the place of the outer frames that could not be told.
 pub const CUT: &str = "[cut]";
 
@@ -109,6 +111,25 @@ impl Stacks {
                 .map(|(frames, (_, weight_ns))| Stack { frames, weight_ns })
                 .collect(),
         }
+    }
+
+    /// The heaviest of them, as many as take about so many bytes to send or to keep; of the others each counts once as
+    /// lost.
+    #[must_use]
+    pub fn within(mut self, most_bytes: usize) -> Self {
+        let size = |stack: &Stack| -> usize {
+            let frames = stack.frames.iter();
+            frames.map(|frame| frame.name.len() + FRAME_BYTES).sum()
+        };
+        let mut bytes = 0;
+        let mut fits = |stack: &&Stack| {
+            bytes += size(stack);
+            bytes <= most_bytes
+        };
+        let kept = self.stacks.iter().take_while(&mut fits).count();
+        self.lost += (self.stacks.len() - kept) as u64;
+        self.stacks.truncate(kept);
+        self
     }
 
     /// The weight of all stacks together, ns.
@@ -214,6 +235,13 @@ mod tests {
     fn a_name_can_neither_end_a_line_of_the_folded_text_nor_a_frame() {
         let stacks = Stacks::of(1, [(frames(&["a;b 7\nc"]), 1)]);
         assert_eq!(stacks.folded(), "a:b 7:c 1\n");
+    }
+
+    #[test]
+    fn where_there_is_room_for_few_the_heaviest_are_kept() {
+        let seen = [(frames(&["light"]), 1), (frames(&["heavy"]), 9)];
+        let kept = Stacks::of(1, seen).within(FRAME_BYTES + 8);
+        assert_eq!((kept.folded(), kept.lost), ("heavy 9\n".to_owned(), 1));
     }
 
     #[test]

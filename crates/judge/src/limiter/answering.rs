@@ -1,0 +1,142 @@
+//! The answer is written and does not arrive: by the kernel's own reasons.
+
+use model::explanation::AccountKind;
+
+use super::{Case, Ruling, advice, gain, limiter, percent, ruled_out};
+
+/// A cause is the kernel's where it held for such a part of the time in which there was something to send.
+const MOSTLY: f64 = 0.3;
+/// Of all segments: fewer are lost on any path.
+const LOSSY: f64 = 0.001;
+/// Acknowledgements put off, for each answer.
+const PUT_OFF: f64 = 0.3;
+
+/// Name, words, what shows it, what to do.
+type Cause = (&'static str, &'static str, String, &'static str);
+
+pub(super) fn rule(case: &Case<'_>) -> Ruling {
+    let share = case.ledger.share(AccountKind::Answering);
+    if case.ledger.accounts.is_empty() {
+        return Ruling::Silent;
+    }
+    let by = format!(
+        "answers are written and not acknowledged for {} of the time",
+        percent(share)
+    );
+    let (name, words, shown, what_to_do) = cause(case);
+    let mut found = limiter(
+        name,
+        share,
+        format!(
+            "The answers are under way for {} of the time: {words}.",
+            percent(share)
+        ),
+        vec![by.clone(), shown],
+    );
+    found.gain = gain(share);
+    found.advice = advice([what_to_do]);
+    Ruling::by_share(found, || ruled_out("the network", by))
+}
+
+fn cause(case: &Case<'_>) -> Cause {
+    let seen = case.seen;
+    let part = |of: &str, all: &str| seen.rise(of) as f64 / seen.rise(all).max(1) as f64;
+    let rwnd = part("senders.rwnd_limited_us", "senders.busy_us");
+    if rwnd > MOSTLY {
+        return (
+            "receiver-window",
+            "the receiver's window lets no more be sent",
+            format!(
+                "limited by the receiver's window for {} of the time in which there was something to send (tcp_info)",
+                percent(rwnd)
+            ),
+            "have the client read faster, or give its sockets larger receive buffers (net.ipv4.tcp_rmem, SO_RCVBUF)",
+        );
+    }
+    let sndbuf = part("senders.sndbuf_limited_us", "senders.busy_us");
+    if sndbuf > MOSTLY {
+        return (
+            "send-buffer",
+            "the server's send buffers hold less than the way takes",
+            format!(
+                "limited by the send buffer for {} of the time in which there was something to send (tcp_info)",
+                percent(sndbuf)
+            ),
+            "larger send buffers: net.ipv4.tcp_wmem, and no SO_SNDBUF in the server",
+        );
+    }
+    let again = part("Tcp.RetransSegs", "Tcp.OutSegs");
+    if again > LOSSY {
+        return (
+            "loss",
+            "segments are lost and sent again",
+            format!(
+                "{} of all segments were sent again (RetransSegs), {:.1} timeouts a second",
+                percent(again),
+                case.rate(seen.rise("TcpExt.TCPTimeouts"))
+            ),
+            "find where they are lost: `tc -s qdisc`, `ethtool -S`, the path; another congestion control may bear it better (bbr)",
+        );
+    }
+    let put_off =
+        seen.rise("TcpExt.DelayedACKs") as f64 / case.answered().unwrap_or(u64::MAX) as f64;
+    if put_off > PUT_OFF {
+        return (
+            "delayed-acks",
+            "a small rest of each answer waits for an acknowledgement that the other end puts off by 40 ms",
+            format!("{put_off:.2} acknowledgements were put off for each answer (DelayedACKs)"),
+            "have the server set TCP_NODELAY, or send an answer in one call",
+        );
+    }
+    (
+        "path",
+        "they are long on the way",
+        "neither window, nor buffer, nor loss: delay or rate of the way itself".to_owned(),
+        "look at the queues on the way (`tc -s qdisc`), at its rate and its round-trip time; a limit that is meant, such as tbf, is found there too",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use model::observation::{Holder, Observation};
+
+    use super::super::cases::{busy, held, idle, is_accused, moment};
+    use super::*;
+
+    fn sending(counters: &[(&str, u64)]) -> Observation {
+        let mut seen = busy();
+        seen.moments = vec![moment(Holder::Network, idle("ep_poll"), 10.0)];
+        let counters = counters
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), *value));
+        seen.counters = counters.collect();
+        seen
+    }
+
+    #[test]
+    fn answers_that_do_not_arrive_are_told_by_the_reason_that_the_kernel_has() {
+        let table: [(&[(&str, u64)], &str); 5] = [
+            (
+                &[("senders.busy_us", 100), ("senders.rwnd_limited_us", 90)],
+                "receiver-window",
+            ),
+            (
+                &[("senders.busy_us", 100), ("senders.sndbuf_limited_us", 90)],
+                "send-buffer",
+            ),
+            (&[("Tcp.OutSegs", 1000), ("Tcp.RetransSegs", 20)], "loss"),
+            (&[("TcpExt.DelayedACKs", 90_000)], "delayed-acks"),
+            (&[], "path"),
+        ];
+        for (counters, expected) in table {
+            assert_eq!(held(rule, &sending(counters)).name, expected);
+        }
+    }
+
+    #[test]
+    fn losses_without_a_wait_accuse_nobody() {
+        let mut seen = busy();
+        seen.counters = sending(&[("Tcp.OutSegs", 1000), ("Tcp.RetransSegs", 20)]).counters;
+        assert!(!is_accused(rule, &seen));
+    }
+}

@@ -1,0 +1,83 @@
+//! Who asks is the limit: the answers are there, and are not read.
+
+use model::explanation::{AccountKind, Hindrance};
+
+use super::{Case, Ruling, advice, gain, limiter, percent, ruled_out};
+
+const WHAT: &str = "the client";
+/// A client that answers wait for has less only where it gets less.
+const BUSY: f64 = 0.5;
+
+pub(super) fn rule(case: &Case<'_>) -> Ruling {
+    let share = case.ledger.share(AccountKind::Client);
+    if share == 0.0 && case.seen.load.is_none() {
+        return Ruling::Silent;
+    }
+    let by = format!(
+        "answers lie unread at the client's end for {} of the time",
+        percent(share)
+    );
+    let Some(load) = case.seen.load else {
+        let what = format!("Its clients read too slowly: {by}.");
+        let mut found = limiter("slow-receiver", share, what, vec![by.clone()]);
+        found.gain = gain(share);
+        found.advice =
+            advice(["look at the clients: their CPUs, and the sizes of their receive buffers"]);
+        return Ruling::by_share(found, || ruled_out("clients that read slowly", by));
+    };
+    let busy = percent(load.client_busy_share);
+    let why = match load.client_busy_share < BUSY {
+        true => "it is ready, and others have its CPU",
+        false => "the server could do more",
+    };
+    let mut found = limiter(
+        "client",
+        share,
+        format!(
+            "The client is the limit: an answer waits {} of its time until our load reads it; {why}.",
+            percent(share)
+        ),
+        vec![
+            by.clone(),
+            format!("its busiest thread had a CPU for {busy} of the time"),
+        ],
+    );
+    found.gain = gain(share);
+    found.advice = advice([
+        "give the client more threads (`-t`) and CPUs of its own, or another machine: what was measured is the client",
+    ]);
+    found.hindrance = Some(Hindrance::ClientCpus);
+    Ruling::by_share(found, || {
+        ruled_out(
+            WHAT,
+            format!("{by}; its busiest thread was busy for {busy}"),
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use model::observation::{Doing, Holder};
+
+    use super::super::cases::{busy, held, idle, is_accused, moment};
+    use super::*;
+
+    #[test]
+    fn answers_that_lie_unread_accuse_the_client() {
+        let mut seen = busy();
+        seen.moments = vec![
+            moment(Holder::Unread, Doing::Running, 20.0),
+            moment(Holder::Client, idle("ep_poll"), 80.0),
+        ];
+        assert_eq!(held(rule, &seen).name, "client");
+        seen.load = None;
+        assert_eq!(held(rule, &seen).name, "slow-receiver");
+    }
+
+    #[test]
+    fn a_client_that_reads_at_once_is_ruled_out() {
+        let mut seen = busy();
+        seen.moments = vec![moment(Holder::Unread, Doing::Running, 100.0)];
+        assert!(!is_accused(rule, &seen));
+    }
+}

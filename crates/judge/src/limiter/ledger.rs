@@ -1,0 +1,163 @@
+//! Where the time of a request goes, by the moments that were seen.
+
+use std::collections::BTreeMap;
+
+use model::explanation::{Account, AccountKind, TimeLedger};
+use model::observation::{Doing, Holder, Moment, Observation};
+
+/// How the time of threads that run, or could, is dealt out.
+struct Split {
+    own_code: f64,
+    kernel: f64,
+    no_cpu: f64,
+}
+
+type Key = (AccountKind, Option<String>);
+
+/// Adds the moments up.
+pub(super) fn of(seen: &Observation) -> TimeLedger {
+    let all: f64 = seen.moments.iter().map(|moment| moment.count).sum();
+    let split = split(seen);
+    let is_ours = seen.load.is_some();
+    let (mut sums, mut missing) = (BTreeMap::<Key, f64>::new(), 0.0);
+    for moment in &seen.moments {
+        let share = moment.count / all;
+        match account(moment, is_ours) {
+            Some(Placed::At(kind, at)) => *sums.entry((kind, at)).or_default() += share,
+            Some(Placed::OnCpu) => {
+                for (kind, part) in split.parts() {
+                    *sums.entry((kind, None)).or_default() += share * part;
+                }
+            }
+            None => missing += share,
+        }
+    }
+    let account = |((kind, asleep_in), share)| Account {
+        kind,
+        asleep_in,
+        share,
+    };
+    let mut accounts: Vec<Account> = sums.into_iter().map(account).collect();
+    accounts.retain(|account| account.share > 0.0);
+    accounts.sort_by(|one, other| other.share.total_cmp(&one.share));
+    TimeLedger {
+        response_us: response_us(seen),
+        accounts,
+        missing_share: if all > 0.0 { missing } else { 1.0 },
+        share_error: if all > 0.0 { 0.5 / all.sqrt() } else { 1.0 },
+    }
+}
+
+/// Where a moment belongs.
+enum Placed {
+    At(AccountKind, Option<String>),
+    /// To the accounts of a thread that has a CPU or wants one.
+    OnCpu,
+}
+
+fn account(moment: &Moment, is_ours: bool) -> Option<Placed> {
+    use AccountKind::{
+        Answering, Asking, Asleep, Blocked, Client, Elsewhere, NotAsked, Stopped, Waking,
+    };
+    let at = |kind| Some(Placed::At(kind, None));
+    // Of somebody else's connections most are between two requests: what the program does is what counts.
+    match (moment.holder, &moment.doing) {
+        (Holder::Unknown, _) if is_ours => None,
+        (Holder::Asking, _) if is_ours => at(Asking),
+        (Holder::Network, _) if is_ours => at(Answering),
+        (Holder::Client, _) if is_ours => at(Client),
+        (_, Doing::Running) => Some(Placed::OnCpu),
+        (_, Doing::Asleep(function)) => Some(Placed::At(Asleep, Some(function.clone()))),
+        (_, Doing::Blocked(function)) => Some(Placed::At(Blocked, Some(function.clone()))),
+        (_, Doing::Stopped) => at(Stopped),
+        (Holder::Unread, Doing::Idle(_)) => at(Waking),
+        (Holder::Program, Doing::Idle(function)) if is_ours => {
+            Some(Placed::At(Elsewhere, Some(function.clone())))
+        }
+        (Holder::Network, Doing::Idle(_)) => at(Answering),
+        (Holder::Client, Doing::Idle(_)) => at(Client),
+        (_, Doing::Idle(_)) => at(NotAsked),
+    }
+}
+
+/// The kernel's own account of each thread is exact where samples cannot tell who has a CPU from who wants one.
+fn split(seen: &Observation) -> Split {
+    let sum = |of: fn(&model::observation::SeenThread) -> u64| -> f64 {
+        seen.threads.iter().map(|thread| of(thread) as f64).sum()
+    };
+    // A group without quota left counts its own time: its threads are not always counted as ready meanwhile.
+    let throttled = seen.rise("group.throttled_us") as f64 * 1e3;
+    let (running, ready) = (
+        sum(|it| it.running_ns),
+        sum(|it| it.ready_ns).max(throttled),
+    );
+    let (user, system) = (sum(|it| it.user_ns), sum(|it| it.system_ns));
+    let part = |of: f64, all: f64| if all > 0.0 { of / all } else { 0.0 };
+    let on_cpu = 1.0 - part(ready, running + ready);
+    let own = part(user, user + system);
+    Split {
+        own_code: on_cpu * own,
+        kernel: on_cpu * (1.0 - own),
+        no_cpu: 1.0 - on_cpu,
+    }
+}
+
+impl Split {
+    fn parts(&self) -> [(AccountKind, f64); 3] {
+        [
+            (AccountKind::OwnCode, self.own_code),
+            (AccountKind::Kernel, self.kernel),
+            (AccountKind::NoCpu, self.no_cpu),
+        ]
+    }
+}
+
+/// By Little's law: as many requests are under way as there are connections.
+fn response_us(seen: &Observation) -> Option<f64> {
+    let load = seen.load.filter(|load| load.answered > 0)?;
+    Some(f64::from(load.connections) * seen.window_ns as f64 / 1e3 / load.answered as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cases::{asleep, busy, idle, moment, thread};
+    use super::*;
+
+    #[test]
+    fn all_accounts_and_what_is_missing_are_the_whole() {
+        let mut seen = busy();
+        seen.threads[0].ready_ns = seen.threads[0].running_ns;
+        seen.moments
+            .push(moment(Holder::Unknown, Doing::Running, 5.0));
+        seen.moments
+            .push(moment(Holder::Unread, asleep("futex_do_wait"), 20.0));
+        let ledger = of(&seen);
+        let sum: f64 = ledger.accounts.iter().map(|account| account.share).sum();
+        assert!(
+            (sum + ledger.missing_share - 1.0).abs() < 1e-9,
+            "{ledger:?}"
+        );
+        // 90 of 125 moments, half of them without a CPU, the rest three to one.
+        assert!((ledger.share(AccountKind::NoCpu) - 0.36).abs() < 1e-9);
+        assert!((ledger.share(AccountKind::Kernel) - 0.27).abs() < 1e-9);
+        assert!((ledger.share(AccountKind::OwnCode) - 0.09).abs() < 1e-9);
+        assert!((ledger.share(AccountKind::Asleep) - 0.16).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_mean_response_is_what_the_connections_have_for_each_answer() {
+        assert_eq!(of(&busy()).response_us, Some(160.0));
+    }
+
+    #[test]
+    fn an_idle_program_is_not_asked_unless_it_has_a_request_of_ours() {
+        let mut seen = busy();
+        seen.threads = vec![thread(1, 10)];
+        seen.moments = vec![moment(Holder::Program, idle("ep_poll"), 9.0)];
+        assert_eq!(of(&seen).share(AccountKind::Elsewhere), 1.0);
+        seen.load = None;
+        assert_eq!(of(&seen).share(AccountKind::NotAsked), 1.0);
+        seen.moments[0].holder = Holder::Unread;
+        assert_eq!(of(&seen).share(AccountKind::Waking), 1.0);
+    }
+}

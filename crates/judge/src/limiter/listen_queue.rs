@@ -1,0 +1,48 @@
+//! More connections arrive than the program accepts in time: they are turned away, and try again after a second.
+
+use super::{Case, Ruling, advice, limiter, percent, ruled_out};
+
+pub(super) fn rule(case: &Case<'_>) -> Ruling {
+    let seen = case.seen;
+    let Some(overflows) = seen.counter("TcpExt.ListenOverflows") else {
+        return Ruling::Silent;
+    };
+    let accepted = seen.rise("Tcp.PassiveOpens");
+    let share = overflows as f64 / (overflows + accepted).max(1) as f64;
+    let by = format!(
+        "{overflows} connections found the queue full (ListenOverflows), {accepted} were opened; at most {} of {} waited",
+        seen.rise("listen.waiting_most"),
+        seen.rise("listen.limit")
+    );
+    let mut found = limiter(
+        "listen-queue",
+        share,
+        format!(
+            "Connections are turned away: {} of them find the queue of the listener full, and try again after 1 s.",
+            percent(share)
+        ),
+        vec![by.clone()],
+    );
+    found.gain = "the connections that are turned away".to_owned();
+    found.advice = advice([
+        "see why it accepts too slowly (more workers, a listener each), and give it a longer queue: its backlog, and net.core.somaxconn",
+    ]);
+    Ruling::by_share(found, || ruled_out("the listen queue", by))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cases::{busy, is_accused};
+    use super::*;
+
+    #[test]
+    fn a_queue_that_turns_many_away_is_told_and_one_that_turns_few_is_not() {
+        let mut seen = busy();
+        for (overflows, expected) in [(500, true), (1, false)] {
+            seen.counters
+                .insert("TcpExt.ListenOverflows".to_owned(), overflows);
+            seen.counters.insert("Tcp.PassiveOpens".to_owned(), 1000);
+            assert_eq!(is_accused(rule, &seen), expected, "{overflows}");
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! What holds a program back: from what was seen of it to one answer. Every rule is a file of its own, and a pure
+//! function of the observation and its ledger; the largest share of the time wins.
+
+mod answering;
+mod client;
+mod cpu_quota;
+mod disk;
+mod elsewhere;
+mod files;
+mod hindered;
+mod ledger;
+mod listen_queue;
+mod lock;
+mod memory;
+mod no_cpu;
+mod not_asked;
+mod one_thread;
+mod other_sleep;
+mod parts;
+mod stolen;
+mod stopped;
+mod waking;
+mod work;
+
+use model::Explanation;
+use model::explanation::{Limiter, Looked, RuledOut, TimeLedger};
+use model::observation::Observation;
+use model::stacks::Stacks;
+
+use hindered::hindered;
+
+/// From this share of the time on something is named: what costs a fiftieth is never, what costs a fifth always is.
+const ENOUGH: f64 = 0.10;
+
+/// What a rule is asked.
+struct Case<'a> {
+    seen: &'a Observation,
+    ledger: &'a TimeLedger,
+}
+
+/// What a rule says.
+enum Ruling {
+    /// It holds the program back.
+    Holds(Limiter),
+    /// It does not, and this says so.
+    Not(RuledOut),
+    /// There is nothing of the kind here, or it was not looked at.
+    Silent,
+}
+
+type Rule = fn(&Case<'_>) -> Ruling;
+
+static RULES: [Rule; 16] = [
+    stopped::rule,
+    cpu_quota::rule,
+    stolen::rule,
+    no_cpu::rule,
+    client::rule,
+    answering::rule,
+    files::rule,
+    listen_queue::rule,
+    memory::rule,
+    disk::rule,
+    lock::rule,
+    elsewhere::rule,
+    other_sleep::rule,
+    waking::rule,
+    one_thread::rule,
+    not_asked::rule,
+];
+
+/// Explains what was seen, and says whether the trial bears it out.
+#[must_use]
+pub fn explain_look(looked: &Looked) -> Explanation {
+    let trial = looked.trial.as_ref();
+    Explanation {
+        proof: trial.and_then(|trial| hindered(trial.whom, trial.taken, &trial.pairs)),
+        unproved: looked.untried.clone(),
+        ..explain(&looked.observation)
+    }
+}
+
+/// Explains what was seen.
+#[must_use]
+pub fn explain(seen: &Observation) -> Explanation {
+    let ledger = ledger::of(seen);
+    let case = Case {
+        seen,
+        ledger: &ledger,
+    };
+    let (mut limiters, mut ruled_out) = (Vec::new(), Vec::new());
+    for rule in &RULES {
+        match rule(&case) {
+            Ruling::Holds(limiter) => limiters.push(limiter),
+            Ruling::Not(out) => ruled_out.push(out),
+            Ruling::Silent => {}
+        }
+    }
+    // What is left of a program's time that nothing else explains is its work.
+    let is_explained = limiters
+        .iter()
+        .any(|limiter: &Limiter| limiter.share >= 0.5);
+    match work::rule(&case) {
+        Ruling::Holds(limiter) if !is_explained || limiter.share >= ENOUGH => {
+            limiters.push(limiter);
+        }
+        Ruling::Not(out) => ruled_out.push(out),
+        _ => {}
+    }
+    limiters.sort_by(|one, other| other.share.total_cmp(&one.share));
+    let mut limiters = limiters.into_iter();
+    Explanation {
+        limiter: limiters.next(),
+        further: limiters.collect(),
+        ledger,
+        ruled_out,
+        proof: None,
+        unproved: None,
+    }
+}
+
+impl Ruling {
+    /// What holds the program back where it takes enough of the time, and else by what it is ruled out.
+    fn by_share(limiter: Limiter, out: impl FnOnce() -> RuledOut) -> Self {
+        match limiter.share >= ENOUGH {
+            true => Self::Holds(limiter),
+            false => Self::Not(out()),
+        }
+    }
+}
+
+impl Case<'_> {
+    /// CPU time of all threads together, as a share of the look: 2 for two CPUs.
+    fn cpus_used(&self) -> f64 {
+        let used: u64 = self.seen.threads.iter().map(|it| it.running_ns).sum();
+        used as f64 / self.seen.window_ns.max(1) as f64
+    }
+
+    /// Per second of the look.
+    fn rate(&self, count: u64) -> f64 {
+        count as f64 / (self.seen.window_ns.max(1) as f64 / 1e9)
+    }
+
+    /// Answers of our load within the look.
+    fn answered(&self) -> Option<u64> {
+        self.seen
+            .load
+            .map(|load| load.answered)
+            .filter(|count| *count > 0)
+    }
+}
+
+/// A limiter without advice, gain and hindrance.
+fn limiter(name: &str, share: f64, what: String, shown_by: Vec<String>) -> Limiter {
+    Limiter {
+        name: name.to_owned(),
+        what,
+        share,
+        shown_by,
+        gain: String::new(),
+        advice: Vec::new(),
+        hindrance: None,
+    }
+}
+
+fn ruled_out(what: &str, by: String) -> RuledOut {
+    RuledOut {
+        what: what.to_owned(),
+        by,
+    }
+}
+
+/// `23 %`, and one digit more below a tenth.
+fn percent(share: f64) -> String {
+    // The sum of nothing is -0.0.
+    let percent = share * 100.0 + 0.0;
+    match percent.abs() < 10.0 && percent != 0.0 {
+        true => format!("{percent:.1} %"),
+        false => format!("{percent:.0} %"),
+    }
+}
+
+/// What taking a share of the time away would give at most (Amdahl): all of it, where nothing else waits behind it.
+fn gain(share: f64) -> String {
+    match share {
+        ..0.95 => format!("up to {} more answers", percent(share / (1.0 - share))),
+        _ => "many times the answers, until the next limit".to_owned(),
+    }
+}
+
+/// Advice of one or more sentences.
+fn advice<const N: usize>(lines: [&str; N]) -> Vec<String> {
+    lines.map(str::to_owned).to_vec()
+}
+
+#[cfg(test)]
+mod cases {
+    //! Observations as they are recorded, cut down to what a rule reads.
+
+    use model::observation::{Doing, Holder, Moment, SeenLoad, SeenThread};
+
+    use super::*;
+
+    pub(super) const SECOND: u64 = 1_000_000_000;
+
+    pub(super) fn moment(holder: Holder, doing: Doing, count: f64) -> Moment {
+        Moment {
+            holder,
+            doing,
+            count,
+        }
+    }
+
+    pub(super) fn asleep(at: &str) -> Doing {
+        Doing::Asleep(at.to_owned())
+    }
+
+    pub(super) fn idle(at: &str) -> Doing {
+        Doing::Idle(at.to_owned())
+    }
+
+    /// A thread that had a CPU for so many milliseconds of the second, three quarters of it in the kernel.
+    pub(super) fn thread(id: u32, running_ms: u64) -> SeenThread {
+        SeenThread {
+            pid: 1,
+            id,
+            name: "server".to_owned(),
+            running_ns: running_ms * 1_000_000,
+            user_ns: running_ms * 250_000,
+            system_ns: running_ms * 750_000,
+            cpus: 4,
+            ..SeenThread::default()
+        }
+    }
+
+    /// A second of a server that has a CPU all the time, under load of 16 connections.
+    pub(super) fn busy() -> Observation {
+        Observation {
+            window_ns: SECOND,
+            load: Some(SeenLoad {
+                connections: 16,
+                answered: 100_000,
+                client_ns: SECOND / 2,
+                client_busy_share: 0.5,
+                ..SeenLoad::default()
+            }),
+            threads: vec![thread(1, 990)],
+            moments: vec![
+                moment(Holder::Unread, Doing::Running, 90.0),
+                moment(Holder::Client, Doing::Running, 10.0),
+            ],
+            ..Observation::default()
+        }
+    }
+
+    /// What a rule says of it.
+    pub(super) fn asked(rule: Rule, seen: &Observation) -> Ruling {
+        let ledger = ledger::of(seen);
+        rule(&Case {
+            seen,
+            ledger: &ledger,
+        })
+    }
+
+    pub(super) fn held(rule: Rule, seen: &Observation) -> Limiter {
+        match asked(rule, seen) {
+            Ruling::Holds(limiter) => limiter,
+            Ruling::Not(out) => panic!("ruled out by {}", out.by),
+            Ruling::Silent => panic!("it says nothing"),
+        }
+    }
+
+    pub(super) fn is_accused(rule: Rule, seen: &Observation) -> bool {
+        matches!(asked(rule, seen), Ruling::Holds(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_works_all_the_time_is_held_back_by_its_work_and_all_else_is_ruled_out() {
+        let found = explain(&cases::busy());
+        assert_eq!(found.limiter.unwrap().name, "work");
+        assert!(found.ruled_out.len() > 3, "{:?}", found.ruled_out);
+    }
+
+    #[test]
+    fn what_keeps_the_work_from_idle_cpus_stands_before_the_work() {
+        let mut seen = cases::busy();
+        seen.counters
+            .insert("cpus.idle_ns".to_owned(), cases::SECOND);
+        let found = explain(&seen);
+        assert_eq!(found.limiter.unwrap().name, "one-busy-thread");
+        assert!(found.further.iter().any(|it| it.name == "work"));
+    }
+
+    #[test]
+    fn where_nothing_was_seen_nothing_is_accused() {
+        let found = explain(&Observation::default());
+        assert_eq!(found.limiter, None);
+        assert_eq!(found.ledger.missing_share, 1.0);
+    }
+
+    #[test]
+    fn a_gain_is_what_the_rest_of_the_time_leaves() {
+        assert_eq!(gain(0.2), "up to 25 % more answers");
+        assert!(gain(0.99).contains("many times"));
+    }
+}

@@ -1,0 +1,76 @@
+//! The program sleeps in the midst of work, and no other rule has a name for it: the function of the kernel says most.
+
+use model::explanation::AccountKind;
+
+use super::lock::FUTEX;
+use super::{Case, Ruling, advice, gain, limiter, percent};
+
+/// Why threads sleep in functions that begin so.
+const REASONS: [(&str, &str); 8] = [
+    (
+        "hrtimer_nanosleep",
+        "it sleeps for a time that it chose itself (nanosleep)",
+    ),
+    ("pipe_", "it waits for the other end of a pipe"),
+    ("anon_pipe_", "it waits for the other end of a pipe"),
+    ("unix_", "it waits for another program on a Unix socket"),
+    ("do_wait", "it waits for a child process to end"),
+    ("wait_woken", "it waits in a blocking call on a socket"),
+    ("sk_wait", "it waits in a blocking call on a socket"),
+    (
+        "sk_stream_wait_memory",
+        "it waits in a blocking send, since the socket's buffer is full",
+    ),
+];
+
+pub(super) fn rule(case: &Case<'_>) -> Ruling {
+    let accounts = case
+        .ledger
+        .accounts
+        .iter()
+        .filter(|it| it.kind == AccountKind::Asleep);
+    let named = accounts.filter_map(|it| Some((it.asleep_in.as_deref()?, it.share)));
+    let mut others = named.filter(|(at, _)| !at.starts_with(FUTEX));
+    // They are in order of their shares.
+    let Some((at, share)) = others.next() else {
+        return Ruling::Silent;
+    };
+    let reason = REASONS.iter().find(|(name, _)| at.starts_with(name));
+    let reason = reason.map_or("the stack that leads there says why", |(_, words)| words);
+    let mut found = limiter(
+        "sleep",
+        share,
+        format!(
+            "It sleeps in {at} for {} of the time: {reason}.",
+            percent(share)
+        ),
+        vec![format!(
+            "threads that have work sleep in {at} at {} of the moments (wchan)",
+            percent(share)
+        )],
+    );
+    found.gain = gain(share);
+    found.advice = advice(["look at the stacks that sleep there"]);
+    match share >= super::ENOUGH {
+        true => Ruling::Holds(found),
+        false => Ruling::Silent,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::observation::Holder;
+
+    use super::super::cases::{asleep, busy, held, is_accused, moment};
+    use super::*;
+
+    #[test]
+    fn a_sleep_is_told_by_its_function_and_a_short_one_is_not() {
+        let mut seen = busy();
+        seen.moments
+            .push(moment(Holder::Unread, asleep("hrtimer_nanosleep"), 100.0));
+        assert!(held(rule, &seen).what.contains("(nanosleep)"));
+        seen.moments[2].count = 1.0;
+        assert!(!is_accused(rule, &seen));
+    }
+}

@@ -1,0 +1,243 @@
+//! Which part of the work takes most, by the functions that were under way on a CPU.
+
+use std::collections::BTreeMap;
+
+use model::stacks::{Stack, Stacks};
+
+/// A part of the work that could be less, by functions that only it goes through.
+pub(super) struct WorkPart {
+    /// Short stable name of the limiter.
+    pub(super) name: &'static str,
+    /// As part of a sentence.
+    pub(super) what: &'static str,
+    /// Beginnings of names of functions, of the kernel or of the program.
+    functions: &'static [&'static str],
+    pub(super) advice: &'static str,
+}
+
+/// In the order in which a stack is asked whose it is: what lies further in stands first.
+pub(super) const PARTS: [WorkPart; 9] = [
+    WorkPart {
+        name: "observers",
+        what: "somebody traces it",
+        functions: &[
+            "perf_trace_",
+            "uprobe_",
+            "bpf_trampoline",
+            "ptrace_stop",
+            "trace_event_raw_event",
+        ],
+        advice: "end the tracer; `linerate doctor` names it",
+    },
+    WorkPart {
+        name: "seccomp",
+        what: "seccomp filters, which run on each system call",
+        functions: &[
+            "__seccomp_filter",
+            "seccomp_run_filters",
+            "bpf_prog_run_pin_on_cpu",
+        ],
+        advice: "a filter that reads no arguments is not run again for calls that it allows: see the container runtime's profile",
+    },
+    WorkPart {
+        name: "audit",
+        what: "audit, which is told of each system call",
+        functions: &["__audit_syscall", "audit_filter"],
+        advice: "a rule `never,task`, and a restart of the program; `linerate levers show audit` says more",
+    },
+    WorkPart {
+        name: "netfilter",
+        what: "the firewall and connection tracking",
+        functions: &[
+            "nf_hook_slow",
+            "nft_do_chain",
+            "ipt_do_table",
+            "nf_conntrack",
+            "nf_nat",
+        ],
+        advice: "sets or maps in the place of rules in a row, an early accept, no tracking where none is needed; `linerate levers try` measures it",
+    },
+    WorkPart {
+        name: "packet-tap",
+        what: "packets that are copied for somebody who listens in",
+        functions: &["packet_rcv", "tpacket_rcv", "dev_queue_xmit_nit"],
+        advice: "end the capture, the DHCP client or the agent that has the tap: `ss -0 -p` names it",
+    },
+    WorkPart {
+        name: "kernel-lock",
+        what: "CPUs that wait for one another's locks in the kernel",
+        functions: &[
+            "native_queued_spin_lock_slowpath",
+            "__pv_queued_spin_lock_slowpath",
+            "rwsem_down_",
+            "osq_lock",
+        ],
+        advice: "fewer CPUs at one thing: a listener for each worker, a table of files of its own, less mapping and unmapping of memory",
+    },
+    WorkPart {
+        name: "garbage-collector",
+        what: "the garbage collector",
+        functions: &[
+            "runtime.gc",
+            "runtime.scanobject",
+            "runtime.markroot",
+            "v8::internal::Heap::CollectGarbage",
+            "v8::internal::Scavenge",
+            "v8::internal::MarkCompact",
+            "gc_collect",
+            "_PyGC_Collect",
+            "GCTaskThread",
+            "G1",
+        ],
+        advice: "allocate less for each request, or give it more memory before it collects (GOGC, --max-semi-space-size, gc.freeze)",
+    },
+    WorkPart {
+        name: "handshakes",
+        what: "handshakes of TLS",
+        functions: &[
+            "RSA_",
+            "rsa_",
+            "EVP_PKEY_sign",
+            "EVP_DigestSign",
+            "ECDSA_",
+            "ecdsa_",
+            "p256_",
+            "x25519",
+            "tls_construct_server",
+            "SSL_do_handshake",
+        ],
+        advice: "resume sessions (tickets), keep connections open, and use ECDSA keys",
+    },
+    WorkPart {
+        name: "connections",
+        what: "opening and closing connections",
+        functions: &[
+            "__x64_sys_accept4",
+            "__sys_accept4",
+            "inet_csk_accept",
+            "tcp_conn_request",
+            "tcp_v4_syn_recv_sock",
+            "__tcp_close",
+            "tcp_v4_connect",
+            "inet_stream_connect",
+        ],
+        advice: "keep connections open from one request to the next, at both ends (keepalive, upstream keepalive)",
+    },
+];
+
+/// A part that takes less of the CPU time is none to speak of, 0 to 1.
+const ENOUGH: f64 = 0.15;
+/// A function that takes so much by itself is the work.
+const HOT: f64 = 0.25;
+
+/// Of the CPU time, 0 to 1.
+pub(super) fn largest(stacks: &Stacks) -> Option<(&'static WorkPart, f64)> {
+    let all = stacks.weight_ns().max(1) as f64;
+    let mut sums = [0.0; PARTS.len()];
+    for stack in &stacks.stacks {
+        if let Some(at) = PARTS.iter().position(|part| part.has(stack)) {
+            sums[at] += stack.weight_ns as f64 / all;
+        }
+    }
+    let shares = PARTS.iter().zip(sums);
+    shares
+        .filter(|(_, share)| *share >= ENOUGH)
+        .max_by(|one, other| one.1.total_cmp(&other.1))
+}
+
+/// The function of the program that takes most by itself, and of the kernel what it calls, as a share of the CPU time.
+pub(super) fn hot(stacks: &Stacks) -> Option<(String, f64)> {
+    let all = stacks.weight_ns().max(1) as f64;
+    let mut sums = BTreeMap::<&str, f64>::new();
+    for stack in &stacks.stacks {
+        let Some(leaf) = stack.frames.last().filter(|leaf| !leaf.kernel) else {
+            continue;
+        };
+        *sums.entry(&leaf.name).or_default() += stack.weight_ns as f64 / all;
+    }
+    let most = sums
+        .into_iter()
+        .max_by(|one, other| one.1.total_cmp(&other.1));
+    most.filter(|(_, share)| *share >= HOT)
+        .map(|(name, share)| (name.to_owned(), share))
+}
+
+/// The functions in which most of the CPU time was, with their shares.
+pub(super) fn busiest(stacks: &Stacks, count: usize) -> Vec<(String, f64)> {
+    let all = stacks.weight_ns().max(1) as f64;
+    let mut sums = BTreeMap::<&str, f64>::new();
+    for leaf in stacks
+        .stacks
+        .iter()
+        .filter_map(|stack| Some((stack.frames.last()?, stack.weight_ns)))
+    {
+        *sums.entry(&leaf.0.name).or_default() += leaf.1 as f64 / all;
+    }
+    let mut sums: Vec<(String, f64)> = sums
+        .into_iter()
+        .map(|(name, share)| (name.to_owned(), share))
+        .collect();
+    sums.sort_by(|one, other| other.1.total_cmp(&one.1));
+    sums.truncate(count);
+    sums
+}
+
+impl WorkPart {
+    fn has(&self, stack: &Stack) -> bool {
+        let mut names = stack.frames.iter().map(|frame| frame.name.as_str());
+        names.any(|name| {
+            self.functions
+                .iter()
+                .any(|function| name.starts_with(function))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::stacks::StackFrame;
+
+    use super::*;
+
+    fn stacks(seen: &[(&[&str], u64)]) -> Stacks {
+        let frame = |name: &&str| match name.strip_suffix("_[k]") {
+            Some(name) => StackFrame::of_kernel(name),
+            None => StackFrame::of_program(*name),
+        };
+        let seen = seen
+            .iter()
+            .map(|(names, weight)| (names.iter().map(frame).collect(), *weight));
+        Stacks::of(100, seen)
+    }
+
+    #[test]
+    fn a_stack_belongs_to_what_it_goes_through_and_small_parts_are_none() {
+        let mut seen: Vec<(&[&str], u64)> = vec![
+            (
+                &["nginx", "write", "nf_hook_slow_[k]", "nft_do_chain_[k]"],
+                30,
+            ),
+            (&["nginx", "write", "tcp_sendmsg_[k]"], 70),
+        ];
+        let (part, share) = largest(&stacks(&seen)).unwrap();
+        assert_eq!((part.name, share), ("netfilter", 0.3));
+        seen[1].1 = 700;
+        assert!(largest(&stacks(&seen)).is_none());
+    }
+
+    #[test]
+    fn a_function_of_the_program_is_hot_where_it_takes_a_quarter_by_itself() {
+        let hot_loop = stacks(&[
+            (&["app", "main", "parse"], 60),
+            (&["app", "main", "read", "tcp_recvmsg_[k]"], 40),
+        ]);
+        assert_eq!(hot(&hot_loop), Some(("parse".to_owned(), 0.6)));
+        let flat = stacks(&[
+            (&["app", "a"], 20),
+            (&["app", "b"], 20),
+            (&["app", "read", "tcp_recvmsg_[k]"], 60),
+        ]);
+        assert_eq!(hot(&flat), None);
+        assert_eq!(busiest(&flat, 1), [("tcp_recvmsg".to_owned(), 0.6)]);
+    }
+}

@@ -1,0 +1,141 @@
+//! The work itself: the program's own code, and what the kernel does for it.
+
+use model::explanation::{AccountKind, Hindrance};
+
+use super::{Case, Limiter, Ruling, Stacks, advice, gain, limiter, parts, percent, ruled_out};
+
+/// The functions that are named.
+const NAMED: usize = 4;
+
+pub(super) fn rule(case: &Case<'_>) -> Ruling {
+    if case.seen.threads.is_empty() {
+        return Ruling::Silent;
+    }
+    let [own, kernel] =
+        [AccountKind::OwnCode, AccountKind::Kernel].map(|kind| case.ledger.share(kind));
+    let share = own + kernel;
+    let each = case.answered().map(|answered| {
+        let used_us = case.cpus_used() * case.seen.window_ns as f64 / 1e3;
+        format!(
+            ", {:.1} µs of CPU for each answer",
+            used_us / answered as f64
+        )
+    });
+    let by = format!(
+        "it used {:.2} CPUs{}",
+        case.cpus_used(),
+        each.unwrap_or_default()
+    );
+    let mostly = match own >= kernel {
+        true => "mostly in its own code",
+        false => "mostly in the kernel on its behalf",
+    };
+    let mut found = limiter(
+        "work",
+        share,
+        format!(
+            "The work itself: it has a CPU for {} of the time, {mostly}.",
+            percent(share)
+        ),
+        vec![
+            by.clone(),
+            format!(
+                "its own code for {}, the kernel for {}",
+                percent(own),
+                percent(kernel)
+            ),
+        ],
+    );
+    found.gain = gain(own.max(kernel));
+    found.advice = match own >= kernel {
+        true => advice([
+            "look at the functions that take the time, and have more threads where CPUs are idle",
+        ]),
+        false => advice([
+            "fewer and larger system calls and packets; `linerate doctor` names what makes each dearer",
+        ]),
+    };
+    if let Some(stacks) = &case.seen.stacks {
+        in_particular(&mut found, stacks);
+    }
+    found.hindrance = Some(Hindrance::ServerCpus);
+    Ruling::by_share(found, || ruled_out("its own work", by))
+}
+
+/// Names the part or the function that takes most of it, where there is one.
+fn in_particular(found: &mut Limiter, stacks: &Stacks) {
+    if let Some((part, of_cpu)) = parts::largest(stacks) {
+        part.name.clone_into(&mut found.name);
+        found.what = format!("Of its CPU time {} goes to {}.", percent(of_cpu), part.what);
+        found.gain = gain(of_cpu * found.share);
+        found.advice = advice([part.advice]);
+    } else if let Some((function, of_cpu)) = parts::hot(stacks) {
+        "hot-function".clone_into(&mut found.name);
+        found.what = format!(
+            "Of its CPU time {} goes to its function {function}.",
+            percent(of_cpu)
+        );
+        found.gain = gain(of_cpu * found.share);
+        found.advice = vec![format!("make {function} cheaper, or call it less")];
+    }
+    let busiest = parts::busiest(stacks, NAMED).into_iter();
+    let named: Vec<String> = busiest
+        .map(|(name, share)| format!("{name} {}", percent(share)))
+        .collect();
+    if !named.is_empty() {
+        found.shown_by.push(format!(
+            "functions under way: {} ({} samples, {} of them cut)",
+            named.join(", "),
+            stacks.samples,
+            stacks.cut
+        ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::observation::Holder;
+    use model::stacks::StackFrame;
+
+    use super::super::cases::{busy, held, idle, is_accused, moment};
+    use super::*;
+
+    #[test]
+    fn a_part_or_a_function_that_takes_most_of_the_work_is_named_in_its_place() {
+        let mut seen = busy();
+        let stacks = |name: &str| {
+            let rest = vec![
+                StackFrame::of_program("main"),
+                StackFrame::of_kernel("tcp_sendmsg"),
+            ];
+            let frames = vec![StackFrame::of_program("main"), StackFrame::of_program(name)];
+            Some(Stacks::of(100, [(frames, 40), (rest, 60)]))
+        };
+        for (function, expected) in [
+            ("SSL_do_handshake", "handshakes"),
+            ("parse", "hot-function"),
+        ] {
+            seen.stacks = stacks(function);
+            let found = held(rule, &seen);
+            assert_eq!((&found.name[..], found.share), (expected, 0.9));
+            assert!(found.what.contains("40 %"), "{}", found.what);
+        }
+    }
+
+    #[test]
+    fn a_busy_program_is_told_where_it_spends_its_time_and_an_idle_one_is_not_accused() {
+        let mut seen = busy();
+        let found = held(rule, &seen);
+        assert!(
+            found.what.contains("mostly in the kernel"),
+            "{}",
+            found.what
+        );
+        assert!(
+            found.shown_by[0].contains("9.9 µs of CPU for each answer"),
+            "{found:?}"
+        );
+        seen.moments = vec![moment(Holder::Client, idle("ep_poll"), 10.0)];
+        assert!(!is_accused(rule, &seen));
+    }
+}

@@ -1,0 +1,153 @@
+//! What was seen of a program at work: values without a judgement, of which the judge finds what holds it back.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::reading::Errors;
+use crate::stacks::Stacks;
+
+/// One look at a program, and at what it works with.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Observation {
+    /// Length of the look, ns.
+    pub window_ns: u64,
+    /// What our own load came to within it; absent where the program was seen at its own work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<SeenLoad>,
+    /// Its threads that ran within the look, the busiest first.
+    pub threads: Vec<SeenThread>,
+    /// What was going on at moments drawn at random.
+    pub moments: Vec<Moment>,
+    /// What counters of the kernel rose by, and what limits stood at, by names that
+    /// docs/instruments/counters.md explains.
+    pub counters: BTreeMap<String, u64>,
+    /// Where its threads were on a CPU, in a burst after the look; absent where that could not be seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stacks: Option<Stacks>,
+    /// Other programs that had the most CPU time, the busiest first.
+    pub others: Vec<OtherProgram>,
+    /// What could not be looked at.
+    pub unseen: Vec<Unseen>,
+}
+
+/// Load of ours on the program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SeenLoad {
+    /// Connections on each of which one request after another is asked, count.
+    pub connections: u32,
+    /// Right answers, count.
+    pub answered: u64,
+    /// Requests without a right answer, by fate.
+    pub errors: Errors,
+    /// CPU time of all threads of the load generator, ns.
+    pub client_ns: u64,
+    /// Share of the time for which the busiest of them had a CPU, 0 to 1.
+    pub client_busy_share: f64,
+}
+
+/// One thread of the program.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SeenThread {
+    /// Its process.
+    pub pid: u32,
+    /// Its own number.
+    pub id: u32,
+    /// Its name, as the kernel has it.
+    pub name: String,
+    /// It had a CPU, ns.
+    pub running_ns: u64,
+    /// It could have run and had none, ns.
+    pub ready_ns: u64,
+    /// Of the time on a CPU, in the program's own code, ns; by samples at the kernel's ticks.
+    pub user_ns: u64,
+    /// In the kernel, ns; likewise.
+    pub system_ns: u64,
+    /// It gave its CPU up to wait, count.
+    pub waits: u64,
+    /// Its CPU was taken from it, count.
+    pub preemptions: u64,
+    /// How many CPUs it may run on, count.
+    pub cpus: u32,
+}
+
+/// So many of the moments at which a request was held there, while the program did this.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Moment {
+    /// Who had the request of a connection drawn at random.
+    pub holder: Holder,
+    /// What the program did.
+    pub doing: Doing,
+    /// Moments: parts of one where several threads did different things.
+    pub count: f64,
+}
+
+/// Who has a request, or its answer.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Holder {
+    /// The network: the request is written, and not all there.
+    Asking,
+    /// The server's kernel: it came in, and the program has not read it.
+    Unread,
+    /// The program: it has read all that came, and all that it wrote is read or there. Between requests of a client
+    /// that is not ours this is nobody.
+    Program,
+    /// The network: the answer is written, and not all there.
+    Network,
+    /// The client: the answer lies at its end, unread.
+    Client,
+    /// It cannot be told: the connection is not seen, or has gone.
+    Unknown,
+}
+
+/// What a program does at a moment.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Doing {
+    /// A thread has a CPU, or could use one.
+    Running,
+    /// Threads sleep in the midst of work, in this function of the kernel.
+    Asleep(String),
+    /// Threads sleep in this function of the kernel, and cannot be woken by a signal.
+    Blocked(String),
+    /// Somebody has stopped it by a signal or a debugger.
+    Stopped,
+    /// All threads wait for something to do, in this function of the kernel.
+    Idle(String),
+}
+
+/// Another program on this machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OtherProgram {
+    /// Its name, as the kernel has it.
+    pub name: String,
+    /// CPU time within the look, ns.
+    pub cpu_ns: u64,
+}
+
+/// Something that was not looked at, and what it would have told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Unseen {
+    /// What.
+    pub what: String,
+    /// Why not.
+    pub why: String,
+}
+
+impl Observation {
+    /// A counter or limit; `None` where it was not read.
+    #[must_use]
+    pub fn counter(&self, name: &str) -> Option<u64> {
+        self.counters.get(name).copied()
+    }
+
+    /// What a counter rose by; 0 where it was not read.
+    #[must_use]
+    pub fn rise(&self, name: &str) -> u64 {
+        self.counter(name).unwrap_or(0)
+    }
+}
