@@ -1,4 +1,4 @@
-//! One process in `/proc/PID/stat` (proc(5)).
+//! One process in `/proc/PID/stat`, or one thread in `/proc/PID/task/TID/stat` (proc(5)).
 
 use std::fs;
 use std::io;
@@ -10,6 +10,10 @@ pub(crate) struct ProcessStat {
     pub(crate) state: char,
     /// Field 9: `PF_…` of linux/sched.h.
     flags: u32,
+    /// Field 14: time in its own code, in clock ticks.
+    pub(crate) user_ticks: u64,
+    /// Field 15: time in the kernel, in clock ticks.
+    pub(crate) system_ticks: u64,
     /// Field 22, in clock ticks since boot.
     pub(crate) started_ticks: u64,
 }
@@ -25,12 +29,14 @@ impl ProcessStat {
     }
 
     /// The second field is a name in parentheses, which may hold any character.
-    fn parse(stat: &str) -> Option<Self> {
+    pub(crate) fn parse(stat: &str) -> Option<Self> {
         let (_, fields) = stat.rsplit_once(") ")?;
         let fields: Vec<&str> = fields.split(' ').collect();
         Some(Self {
             state: fields.first()?.chars().next()?,
             flags: fields.get(6)?.parse().ok()?,
+            user_ticks: fields.get(11)?.parse().ok()?,
+            system_ticks: fields.get(12)?.parse().ok()?,
             started_ticks: fields.get(19)?.parse().ok()?,
         })
     }
@@ -56,6 +62,7 @@ mod tests {
         let fields = "S 1 2 3 4 5 4194308 7 8 9 10 11 12 13 14 15 16 17 18 4711 20";
         let read = ProcessStat::parse(&format!("12 (a) R (b) ) {fields}")).unwrap();
         assert_eq!((read.state, read.started_ticks), ('S', 4711));
+        assert_eq!((read.user_ticks, read.system_ticks), (11, 12));
         assert!(read.is_ending() && !read.has_ended());
         assert_eq!(ProcessStat::parse("12 (a"), None);
         assert_eq!(ProcessStat::parse("12 (a) S 1 2"), None);

@@ -14,6 +14,7 @@ fn throttled(throttled_periods: u64) -> Option<Throttling> {
     Some(Throttling {
         periods,
         throttled_periods,
+        ..Throttling::default()
     })
 }
 

@@ -1,7 +1,9 @@
 //! What reads counters during a block.
 
 pub mod carried;
+pub mod counters;
 pub mod cpu;
+pub mod moments;
 pub mod senders;
 pub mod stacks;
 pub mod threads;

@@ -1,0 +1,277 @@
+//! Counters of the kernel that say what a program ran into, at both ends of a look, and the limits that it has.
+//!
+//! Those of the network are of the program's own namespace, those of the control group of its own group.
+
+use std::collections::BTreeMap;
+
+use sys::cgroup::{Controller, Group};
+use sys::kernel_file;
+
+use crate::pressure;
+use crate::targets;
+use crate::tree::behind;
+
+/// Values by name; docs/instruments/counters.md explains each.
+pub type Counters = BTreeMap<String, u64>;
+
+/// Reads them at both ends of a window.
+#[derive(Debug)]
+pub struct CounterWatch {
+    pids: Vec<u32>,
+    opened: Counters,
+}
+
+/// Of `/proc/net/snmp` and `/proc/net/netstat`: what is wrong, or is work beside answering.
+const OF_NETWORK: [&str; 17] = [
+    "Tcp.ActiveOpens",
+    "Tcp.PassiveOpens",
+    "Tcp.AttemptFails",
+    "Tcp.OutSegs",
+    "Tcp.RetransSegs",
+    "TcpExt.DelayedACKs",
+    "TcpExt.ListenOverflows",
+    "TcpExt.ListenDrops",
+    "TcpExt.TCPTimeouts",
+    "TcpExt.TCPBacklogDrop",
+    "TcpExt.TCPRcvCollapsed",
+    "TcpExt.TCPToZeroWindowAdv",
+    "TcpExt.TCPAutoCorking",
+    "TcpExt.TCPReqQFullDrop",
+    "TcpExt.TCPMemoryPressures",
+    "Udp.RcvbufErrors",
+    "Udp.SndbufErrors",
+];
+const OF_MEMORY: [&str; 5] = [
+    "pgmajfault",
+    "pgscan_direct",
+    "workingset_refault_file",
+    "workingset_refault_anon",
+    "pswpin",
+];
+
+impl CounterWatch {
+    /// The window of these processes begins.
+    #[must_use]
+    pub fn open(pids: &[u32]) -> Self {
+        Self {
+            pids: pids.to_vec(),
+            opened: risen(pids),
+        }
+    }
+
+    /// What rose since, and what stands now.
+    #[must_use]
+    pub fn close(self) -> Counters {
+        let closed = risen(&self.pids).into_iter();
+        let since = |(name, end): (String, u64)| {
+            let begin = self.opened.get(&name)?;
+            Some((name, end.saturating_sub(*begin)))
+        };
+        let mut all: Counters = closed.filter_map(since).collect();
+        all.extend(standing(&self.pids));
+        all
+    }
+}
+
+/// Counts since boot, or since a process was started.
+fn risen(pids: &[u32]) -> Counters {
+    let mut all = Counters::new();
+    let Some(first) = pids.first() else {
+        return all;
+    };
+    for file in ["snmp", "netstat"] {
+        let text = kernel_file::text(format!("/proc/{first}/net/{file}")).unwrap_or_default();
+        all.extend(named(&text).filter(|(name, _)| OF_NETWORK.contains(&name.as_str())));
+    }
+    all.extend(pressures());
+    let vmstat = kernel_file::text("/proc/vmstat").unwrap_or_default();
+    for name in OF_MEMORY {
+        let value = vmstat
+            .lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        all.extend(
+            value
+                .and_then(|value| value.parse().ok())
+                .map(|value| (format!("memory.{name}"), value)),
+        );
+    }
+    let softnet = kernel_file::text("/proc/net/softnet_stat").unwrap_or_default();
+    let (dropped, squeezed) = softnet_losses(&softnet);
+    all.insert("softnet.dropped".to_owned(), dropped);
+    all.insert("softnet.squeezed".to_owned(), squeezed);
+    all.extend(throttled(pids).into_iter().flatten());
+    let read = |file: &str, word: &str| -> u64 {
+        let each = pids.iter().filter_map(|pid| {
+            let text = kernel_file::text(format!("/proc/{pid}/{file}"))?;
+            behind(&text, word)?.parse::<u64>().ok()
+        });
+        each.sum()
+    };
+    all.insert(
+        "program.disk_read_bytes".to_owned(),
+        read("io", "read_bytes:"),
+    );
+    all.insert(
+        "program.disk_write_bytes".to_owned(),
+        read("io", "write_bytes:"),
+    );
+    all
+}
+
+/// How often the group with a quota was stopped by it, and for how long, µs.
+fn throttled(pids: &[u32]) -> Option<Counters> {
+    let seen = group_of(pids)?.throttling()?;
+    Some(Counters::from([
+        ("group.periods".to_owned(), seen.periods),
+        ("group.throttled_periods".to_owned(), seen.throttled_periods),
+        ("group.throttled_us".to_owned(), seen.throttled_us),
+    ]))
+}
+
+/// The first that has a quota of all groups that these processes and their descendants are in, else that of the first.
+fn group_of(pids: &[u32]) -> Option<Group> {
+    let all = pids.iter().flat_map(|pid| targets::with_descendants(*pid));
+    let mut groups = all.filter_map(|pid| Group::of_process(pid, Controller::Cpu));
+    let first = groups.next()?;
+    if first.cpu_quota().is_some() {
+        return Some(first);
+    }
+    Some(
+        groups
+            .find(|group| group.cpu_quota().is_some())
+            .unwrap_or(first),
+    )
+}
+
+/// How long some task waited for each, and all of those that had something to do, since boot, µs.
+fn pressures() -> impl Iterator<Item = (String, u64)> {
+    ["cpu", "io", "memory"].into_iter().filter_map(|what| {
+        let text = kernel_file::text(format!("/proc/pressure/{what}"))?;
+        let some = pressure::parse(&text)?.some_total_us;
+        Some((format!("pressure.{what}_us"), some))
+    })
+}
+
+/// Limits, and how far they are used.
+fn standing(pids: &[u32]) -> Counters {
+    let mut all = Counters::new();
+    let files = pids.iter().filter_map(|pid| {
+        let limits = kernel_file::text(format!("/proc/{pid}/limits"))?;
+        let limit = open_files(&limits)?;
+        let open = std::fs::read_dir(format!("/proc/{pid}/fd")).ok()?.count() as u64;
+        Some((open, limit))
+    });
+    // Of the process that is nearest to its limit.
+    let nearest = files.max_by(|one, other| (one.0 * other.1).cmp(&(other.0 * one.1)));
+    if let Some((open, limit)) = nearest {
+        all.insert("files.open".to_owned(), open);
+        all.insert("files.limit".to_owned(), limit);
+    }
+    let Some(first) = pids.first() else {
+        return all;
+    };
+    let quota = group_of(pids).and_then(|group| group.cpu_quota());
+    all.extend(quota.map(|cpus| ("group.quota_mcpu".to_owned(), thousandths(cpus))));
+    let memory = Group::of_process(*first, Controller::Memory);
+    let limit = memory.and_then(|group| group.memory_limit_bytes());
+    all.extend(limit.map(|bytes| ("group.memory_limit_bytes".to_owned(), bytes)));
+    let status = kernel_file::text(format!("/proc/{first}/status")).unwrap_or_default();
+    let filters = behind(&status, "Seccomp_filters:").and_then(|count| count.parse().ok());
+    all.extend(filters.map(|count| ("program.seccomp_filters".to_owned(), count)));
+    let ports = kernel_file::text("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
+    all.extend(ports_between(&ports).map(|count| ("ports.to_choose_from".to_owned(), count)));
+    all
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "`as` saturates"
+)]
+fn thousandths(cpus: f64) -> u64 {
+    (cpus * 1000.0).round() as u64
+}
+
+/// `Max open files            1024                 524288               files`.
+fn open_files(limits: &str) -> Option<u64> {
+    behind(limits, "Max open files")?
+        .split_whitespace()
+        .next()?
+        .parse()
+        .ok()
+}
+
+fn ports_between(range: &str) -> Option<u64> {
+    let mut ends = range.split_whitespace().map(str::parse::<u64>);
+    let (first, last) = (ends.next()?.ok()?, ends.next()?.ok()?);
+    Some((last + 1).saturating_sub(first))
+}
+
+/// Pairs of lines of which one has names and the other numbers in their order, as `Tcp.RetransSegs`.
+fn named(text: &str) -> impl Iterator<Item = (String, u64)> {
+    let lines: Vec<&str> = text.lines().collect();
+    let pairs = lines.chunks_exact(2);
+    let values = pairs.flat_map(|pair| {
+        let (group, names) = pair[0].split_once(": ").unwrap_or_default();
+        let (_, numbers) = pair[1].split_once(": ").unwrap_or_default();
+        let both = names.split(' ').zip(numbers.split(' '));
+        both.filter_map(move |(name, number)| {
+            Some((format!("{group}.{name}"), number.parse().ok()?))
+        })
+    });
+    values.collect::<Vec<_>>().into_iter()
+}
+
+/// The second and the third column of each CPU, hexadecimal: packets that were dropped since a queue was full,
+/// and rounds that ended with packets left (net/core/net-procfs.c).
+fn softnet_losses(text: &str) -> (u64, u64) {
+    let column = |line: &str, at| {
+        let word = line.split_whitespace().nth(at)?;
+        u64::from_str_radix(word, 16).ok()
+    };
+    let sum = |at| text.lines().filter_map(|line| column(line, at)).sum();
+    (sum(1), sum(2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_are_found_by_their_group_and_name_and_odd_texts_have_none() {
+        let text = "Tcp: MaxConn RetransSegs\nTcp: -1 42\nTcpExt: ListenOverflows\nTcpExt: 7\n";
+        let found: Counters = named(text).collect();
+        assert_eq!(found["Tcp.RetransSegs"], 42);
+        assert_eq!(found["TcpExt.ListenOverflows"], 7);
+        for odd in ["", "Tcp:", "Tcp: A B\nTcp: 1", "x\ny\nz"] {
+            assert!(named(odd).count() <= 1, "{odd}");
+        }
+    }
+
+    #[test]
+    fn losses_of_all_cpus_are_added_up() {
+        let text = "0000a5a6 00000002 0000000f 00000000\n00000001 00000001 00000001 0\nodd\n";
+        assert_eq!(softnet_losses(text), (3, 16));
+    }
+
+    #[test]
+    fn limits_are_read_and_what_is_none_is_none() {
+        let limits = "Max stack size  8388608  unlimited  bytes\n\
+                      Max open files            1024                 524288               files\n";
+        assert_eq!(open_files(limits), Some(1024));
+        assert_eq!(open_files("Max open files unlimited"), None);
+        assert_eq!(ports_between("32768\t60999"), Some(28_232));
+        assert_eq!(ports_between("9"), None);
+    }
+
+    #[test]
+    fn of_this_process_something_is_told_and_of_none_nothing() {
+        let counters = CounterWatch::open(&[std::process::id()]).close();
+        assert!(
+            counters["files.open"] < counters["files.limit"],
+            "{counters:?}"
+        );
+        assert!(counters.contains_key("Tcp.OutSegs"), "{counters:?}");
+        assert_eq!(CounterWatch::open(&[]).close(), Counters::new());
+    }
+}

@@ -1,0 +1,526 @@
+//! Who has a client's request, and what the program does, at moments drawn at random: over many of them that is
+//! where the time of a request goes (Little 1961: requests there at a moment are rate × time there).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use model::observation::{Doing, Holder, Moment, SeenThread};
+use model::random::SplitMix64;
+use sys::clock;
+use sys::kernel_file;
+use sys::tcp_queues::{Ends, QueueLook, Queues};
+
+use crate::cpu_ticks::TICK_NS;
+use crate::process_stat::ProcessStat;
+use crate::targets;
+use crate::tree::behind;
+
+/// Between two moments, in the mean. With some tens of µs for each, that is less than a hundredth of a CPU.
+const INTERVAL: Duration = Duration::from_millis(10);
+/// Connections and threads come and go: after so many moments they are listed anew.
+const LISTED_FOR: usize = 100;
+/// The most threads that are looked at in one moment; beyond, each moment takes others.
+const MOST_THREADS: usize = 48;
+/// The most moments that are kept: a quarter of an hour.
+const MOST_MOMENTS: usize = 100_000;
+
+/// Looks that go on in a thread of their own, until it is ended or dropped.
+#[derive(Debug)]
+pub struct MomentWatch {
+    stop: Sender<()>,
+    thread: JoinHandle<Seen>,
+}
+
+/// What was seen.
+#[derive(Debug, Default)]
+pub struct Seen {
+    /// From the first reading of the threads to the last, ns.
+    pub window_ns: u64,
+    /// Those that ran within it, the busiest first.
+    pub threads: Vec<SeenThread>,
+    /// What was going on.
+    pub moments: Vec<Moment>,
+    /// The most connections that waited to be accepted at a moment, and how many may, count; `None` where no
+    /// listener is seen.
+    pub listening: Option<Queues>,
+}
+
+/// In place of a function of the kernel that we may not know.
+pub(crate) const HIDDEN: &str = "hidden";
+
+/// What is looked at.
+#[derive(Clone, Debug, Default)]
+pub struct Watchee {
+    /// The processes of the program, with all their descendants.
+    pub pids: Vec<u32>,
+    /// Where they listen.
+    pub listens: Vec<SocketAddr>,
+}
+
+impl MomentWatch {
+    /// Begins to look, on these CPUs where that is allowed.
+    #[must_use]
+    pub fn begin(watchee: Watchee, cpus: Vec<usize>, seed: u64) -> Self {
+        let (stop, stopped) = mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            let _ = sys::cpu::pin(&cpus);
+            // Who waits for a CPU sees the program only where it sleeps.
+            let _ = sys::scheduling::go_first();
+            let mut random = SplitMix64::new(seed);
+            let mut looks = Looks::begin(watchee);
+            loop {
+                // Evenly from 0 to twice the mean, so that nothing periodic is met in step.
+                let wait = INTERVAL.mul_f64(2.0 * random.open_unit());
+                if stopped.recv_timeout(wait) != Err(RecvTimeoutError::Timeout) {
+                    return looks.end();
+                }
+                looks.take(&mut random);
+            }
+        });
+        Self { stop, thread }
+    }
+
+    /// Ends it.
+    ///
+    /// # Panics
+    /// Where the thread did.
+    #[must_use]
+    pub fn end(self) -> Seen {
+        drop(self.stop);
+        self.thread
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+}
+
+/// One moment as it was found, with each thread's number.
+struct Glimpse {
+    holder: Holder,
+    threads: Vec<(u32, Doing)>,
+}
+
+struct Looks {
+    watchee: Watchee,
+    look: Option<QueueLook>,
+    connections: Vec<Ends>,
+    /// Processes and their threads.
+    threads: Vec<(u32, u32)>,
+    listening: Option<Queues>,
+    opened_ns: u64,
+    opened: BTreeMap<u32, SeenThread>,
+    found: Vec<Glimpse>,
+}
+
+impl Looks {
+    fn begin(watchee: Watchee) -> Self {
+        let opened = threads(&watchee.pids);
+        let mut looks = Self {
+            look: QueueLook::open().ok(),
+            connections: Vec::new(),
+            threads: Vec::new(),
+            listening: None,
+            opened_ns: clock::monotonic_ns(),
+            opened,
+            found: Vec::new(),
+            watchee,
+        };
+        looks.list();
+        looks
+    }
+
+    /// What there is now.
+    fn list(&mut self) {
+        self.threads = numbers(&self.watchee.pids);
+        let Some(look) = &self.look else { return };
+        let ports: BTreeSet<u16> = self.watchee.listens.iter().map(SocketAddr::port).collect();
+        let listed = ports
+            .into_iter()
+            .filter_map(|port| look.connections(port).ok());
+        let is_own = |ends: &Ends| {
+            let mut listens = self.watchee.listens.iter();
+            listens.any(|at| targets::takes(*at, ends.local))
+        };
+        self.connections = listed.flatten().filter(is_own).collect();
+    }
+
+    fn take(&mut self, random: &mut SplitMix64) {
+        if self.found.len() >= MOST_MOMENTS {
+            return;
+        }
+        // First what changes fastest.
+        let holder = self.holder(random);
+        let threads = self.doing(random);
+        self.found.push(Glimpse { holder, threads });
+        self.see_listeners();
+        if self.found.len().is_multiple_of(LISTED_FOR) {
+            self.list();
+        }
+    }
+
+    fn holder(&self, random: &mut SplitMix64) -> Holder {
+        let (Some(look), false) = (&self.look, self.connections.is_empty()) else {
+            return Holder::Unknown;
+        };
+        let ends = self.connections[random.below(self.connections.len())];
+        let queues = |ends: Ends| look.of(&ends).ok().flatten();
+        holder(queues(ends), queues(ends.turned()))
+    }
+
+    fn doing(&self, random: &mut SplitMix64) -> Vec<(u32, Doing)> {
+        let from = random.below(self.threads.len().max(1));
+        let turned = self.threads[from..].iter().chain(&self.threads[..from]);
+        let some = turned.take(MOST_THREADS);
+        some.filter_map(|(pid, thread)| Some((*thread, doing(*pid, *thread)?)))
+            .collect()
+    }
+
+    fn see_listeners(&mut self) {
+        let Some(look) = &self.look else { return };
+        for listens in &self.watchee.listens {
+            let queues = look.of(&Ends::of_listener(*listens)).ok().flatten();
+            if let Some(queues) = queues {
+                let most = self.listening.get_or_insert(queues);
+                most.unread = most.unread.max(queues.unread);
+            }
+        }
+    }
+
+    fn end(self) -> Seen {
+        let window_ns = clock::monotonic_ns() - self.opened_ns;
+        let mut threads = between(&self.opened, threads(&self.watchee.pids));
+        threads.sort_by_key(|thread| std::cmp::Reverse(thread.running_ns));
+        Seen {
+            window_ns,
+            moments: counted(self.found, &threads),
+            threads,
+            listening: self.listening,
+        }
+    }
+}
+
+/// Who has the request of a connection, by the queues of the server's end and of the client's, where those
+/// can be seen.
+fn holder(server: Option<Queues>, client: Option<Queues>) -> Holder {
+    let Some(server) = server else {
+        return Holder::Unknown;
+    };
+    if server.unread > 0 {
+        return Holder::Unread;
+    }
+    let Some(client) = client else {
+        // It is on another machine.
+        return match server.unacked > 0 {
+            true => Holder::Network,
+            false => Holder::Program,
+        };
+    };
+    // What has arrived may be acknowledged much later, and the packet that opens a connection counts for a byte.
+    let is_under_way = |from: Queues, to: Queues| from.written > to.came + 1;
+    if client.unread > 0 {
+        Holder::Client
+    } else if is_under_way(server, client) {
+        Holder::Network
+    } else if is_under_way(client, server) {
+        Holder::Asking
+    } else {
+        Holder::Program
+    }
+}
+
+/// What a thread does; `None` where it has gone.
+fn doing(pid: u32, thread: u32) -> Option<Doing> {
+    let folder = format!("/proc/{pid}/task/{thread}");
+    let state = || Some(ProcessStat::parse(&kernel_file::text(format!("{folder}/stat"))?)?.state);
+    let sleeping = match state()? {
+        'R' => return Some(Doing::Running),
+        'T' | 't' => return Some(Doing::Stopped),
+        'Z' | 'X' => return None,
+        sleeping => sleeping,
+    };
+    let at = match kernel_file::text(format!("{folder}/wchan"))?.as_str() {
+        // Of one that has just been woken up there is none either.
+        "" | "0" if state()? == 'R' => return Some(Doing::Running),
+        "" | "0" => HIDDEN.to_owned(),
+        at => at.to_owned(),
+    };
+    Some(match sleeping {
+        'D' => Doing::Blocked(at),
+        _ => Doing::Asleep(at),
+    })
+}
+
+/// Functions of the kernel in which threads wait for clients, or for whatever else they serve
+/// (fs/eventpoll.c, fs/select.c, net/core/sock.c, net/ipv4/inet_connection_sock.c, io_uring/).
+const WAITING: [&str; 12] = [
+    "ep_poll",
+    "do_epoll_wait",
+    "do_poll",
+    "do_sys_poll",
+    "do_select",
+    "poll_schedule_timeout",
+    "inet_csk_accept",
+    "wait_woken",
+    "io_cqring_wait",
+    "sigsuspend",
+    "do_sigtimedwait",
+    "do_wait",
+];
+/// A thread that had less than this part of the busiest one's time does not do the work.
+const WORKS: f64 = 0.01;
+
+/// Whether a thread that sleeps there waits for something to do. One that hardly ran within the look has
+/// nothing to do wherever it sleeps.
+fn is_idle(doing: &Doing, works: bool) -> bool {
+    match doing {
+        Doing::Asleep(at) => !works || WAITING.iter().any(|name| at.starts_with(name)),
+        _ => false,
+    }
+}
+
+/// Where some functions are seen, a thread without one was on its way into its sleep or out of it.
+fn named(mut found: Vec<Glimpse>) -> Vec<Glimpse> {
+    let of = |doing: &Doing| match doing {
+        Doing::Asleep(at) | Doing::Blocked(at) => Some(at != HIDDEN),
+        _ => None,
+    };
+    let mut all = found.iter().flat_map(|moment| &moment.threads);
+    if all.any(|(_, doing)| of(doing) == Some(true)) {
+        let threads = found.iter_mut().flat_map(|moment| &mut moment.threads);
+        for (_, doing) in threads.filter(|(_, doing)| of(doing) == Some(false)) {
+            *doing = Doing::Running;
+        }
+    }
+    found
+}
+
+/// Each moment counts for one, in equal parts for the threads that were not idle.
+fn counted(found: Vec<Glimpse>, ran: &[SeenThread]) -> Vec<Moment> {
+    let found = &named(found);
+    let most_ns = ran.first().map_or(0, |thread| thread.running_ns);
+    let works = |thread: &&SeenThread| thread.running_ns as f64 >= WORKS * most_ns as f64;
+    let working: BTreeSet<u32> = ran.iter().filter(works).map(|thread| thread.id).collect();
+    let mut counts: BTreeMap<(Holder, Doing), f64> = BTreeMap::new();
+    for moment in found {
+        let is_busy = |(id, doing): &&(u32, Doing)| !is_idle(doing, working.contains(id));
+        let busy: Vec<&Doing> = moment
+            .threads
+            .iter()
+            .filter(is_busy)
+            .map(|(_, it)| it)
+            .collect();
+        if busy.is_empty() {
+            let idle = idle(&moment.threads, ran);
+            *counts.entry((moment.holder, idle)).or_default() += 1.0;
+        }
+        for doing in &busy {
+            let part = 1.0 / busy.len() as f64;
+            *counts.entry((moment.holder, (*doing).clone())).or_default() += part;
+        }
+    }
+    let moment = |((holder, doing), count)| Moment {
+        holder,
+        doing,
+        count,
+    };
+    counts.into_iter().map(moment).collect()
+}
+
+/// Where the program waits: that of the thread which ran most within the look.
+fn idle(threads: &[(u32, Doing)], ran: &[SeenThread]) -> Doing {
+    let of = |id: u32| threads.iter().find(|(other, _)| *other == id);
+    let found = ran
+        .iter()
+        .find_map(|thread| of(thread.id))
+        .or_else(|| threads.first());
+    match found {
+        Some((_, Doing::Asleep(at))) => Doing::Idle(at.clone()),
+        _ => Doing::Idle(HIDDEN.to_owned()),
+    }
+}
+
+/// The threads of processes and of all their descendants, each with its process.
+fn numbers(pids: &[u32]) -> Vec<(u32, u32)> {
+    let processes = pids.iter().flat_map(|pid| targets::with_descendants(*pid));
+    let mut all: Vec<(u32, u32)> = processes.flat_map(threads_of).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+fn threads_of(pid: u32) -> Vec<(u32, u32)> {
+    let entries = std::fs::read_dir(format!("/proc/{pid}/task"));
+    let names = entries.into_iter().flatten().filter_map(Result::ok);
+    let number = |entry: std::fs::DirEntry| entry.file_name().to_str()?.parse().ok();
+    names
+        .filter_map(number)
+        .map(|thread| (pid, thread))
+        .collect()
+}
+
+/// What each has used since it was started.
+fn threads(pids: &[u32]) -> BTreeMap<u32, SeenThread> {
+    let all = numbers(pids).into_iter();
+    all.filter_map(|(pid, id)| Some((id, used(pid, id)?)))
+        .collect()
+}
+
+fn used(pid: u32, id: u32) -> Option<SeenThread> {
+    let folder = format!("/proc/{pid}/task/{id}");
+    let text = |file: &str| kernel_file::text(format!("{folder}/{file}"));
+    let (stat, status) = (ProcessStat::parse(&text("stat")?)?, text("status")?);
+    // Time on a CPU and time ready without one, ns (Documentation/scheduler/sched-stats.rst).
+    let scheduled = text("schedstat").unwrap_or_default();
+    let mut scheduled = scheduled.split(' ').map(str::parse);
+    let mut next = || scheduled.next().and_then(Result::ok).unwrap_or(0);
+    let count = |name| behind(&status, name).and_then(|value| value.parse().ok());
+    let cpus = behind(&status, "Cpus_allowed_list:").map(sys::cpu::parse_list);
+    Some(SeenThread {
+        pid,
+        id,
+        name: behind(&status, "Name:").unwrap_or_default().to_owned(),
+        running_ns: next(),
+        ready_ns: next(),
+        user_ns: stat.user_ticks * TICK_NS,
+        system_ns: stat.system_ticks * TICK_NS,
+        waits: count("voluntary_ctxt_switches:").unwrap_or(0),
+        preemptions: count("nonvoluntary_ctxt_switches:").unwrap_or(0),
+        cpus: cpus.map_or(0, |cpus| {
+            cpus.map_or(0, |cpus| u32::try_from(cpus.len()).unwrap_or(u32::MAX))
+        }),
+    })
+}
+
+/// What they used meanwhile. One that came meanwhile counts from its start; one that went is not known.
+fn between(
+    opened: &BTreeMap<u32, SeenThread>,
+    closed: BTreeMap<u32, SeenThread>,
+) -> Vec<SeenThread> {
+    let none = SeenThread::default();
+    let since = |end: SeenThread| {
+        let begin = opened.get(&end.id).unwrap_or(&none);
+        SeenThread {
+            running_ns: end.running_ns.saturating_sub(begin.running_ns),
+            ready_ns: end.ready_ns.saturating_sub(begin.ready_ns),
+            user_ns: end.user_ns.saturating_sub(begin.user_ns),
+            system_ns: end.system_ns.saturating_sub(begin.system_ns),
+            waits: end.waits.saturating_sub(begin.waits),
+            preemptions: end.preemptions.saturating_sub(begin.preemptions),
+            ..end
+        }
+    };
+    let used = closed.into_values().map(since);
+    used.filter(|thread| thread.running_ns + thread.ready_ns > 0)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn queues(unread: u32, written: u64, came: u64) -> Option<Queues> {
+        Some(Queues {
+            unread,
+            unacked: 1,
+            written,
+            came,
+        })
+    }
+
+    #[test]
+    fn a_request_is_held_where_its_bytes_lie_and_by_the_program_where_there_are_none() {
+        let table = [
+            (queues(300, 0, 300), queues(0, 300, 0), Holder::Unread),
+            (queues(0, 900, 300), queues(900, 300, 900), Holder::Client),
+            (queues(0, 900, 300), queues(0, 300, 0), Holder::Network),
+            (queues(0, 0, 0), queues(0, 300, 0), Holder::Asking),
+            // Not yet acknowledged, but there.
+            (queues(0, 0, 300), queues(0, 301, 0), Holder::Program),
+            // The other end is on another machine.
+            (queues(0, 0, 300), None, Holder::Network),
+            (None, queues(0, 0, 0), Holder::Unknown),
+        ];
+        for (server, client, expected) in table {
+            assert_eq!(holder(server, client), expected, "{server:?} {client:?}");
+        }
+    }
+
+    #[test]
+    fn a_moment_counts_once_whatever_the_number_of_threads_and_those_without_work_do_not_count() {
+        let thread = |id| SeenThread {
+            id,
+            running_ns: 1,
+            ..SeenThread::default()
+        };
+        let asleep = |at: &str| Doing::Asleep(at.to_owned());
+        let found = [
+            vec![
+                (1, Doing::Running),
+                (2, asleep("futex_do_wait")),
+                (3, asleep("futex_do_wait")),
+            ],
+            vec![
+                (1, asleep("ep_poll")),
+                (2, asleep("ep_poll")),
+                (3, asleep("futex_do_wait")),
+            ],
+        ];
+        let found = found.map(|threads| Glimpse {
+            holder: Holder::Unread,
+            threads,
+        });
+        // The third has not run.
+        let counted = counted(found.into(), &[thread(2), thread(1)]);
+        let counts: Vec<_> = counted.iter().map(|it| (&it.doing, it.count)).collect();
+        let (lock, idle) = (asleep("futex_do_wait"), Doing::Idle("ep_poll".to_owned()));
+        assert_eq!(counts, [(&Doing::Running, 0.5), (&lock, 0.5), (&idle, 1.0)]);
+    }
+
+    #[test]
+    fn a_sleep_without_a_function_is_work_where_others_have_one_and_hidden_where_none_has() {
+        let moment = |at: &str| Glimpse {
+            holder: Holder::Unread,
+            threads: vec![(1, Doing::Asleep(at.to_owned()))],
+        };
+        let doings = |found| -> Vec<Doing> {
+            let named = named(found).into_iter().flat_map(|it| it.threads);
+            named.map(|(_, doing)| doing).collect()
+        };
+        assert_eq!(
+            doings(vec![moment("pipe_read"), moment(HIDDEN)])[1],
+            Doing::Running
+        );
+        let hidden = doings(vec![moment(HIDDEN), moment(HIDDEN)]);
+        assert_eq!(hidden[1], Doing::Asleep(HIDDEN.to_owned()));
+    }
+
+    #[test]
+    fn a_program_that_sleeps_and_one_that_spins_are_seen_to() {
+        let mut child = std::process::Command::new("sleep")
+            .arg("60")
+            .spawn()
+            .unwrap();
+        let limit = Duration::from_secs(20);
+        let pid = child.id();
+        let found = || doing(pid, pid);
+        assert!(clock::wait_until(limit, || found()
+            == Some(Doing::Asleep("hrtimer_nanosleep".to_owned()))));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(found(), None);
+        let own = std::process::id();
+        let watchee = Watchee {
+            pids: vec![own],
+            listens: Vec::new(),
+        };
+        let watch = MomentWatch::begin(watchee, sys::cpu::allowed().unwrap(), 1);
+        let begun_ns = clock::thread_cpu_ns();
+        while clock::thread_cpu_ns() - begun_ns < 100_000_000 {}
+        let seen = watch.end();
+        assert!(seen.threads[0].running_ns > 50_000_000, "{seen:?}");
+        let running = seen.moments.iter().filter(|it| it.doing == Doing::Running);
+        assert!(running.map(|it| it.count).sum::<f64>() >= 1.0, "{seen:?}");
+    }
+}

@@ -1,0 +1,214 @@
+//! One look at a program at work: all instruments over one window.
+
+use std::collections::BTreeMap;
+
+use model::observation::{Doing, Holder, Moment, Observation, OtherProgram, Unseen};
+use sys::clock;
+use sys::kernel_file;
+
+use crate::cpu_ticks::{self, CpuTicks};
+use crate::instruments::counters::{CounterWatch, Counters};
+use crate::instruments::moments::{HIDDEN, MomentWatch, Seen, Watchee};
+use crate::instruments::senders::SenderWatch;
+use crate::targets;
+
+/// The most other programs that are told of.
+const MOST_OTHERS: usize = 5;
+
+/// What is under way.
+#[derive(Debug)]
+pub struct Look {
+    watchee: Watchee,
+    moments: MomentWatch,
+    counters: CounterWatch,
+    senders: Vec<SenderWatch>,
+    ticks: Option<CpuTicks>,
+    others: BTreeMap<u32, u64>,
+}
+
+impl Look {
+    /// Begins, with our own work on these CPUs where that is allowed; the seed draws the moments.
+    #[must_use]
+    pub fn begin(watchee: Watchee, cpus: &[usize], seed: u64) -> Self {
+        let mut ports: Vec<u16> = watchee
+            .listens
+            .iter()
+            .map(std::net::SocketAddr::port)
+            .collect();
+        ports.sort_unstable();
+        ports.dedup();
+        let mut senders: Vec<SenderWatch> = ports.into_iter().map(SenderWatch::new).collect();
+        senders.iter_mut().for_each(SenderWatch::open);
+        Self {
+            counters: CounterWatch::open(&watchee.pids),
+            senders,
+            others: others(&watchee.pids),
+            ticks: ticks(),
+            moments: MomentWatch::begin(watchee.clone(), cpus.to_vec(), seed),
+            watchee,
+        }
+    }
+
+    /// Ends it.
+    #[must_use]
+    pub fn end(mut self) -> Observation {
+        let seen = self.moments.end();
+        let (begun, ended) = (self.ticks, ticks());
+        self.senders.iter_mut().for_each(SenderWatch::close);
+        let mut counters = self.counters.close();
+        counters.extend(of_senders(&self.senders));
+        counters.extend(of_cpus(begun, ended));
+        counters.extend(of_listeners(&seen));
+        let unseen = unseen(&self.watchee, &seen);
+        Observation {
+            window_ns: seen.window_ns,
+            load: None,
+            threads: seen.threads,
+            moments: seen.moments,
+            counters,
+            others: busiest(&self.others, &others(&self.watchee.pids)),
+            unseen,
+            stacks: None,
+        }
+    }
+}
+
+fn ticks() -> Option<CpuTicks> {
+    cpu_ticks::parse(&kernel_file::text("/proc/stat")?)
+}
+
+fn of_cpus(begun: Option<CpuTicks>, ended: Option<CpuTicks>) -> Counters {
+    let (Some(begun), Some(ended)) = (begun, ended) else {
+        return Counters::new();
+    };
+    let passed = ended.since(begun);
+    Counters::from([
+        ("cpus.idle_ns".to_owned(), passed.idle_ns),
+        ("cpus.stolen_ns".to_owned(), passed.machine.stolen_ns),
+        ("cpus.all_ns".to_owned(), passed.total_ns()),
+    ])
+}
+
+fn of_senders(senders: &[SenderWatch]) -> Counters {
+    let mut sums = Counters::new();
+    for reading in senders.iter().filter_map(SenderWatch::reading) {
+        for (name, us) in [
+            ("senders.busy_us", reading.busy_us),
+            ("senders.rwnd_limited_us", reading.rwnd_limited_us),
+            ("senders.sndbuf_limited_us", reading.sndbuf_limited_us),
+        ] {
+            *sums.entry(name.to_owned()).or_default() += us;
+        }
+    }
+    sums
+}
+
+fn of_listeners(seen: &Seen) -> Counters {
+    let queues = seen.listening.iter();
+    queues
+        .flat_map(|queues| {
+            [
+                ("listen.waiting_most".to_owned(), u64::from(queues.unread)),
+                ("listen.limit".to_owned(), u64::from(queues.unacked)),
+            ]
+        })
+        .collect()
+}
+
+/// What all processes have used but the program's and our own.
+fn others(pids: &[u32]) -> BTreeMap<u32, u64> {
+    let mut known: Vec<u32> = pids
+        .iter()
+        .flat_map(|pid| targets::with_descendants(*pid))
+        .collect();
+    known.push(std::process::id());
+    let others = targets::processes()
+        .into_iter()
+        .filter(|pid| !known.contains(pid));
+    others
+        .filter_map(|pid| Some((pid, clock::process_cpu_ns(pid).ok()?)))
+        .collect()
+}
+
+/// By name, since a build has a process for each file.
+fn busiest(begun: &BTreeMap<u32, u64>, ended: &BTreeMap<u32, u64>) -> Vec<OtherProgram> {
+    let mut sums = BTreeMap::<String, u64>::new();
+    for (pid, end) in ended {
+        let used = end.saturating_sub(begun.get(pid).copied().unwrap_or(0));
+        if used > 0 {
+            let name = kernel_file::text(format!("/proc/{pid}/comm"));
+            *sums
+                .entry(name.unwrap_or_else(|| "unknown".to_owned()))
+                .or_default() += used;
+        }
+    }
+    let program = |(name, cpu_ns)| OtherProgram { name, cpu_ns };
+    let mut all: Vec<OtherProgram> = sums.into_iter().map(program).collect();
+    all.sort_by_key(|other| std::cmp::Reverse(other.cpu_ns));
+    all.truncate(MOST_OTHERS);
+    all
+}
+
+fn unseen(watchee: &Watchee, seen: &Seen) -> Vec<Unseen> {
+    let mut all = Vec::new();
+    let mut add = |what: &str, why: &str| {
+        all.push(Unseen {
+            what: what.to_owned(),
+            why: why.to_owned(),
+        });
+    };
+    if watchee.listens.is_empty() {
+        add(
+            "who has a request",
+            "it listens at no TCP address that can be seen: it is no server, or runs in another network namespace, or its files are hidden from us",
+        );
+    } else if !seen.moments.is_empty() && seen.moments.iter().all(|it| it.holder == Holder::Unknown)
+    {
+        add("who has a request", "none of its connections is seen");
+    }
+    let is_hidden = |it: &Moment| match &it.doing {
+        Doing::Asleep(at) | Doing::Blocked(at) | Doing::Idle(at) => at == HIDDEN,
+        Doing::Running | Doing::Stopped => false,
+    };
+    if seen.moments.iter().any(is_hidden) {
+        add(
+            "in which function of the kernel its threads sleep: locks, disks and events are told apart by it",
+            "it is hidden from us: run as root, or as the program's user",
+        );
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn others_are_added_up_by_name_and_the_busiest_comes_first() {
+        let own = std::process::id();
+        let found = busiest(
+            &BTreeMap::from([(own, 5)]),
+            &BTreeMap::from([(own, 9), (0x3f_ffff, 3)]),
+        );
+        let used: Vec<u64> = found.iter().map(|other| other.cpu_ns).collect();
+        assert_eq!(used, [4, 3]);
+        assert_eq!(found[1].name, "unknown");
+    }
+
+    #[test]
+    fn a_look_at_this_process_has_its_threads_and_the_machine() {
+        let watchee = Watchee {
+            pids: vec![std::process::id()],
+            listens: Vec::new(),
+        };
+        let look = Look::begin(watchee, &sys::cpu::allowed().unwrap(), 1);
+        let begun_ns = clock::thread_cpu_ns();
+        while clock::thread_cpu_ns() - begun_ns < 50_000_000 {}
+        let seen = look.end();
+        assert!(
+            !seen.threads.is_empty() && seen.counters.contains_key("cpus.all_ns"),
+            "{seen:?}"
+        );
+        assert_eq!(seen.unseen.len(), 1, "{:?}", seen.unseen);
+    }
+}
