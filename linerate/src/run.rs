@@ -86,12 +86,15 @@ impl RunFlags {
 
     /// The folder asked for, or one under `linerate-runs` that carries study and time.
     pub(crate) fn folder(&self, study: &str) -> PathBuf {
-        self.out.clone().unwrap_or_else(|| {
-            let utc = humantime::format_rfc3339_seconds(sys::clock::wall()).to_string();
-            let stamp: String = utc.chars().filter(|c| !matches!(c, '-' | ':')).collect();
-            PathBuf::from(RUNS).join(format!("{study}-{stamp}"))
-        })
+        self.out.clone().unwrap_or_else(|| stamped(study))
     }
+}
+
+/// A folder for a run of that name, under `linerate-runs`, that carries the time.
+pub(crate) fn stamped(name: &str) -> PathBuf {
+    let utc = humantime::format_rfc3339_seconds(sys::clock::wall()).to_string();
+    let stamp: String = utc.chars().filter(|c| !matches!(c, '-' | ':')).collect();
+    PathBuf::from(RUNS).join(format!("{name}-{stamp}"))
 }
 
 /// A seed that nobody has chosen.

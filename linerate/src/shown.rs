@@ -5,14 +5,16 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use model::bench::{BenchRecord, SavedBench};
+use model::explanation::Looked;
 use model::run::RunKind;
-use model::{BlockRecord, Judgement, RunRecord};
+use model::{BlockRecord, Explanation, Judgement, RunRecord};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::commands::levers::try_out::outcome::LeversTried;
 use crate::console::Console;
 use crate::load_forms;
+use crate::shape;
 use crate::slo::HeldObjective;
 use crate::strangers;
 
@@ -51,6 +53,7 @@ pub(crate) fn show(folder: &Path, json: bool, console: &Console) -> anyhow::Resu
         RunKind::Commands => show_commands(folder, json, console)?,
         RunKind::Bench => show_bench(folder, json, console)?,
         RunKind::ManyBlocks => return show_load(folder, json, console),
+        RunKind::Look => show_look(folder, json, console)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -134,6 +137,34 @@ fn show_bench(folder: &Path, json: bool, console: &Console) -> anyhow::Result<()
         json: serde_json::to_string_pretty(&report)?,
         command: &run.command,
         is_empty: blocks.is_empty(),
+        next_steps: Vec::new(),
+    };
+    shown.say(folder, json, console);
+    Ok(())
+}
+
+/// What holds a program back, with what that is judged from.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Explained<'a> {
+    /// What was seen, and what came of hindering the accused.
+    looked: &'a Looked,
+    /// What it comes to.
+    explanation: &'a Explanation,
+}
+
+pub(crate) fn show_look(folder: &Path, json: bool, console: &Console) -> anyhow::Result<()> {
+    let look = strangers::vetted(report::folder::read_look(folder)?, console);
+    let explanation = judge::explain_look(&look.study);
+    let (width, colour) = (console.width(), console.colour());
+    let shown = Shown {
+        page: report::html::render_look(&look, &explanation),
+        text: report::explain::render(&look, &explanation, width, colour),
+        json: shape::lines(Explained {
+            looked: &look.study,
+            explanation: &explanation,
+        }),
+        command: &look.command,
+        is_empty: false,
         next_steps: Vec::new(),
     };
     shown.say(folder, json, console);
@@ -248,6 +279,9 @@ pub(crate) fn compared(
             "a run of `linerate bench` has no other beside it; give the commands of both to one \
              `linerate bench`"
         ),
+        [RunKind::Look, _] | [_, RunKind::Look] => {
+            bail!("a look of `linerate explain` has no other beside it")
+        }
         [RunKind::ManyBlocks, _] | [_, RunKind::ManyBlocks] => bail!(
             "a run of `linerate load` has no other beside it; `linerate versus` has two servers loaded in turn"
         ),

@@ -101,7 +101,7 @@ fn measures_a_run(read: &ArgMatches) -> bool {
         Some(("study", study)) => study.subcommand_name() == Some("run"),
         Some(("levers", levers)) => levers.subcommand_name() == Some("try"),
         Some(("load", load)) => load.contains_id("out"),
-        other => other.is_some_and(|(name, _)| name == "versus"),
+        other => other.is_some_and(|(name, _)| ["versus", "explain"].contains(&name)),
     }
 }
 
@@ -121,6 +121,8 @@ mod tests {
         assert_eq!(repeated(same).as_deref(), Some(same));
         let versus = "linerate versus http://127.0.0.1:1/ http://127.0.0.1:2/ --seed 7";
         assert_eq!(repeated(versus).as_deref(), Some(versus));
+        let explain = "linerate explain --pid 7 --seed 7";
+        assert_eq!(repeated(explain).as_deref(), Some(explain));
         assert_eq!(
             repeated("linerate study run 'a b;c' --trust").as_deref(),
             Some("linerate study run 'a b;c'")

@@ -6,7 +6,7 @@ use model::failure::Failure;
 use model::message::{BlockAsk, Loaded};
 use model::reading::CpuReading;
 use model::{Pace, Reading};
-use traffic::load::{Engine, LoadError, LoadOutcome, LoadPlan, Loads as _, Observer};
+use traffic::load::{Engine, LoadError, LoadOutcome, LoadPlan, Loads as _, NoObserver, Observer};
 
 use crate::gate;
 use crate::speaks::Speaks;
@@ -23,10 +23,23 @@ pub(crate) fn measure(
     cpus: &CpuSplit,
     of_new: bool,
 ) -> Result<Loaded, Failure> {
+    match &target.speaks {
+        Speaks::Watched(watched) => watched.measure(ask, of_new),
+        _ => measure_beside(target, ask, cpus, &mut NoObserver),
+    }
+}
+
+/// Measures one block of load of ours while somebody else looks on.
+pub(crate) fn measure_beside(
+    target: &mut Target,
+    ask: &BlockAsk,
+    cpus: &CpuSplit,
+    beside: &mut dyn Observer,
+) -> Result<Loaded, Failure> {
     let asked = match &mut target.speaks {
         Speaks::Asked(asked) => Some(&*asked),
         Speaks::Http(..) | Speaks::Echo(_) => None,
-        Speaks::Watched(watched) => return watched.measure(ask, of_new),
+        Speaks::Watched(_) => return Err(not_loaded(ask)),
         Speaks::Runs(runs) => {
             let reading = gate::measure(runs, ask.score_ms)?;
             return Ok(Loaded {
@@ -56,12 +69,13 @@ pub(crate) fn measure(
     };
     let mut window = Window {
         watch: CpuWatch::new(&target.pids),
+        beside,
     };
     let outcome = match &target.speaks {
         Speaks::Http(protocol, _) => protocol.load(&plan, &mut window),
         Speaks::Echo(protocol) => protocol.load(&plan, &mut window),
         Speaks::Asked(asked) => asked.prepared.load(&plan, &mut window),
-        Speaks::Runs(_) | Speaks::Watched(_) => unreachable!("it was measured above"),
+        Speaks::Runs(_) | Speaks::Watched(_) => unreachable!("it was answered above"),
     };
     if sys::stop::heard().is_some() {
         return Err(Failure {
@@ -78,17 +92,21 @@ pub(crate) fn measure(
 }
 
 /// Reads the counters in step with the load.
-struct Window {
+struct Window<'a> {
     watch: CpuWatch,
+    /// Who looks on as well.
+    beside: &'a mut dyn Observer,
 }
 
-impl Observer for Window {
+impl Observer for Window<'_> {
     fn window_opens(&mut self) {
+        self.beside.window_opens();
         self.watch.open();
     }
 
     fn window_closes(&mut self) {
         self.watch.close();
+        self.beside.window_closes();
     }
 
     fn is_over(&self) -> bool {
@@ -116,6 +134,14 @@ pub fn reading(outcome: LoadOutcome, watch: &CpuWatch) -> Reading {
         cpu,
         latency: outcome.latency,
         doubts: outcome.doubts,
+    }
+}
+
+/// Of a target under the traffic that it has.
+fn not_loaded(ask: &BlockAsk) -> Failure {
+    Failure {
+        what: format!("`{}` is not loaded by us", ask.target),
+        advice: "ask for its block, or look at its processes".to_owned(),
     }
 }
 

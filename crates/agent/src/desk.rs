@@ -9,7 +9,7 @@ use model::cpus::CpuWish;
 use model::failure::Failure;
 use model::gate::Build;
 use model::lever::LeverSetting;
-use model::message::{BlockAsk, ClockTell, PROTOCOL, Reach};
+use model::message::{BlockAsk, ClockTell, HinderAsk, ObserveAsk, PROTOCOL, Reach, Whom};
 use model::request::RequestSpec;
 use model::run::Rig;
 use model::study::Program;
@@ -19,6 +19,7 @@ use crate::block;
 use crate::counting::Counting;
 use crate::gate::{self, Trees};
 use crate::live::LiveLevers;
+use crate::observing;
 use crate::running;
 use crate::speaks::ExchangeBytes;
 use crate::target::{self, Target};
@@ -95,6 +96,8 @@ impl Desk {
                 listen,
             } => self.start(target, &program, &levers, &workload, listen),
             Ask::Block(ask) => self.block(&ask),
+            Ask::Observe(ask) => self.observe(&ask),
+            Ask::Hinder(ask) => self.hinder(&ask),
             Ask::Meet { target, reach } => self.meet(target, &reach),
             Ask::Load(ask) => self.load(&ask),
             Ask::Count {
@@ -252,6 +255,26 @@ impl Desk {
         reading.doubts.extend(doubt);
         self.live.verify()?;
         Ok(Tell::Reading(Box::new(reading)))
+    }
+
+    fn observe(&mut self, ask: &ObserveAsk) -> Result<Tell, Failure> {
+        let seen = match &ask.whom {
+            Whom::Loaded(block) => {
+                let target = known(&mut self.targets, &block.target)?;
+                observing::under_load(target, block, ask.seed, &self.cpus)?
+            }
+            Whom::Process(pid) => observing::at_work(&[*pid], ask, &self.cpus)?,
+            Whom::Listener(address) => {
+                observing::at_work(&observing::listening_on(*address)?, ask, &self.cpus)?
+            }
+        };
+        Ok(Tell::Observed(Box::new(seen)))
+    }
+
+    fn hinder(&mut self, ask: &HinderAsk) -> Result<Tell, Failure> {
+        let target = known(&mut self.targets, &ask.block.target)?;
+        let hindered = observing::hindered(target, ask, &self.cpus)?;
+        Ok(Tell::Hindered(Box::new(hindered)))
     }
 
     fn load(&mut self, ask: &BlockAsk) -> Result<Tell, Failure> {

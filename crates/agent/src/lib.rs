@@ -16,6 +16,7 @@ mod held_server;
 pub mod link;
 mod live;
 pub mod loopback;
+mod observing;
 pub mod page;
 pub mod request;
 mod role;

@@ -60,7 +60,9 @@ fn judged(folder: &Path) -> Value {
             let (run, blocks) = (RunRecord::parse(&run).unwrap(), Blocks::parse(&blocks));
             to_value(judge::judge(&run, &blocks.unwrap().records))
         }
-        RunKind::Bench | RunKind::ManyBlocks => panic!("none of its kind is kept as a folder"),
+        RunKind::Bench | RunKind::ManyBlocks | RunKind::Look => {
+            panic!("none of its kind is kept as a folder")
+        }
         RunKind::Commands => {
             let (run, blocks) = (CommandRun::parse(&run).unwrap(), Blocks::parse(&blocks));
             to_value(judge::judge_commands(&run, &blocks.unwrap().records))

@@ -15,10 +15,12 @@ use crate::command::{FolderCommand, Ran};
 use crate::command_study::Need;
 use crate::cpus::{CpuShare, CpuWish};
 use crate::doubt::Doubt;
+use crate::explanation::Hindrance;
 use crate::facts::{Facts, Watched};
 use crate::failure::Failure;
 use crate::gate::Build;
 use crate::lever::{Leave, LeverSetting, LeverState};
+use crate::observation::Observation;
 use crate::reading::{Counts, Reading};
 use crate::reboot::BootTell;
 use crate::run::Rig;
@@ -27,7 +29,7 @@ use crate::study::Program;
 use crate::workload::{Pace, Workload};
 
 /// The version of this protocol; agents and studies of different versions do not talk.
-pub const PROTOCOL: u32 = 9;
+pub const PROTOCOL: u32 = 10;
 
 /// A request to an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -91,6 +93,10 @@ pub enum Ask {
     },
     /// Put one block of load on a target that is up, and read its counters meanwhile.
     Block(Box<BlockAsk>),
+    /// Look at a program at work: a target under load, or one that runs already at what it does.
+    Observe(Box<ObserveAsk>),
+    /// Put one block of load on a target, with somebody hindered all the while.
+    Hinder(Box<HinderAsk>),
     /// Take up with a target that the agent of another host has brought up.
     Meet {
         /// Name to give it.
@@ -156,6 +162,8 @@ impl Ask {
             | (Self::Watch { .. }, Tell::Watched(_))
             | (Self::Find { .. } | Self::FindProgram { .. }, Tell::Found(_))
             | (Self::Block(_), Tell::Reading(_))
+            | (Self::Observe(_), Tell::Observed(_))
+            | (Self::Hinder(_), Tell::Hindered(_))
             | (Self::Load(_), Tell::Loaded(_))
             | (Self::Counted { .. }, Tell::Counts { .. } | Tell::Uncounted { .. })
             | (Self::Clock, Tell::Clock(_))
@@ -186,6 +194,49 @@ pub struct BlockAsk {
     pub settle_ms: u32,
     /// Length of the scored window, ms.
     pub score_ms: u32,
+}
+
+/// A look at a program.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ObserveAsk {
+    /// At which.
+    pub whom: Whom,
+    /// For so long, where there is no block of load that lasts its time, ms.
+    pub look_ms: u32,
+    /// Of the moments that are drawn.
+    pub seed: u64,
+}
+
+/// Which program is looked at.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Whom {
+    /// The processes of a target, within the scored window of a block.
+    Loaded(BlockAsk),
+    /// A process and its descendants.
+    Process(u32),
+    /// Those that listen there.
+    Listener(SocketAddr),
+}
+
+/// A block of load with somebody hindered.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HinderAsk {
+    /// The block.
+    pub block: BlockAsk,
+    /// Who is hindered.
+    pub whom: Hindrance,
+    /// Share of the time of each CPU that is taken, 0 to 1.
+    pub take: f64,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HinderedBlock {
+    /// What the load came to.
+    pub reading: Reading,
+    /// Share of the time of each CPU that was taken, 0 to 1.
+    pub taken: f64,
 }
 
 /// How a target is reached from another host, and what it speaks.
@@ -302,6 +353,8 @@ pub enum Tell {
         answers: Vec<ServerAnswer>,
     },
     Reading(Box<Reading>),
+    Observed(Box<Observation>),
+    Hindered(Box<HinderedBlock>),
     Met {
         /// Name of the target.
         target: String,

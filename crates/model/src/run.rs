@@ -270,6 +270,8 @@ pub enum RunKind {
     Bench,
     /// A load of many blocks: a [`crate::load_run::SavedLoad`].
     ManyBlocks,
+    /// A look at a program: a [`crate::explanation::SavedLook`].
+    Look,
 }
 
 impl RunKind {
@@ -295,6 +297,7 @@ impl RunKind {
                 "command" => Self::Commands,
                 "bench" => Self::Bench,
                 "sweep" | "capacity" => Self::ManyBlocks,
+                "look" => Self::Look,
                 _ => Self::Load,
             },
             Err(_) => Self::Load,

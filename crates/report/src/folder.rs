@@ -6,6 +6,7 @@ use std::path::Path;
 
 use model::bench::{BenchBlock, SavedBench};
 use model::command_run::{CommandBlock, CommandRun, EVIDENCE_FILE, Evidence};
+use model::explanation::SavedLook;
 use model::link::LinkRecord;
 use model::load_run::SavedLoad;
 use model::run::{
@@ -87,6 +88,14 @@ pub fn read_bench(folder: &Path) -> Result<(SavedBench, Vec<BenchBlock>), ReadEr
 /// As for [`read`].
 pub fn read_load(folder: &Path) -> Result<(SavedLoad, Vec<BlockRecord>), ReadError> {
     Ok((read_run(folder)?, read_blocks(folder)?))
+}
+
+/// Reads a look at a program.
+///
+/// # Errors
+/// As for [`read`].
+pub fn read_look(folder: &Path) -> Result<SavedLook, ReadError> {
+    read_run(folder)
 }
 
 /// What a run folder holds.

@@ -6,6 +6,7 @@
 pub mod bench;
 pub mod compare;
 pub mod cores;
+pub mod explain;
 pub mod factorial;
 pub mod folder;
 pub mod html;

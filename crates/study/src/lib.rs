@@ -12,6 +12,7 @@ pub mod commands;
 mod confirm;
 mod course;
 pub mod described;
+pub mod explain;
 mod gate;
 pub mod hosts;
 mod likeness_spec;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use model::Ask;
+use model::message::Whom;
 use model::study::Program;
 
 /// How long an answer from across a network may take beyond what was asked for.
@@ -18,6 +19,11 @@ pub(crate) fn limit_of(ask: &Ask) -> Duration {
     PATIENCE
         + match ask {
             Ask::Block(block) | Ask::Load(block) => asked(block.settle_ms) + asked(block.score_ms),
+            Ask::Observe(observe) => match &observe.whom {
+                Whom::Loaded(block) => asked(block.settle_ms) + asked(block.score_ms),
+                _ => asked(observe.look_ms),
+            },
+            Ask::Hinder(hinder) => asked(hinder.block.settle_ms) + asked(hinder.block.score_ms),
             Ask::Hello { .. } => CONNECTING,
             Ask::Watch { watch_ms } => asked(*watch_ms),
             Ask::Run(command) | Ask::Serve(command) => Duration::from_millis(command.timeout_ms),

@@ -8,6 +8,7 @@ pub(crate) mod datagrams;
 pub(crate) mod doctor;
 pub(crate) mod download;
 mod echo;
+mod explain;
 mod facts;
 mod gate;
 pub(crate) mod levers;
@@ -45,6 +46,7 @@ pub(crate) enum Command {
     Versus(versus::Arguments),
     Bench(Box<bench::Arguments>),
     Gate(Box<gate::Arguments>),
+    Explain(Box<explain::Arguments>),
     Doctor(doctor::Arguments),
     Facts(facts::Arguments),
     Study(study::Arguments),
@@ -80,6 +82,7 @@ pub(crate) fn run(
         Some(Command::Versus(arguments)) => versus::run(&arguments, console),
         Some(Command::Bench(arguments)) => bench::run(&arguments, console),
         Some(Command::Gate(arguments)) => gate::run(&arguments, console),
+        Some(Command::Explain(arguments)) => explain::run(&arguments, console),
         Some(Command::Doctor(arguments)) => doctor::run(&arguments, console),
         Some(Command::Facts(arguments)) => facts::run(&arguments, console),
         Some(Command::Study(arguments)) => study::run(&arguments, console),

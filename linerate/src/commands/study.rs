@@ -201,6 +201,9 @@ fn resume(
         Ok(RunKind::Bench) => bench::resume(folder, word, console)?,
         Ok(RunKind::ManyBlocks) => return load::many_blocks::resume(folder, word, json, console),
         // A folder that cannot be read is complained of there.
+        Ok(RunKind::Look) => {
+            anyhow::bail!("a look is never left half done: `linerate explain` makes another")
+        }
         Ok(RunKind::Load) | Err(_) => run::resume(folder, yes, word, console)?,
     };
     match stopped {

@@ -39,6 +39,7 @@ fn schemas() -> BTreeMap<&'static str, Value> {
         ("block-commands", of::<CommandBlock>(all)),
         ("datagrams", whole::<datagrams::Datagrams>(all)),
         ("doctor", whole::<doctor::Doctor>(all)),
+        ("explain", whole::<crate::shown::Explained<'_>>(all)),
         ("download", whole::<download::Download>(all)),
         ("evidence", of::<Evidence>(all)),
         ("factorial", of::<FactorialJudgement>(all)),

@@ -7,13 +7,14 @@ use minijinja::value::{Serde, Value};
 use minijinja::{Environment, HtmlEscape};
 use model::bench::{BenchReport, SavedBench};
 use model::command_run::{CommandBlock, CommandRun, Evidence};
+use model::explanation::SavedLook;
 use model::judgement::FactorialJudgement;
 use model::load_run::SavedLoad;
-use model::{BlockRecord, Judgement, RunRecord};
+use model::{BlockRecord, Explanation, Judgement, RunRecord};
 
 use crate::factorial::{self, View};
 use crate::view::Page;
-use crate::{bench, numbers, sentences, servers};
+use crate::{bench, explain, numbers, sentences, servers};
 use common::{Common, Method};
 
 const TEMPLATE: &str = include_str!("../../templates/page.html");
@@ -29,6 +30,8 @@ const BENCH_TERMS: &str = "CPU time is user and system time of a command and of 
      memory the largest of any one of these processes.";
 const LOAD_TERMS: &str = "In closed loop a connection sends its next request when the answer to the last is in; in open loop \
      requests are due on a schedule, and the response time runs from when a request was due.";
+const LOOK_TERMS: &str = "A share is that of the moments at which it was found so. What there is to gain is what the rest of the time \
+     leaves, until the next limit is met.";
 pub(crate) const STYLE: &str = include_str!("../../templates/style.css");
 
 /// Renders a judged run as one self-contained HTML file.
@@ -101,6 +104,39 @@ pub fn render_bench(run: &SavedBench, report: &BenchReport) -> String {
         terms: BENCH_TERMS.to_owned(),
     };
     laid_out(&Common::of(run, method, bench::view(report), STYLE))
+}
+
+/// Renders what holds a program back likewise.
+///
+/// # Panics
+/// When a template that is compiled in is wrong, which a test would see.
+#[must_use]
+pub fn render_look(look: &SavedLook, explanation: &Explanation) -> String {
+    let target = &look.study.target;
+    let method = Method {
+        title: "What holds it back",
+        study: "explain",
+        question: &format!("What holds {target} back?"),
+        method: "At moments drawn at random it was seen who had a request and what the program did; each part of a \
+                 request's time is in one account. Whoever is accused was hindered for alternate moments, where that \
+                 can be done.",
+        pitfalls: &[],
+        workload: match look.study.observation.load {
+            Some(load) => format!(
+                "Load of ours over {} connections, in closed loop",
+                load.connections
+            ),
+            None => "Whatever it did by itself".to_owned(),
+        },
+        rig: "It ran on the machine described below".to_owned(),
+        terms: LOOK_TERMS.to_owned(),
+    };
+    laid_out(&Common::of(
+        look,
+        method,
+        explain::view(look, explanation),
+        STYLE,
+    ))
 }
 
 /// Renders a load of many blocks likewise.

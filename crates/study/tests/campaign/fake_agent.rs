@@ -105,7 +105,12 @@ impl FakeAgent {
             },
             Ask::Block(block) => self.block(&block.target),
             Ask::Meet { target, .. } => self.meet(target),
-            Ask::Clock | Ask::Count { .. } | Ask::Load(_) | Ask::Counted { .. } => {
+            Ask::Clock
+            | Ask::Count { .. }
+            | Ask::Load(_)
+            | Ask::Observe(_)
+            | Ask::Hinder(_)
+            | Ask::Counted { .. } => {
                 panic!("only an agent with a clock answers {ask:?}")
             }
             Ask::Stop { target } => Tell::Stopped {

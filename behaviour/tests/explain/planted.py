@@ -1,0 +1,72 @@
+"""A server of small answers with one limiter planted in it: its name is the first argument.
+
+It listens on a free port of loopback, which it prints, and has a thread for each connection.
+"""
+import os
+import socket
+import sys
+import threading
+import time
+
+ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+LOCK = threading.Lock()
+
+
+def lock():
+    with LOCK:
+        time.sleep(0.002)
+
+
+def disk():
+    # What is read is never in memory.
+    file = os.open(sys.argv[2], os.O_RDONLY)
+    os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.pread(file, 1 << 20, 0)
+    os.close(file)
+
+
+def code():
+    sum(number * number for number in range(3000))
+
+
+BEFORE = {
+    "none": lambda: None,
+    "lock": lock,
+    "timer": lambda: time.sleep(0.005),
+    "disk": disk,
+    "code": code,
+    "nagle": lambda: None,
+}
+
+
+def serve(client, limiter):
+    try:
+        exchange(client, limiter)
+    except ConnectionError:
+        # The client has gone.
+        pass
+
+
+def exchange(client, limiter):
+    client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, int(limiter != "nagle"))
+    while client.recv(4096):
+        BEFORE[limiter]()
+        if limiter == "nagle":
+            # Two small pieces, of which the second waits for the acknowledgement of the first.
+            client.send(ANSWER[:20])
+            client.send(ANSWER[20:])
+        else:
+            client.sendall(ANSWER)
+
+
+def main():
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    listener.listen(512)
+    print(listener.getsockname()[1], flush=True)
+    while True:
+        client, _ = listener.accept()
+        threading.Thread(target=serve, args=(client, sys.argv[1]), daemon=True).start()
+
+
+main()

@@ -1,0 +1,215 @@
+//! What holds a program back, for readers.
+
+use model::explanation::{
+    Account, AccountKind, Explanation, Hindered, Hindrance, Limiter, SavedLook,
+};
+use model::stacks::Stacks;
+
+use crate::chart::flame::Flame;
+use crate::numbers;
+use crate::text;
+use crate::view::{Item, Key, Page, Table};
+
+/// What cannot be seen below this share is not told.
+const WORTH_TELLING: f64 = 0.005;
+
+/// Renders an explanation for a terminal of `width` columns, with or without colour.
+#[must_use]
+pub fn render(look: &SavedLook, explanation: &Explanation, width: usize, colour: bool) -> String {
+    text::laid_out(view(look, explanation), width, colour)
+}
+
+pub(crate) fn view(look: &SavedLook, explanation: &Explanation) -> Page {
+    let mut page = Page {
+        answer: answer(explanation),
+        keys: keys(explanation),
+        doubts: look.doubts.clone(),
+        ..Page::default()
+    };
+    page.section("limiter", "The limiter");
+    if let Some(limiter) = &explanation.limiter {
+        page.add(Item::List(held(limiter)));
+    }
+    page.paragraph(proof(explanation));
+    page.section("ledger", "Where the time goes");
+    page.paragraph(whole(explanation));
+    page.table(ledger(explanation));
+    page.add(Item::Note(format!(
+        "Each share is within ± {} by the number of moments that were seen.",
+        numbers::share(2.0 * explanation.ledger.share_error)
+    )));
+    functions(&mut page, look.study.observation.stacks.as_ref());
+    let further = explanation.further.iter().map(|it| it.what.clone());
+    add_list(
+        &mut page,
+        ("further", "What else takes its share"),
+        further.collect(),
+    );
+    let out = explanation
+        .ruled_out
+        .iter()
+        .map(|it| format!("{}: {}", it.what, it.by));
+    add_list(&mut page, ("ruled-out", "Ruled out"), out.collect());
+    let unseen = look
+        .study
+        .observation
+        .unseen
+        .iter()
+        .map(|it| format!("{}: {}", it.what, it.why));
+    add_list(&mut page, ("unseen", "Not seen"), unseen.collect());
+    page
+}
+
+fn answer(explanation: &Explanation) -> String {
+    let limiter = explanation.limiter.as_ref();
+    limiter.map_or_else(
+        || {
+            "I cannot tell what holds it back: nothing takes a tenth of its time for certain."
+                .to_owned()
+        },
+        |limiter| limiter.what.clone(),
+    )
+}
+
+fn keys(explanation: &Explanation) -> Vec<Key> {
+    let key = |figure: String, caption: &str| Key {
+        figure,
+        caption: caption.to_owned(),
+    };
+    let limiter = explanation.limiter.as_ref();
+    let share = limiter.map(|it| key(numbers::share(it.share), "of the time is the limiter's"));
+    let response = explanation.ledger.response_us;
+    let response = response.map(|us| {
+        key(
+            format!("{} µs", numbers::micros(us)),
+            "from a request to its answer",
+        )
+    });
+    share.into_iter().chain(response).collect()
+}
+
+fn held(limiter: &Limiter) -> Vec<String> {
+    let shown = limiter.shown_by.iter().map(|by| format!("shown by: {by}"));
+    let gain = Some(format!("to gain: {}", limiter.gain)).filter(|_| !limiter.gain.is_empty());
+    let to_do = limiter.advice.iter().map(|it| format!("to do: {it}"));
+    shown.chain(gain).chain(to_do).collect()
+}
+
+fn proof(explanation: &Explanation) -> String {
+    match (&explanation.proof, &explanation.unproved) {
+        (Some(proof), _) => of_trial(proof),
+        (None, Some(why)) => format!("Not proved: {why}."),
+        (None, None) => "Not proved: too few moments with and without the hindrance.".to_owned(),
+    }
+}
+
+fn of_trial(proof: &Hindered) -> String {
+    let whose = match proof.what {
+        Hindrance::ServerCpus => "the server's",
+        Hindrance::ClientCpus => "the client's",
+    };
+    let verdict = match proof.moved {
+        Some(true) => "Proved",
+        Some(false) => "Contradicted",
+        None => "Not proved",
+    };
+    format!(
+        "{verdict}: with {} of {whose} CPU time taken away, answers became {:.3} times as many ({:.3} … {:.3}, {} pairs).",
+        numbers::share(proof.taken),
+        proof.ratio,
+        proof.low,
+        proof.high,
+        proof.pairs
+    )
+}
+
+fn whole(explanation: &Explanation) -> String {
+    match explanation.ledger.response_us {
+        Some(us) => format!(
+            "From a request to its answer it is {} µs in the mean, by connections and answers a second. Of that:",
+            numbers::micros(us)
+        ),
+        None => {
+            "Of the program's own time, since nobody knows which of its clients wait for an answer:"
+                .to_owned()
+        }
+    }
+}
+
+fn ledger(explanation: &Explanation) -> Table {
+    let ledger = &explanation.ledger;
+    let row = |account: &Account| {
+        let us = ledger
+            .response_us
+            .map_or_else(String::new, |us| numbers::micros(us * account.share));
+        vec![words(account), numbers::share(account.share), us]
+    };
+    let mut rows: Vec<Vec<String>> = ledger
+        .accounts
+        .iter()
+        .filter(|it| it.share >= WORTH_TELLING)
+        .map(row)
+        .collect();
+    if ledger.missing_share >= WORTH_TELLING {
+        rows.push(vec![
+            "could not be seen".to_owned(),
+            numbers::share(ledger.missing_share),
+            String::new(),
+        ]);
+    }
+    Table::of_texts(
+        "Where the time goes",
+        ["account", "share", "µs a request"],
+        rows,
+    )
+}
+
+fn words(account: &Account) -> String {
+    let words = match account.kind {
+        AccountKind::OwnCode => "it runs its own code",
+        AccountKind::Kernel => "the kernel works for it",
+        AccountKind::NoCpu => "it is ready, without a CPU",
+        AccountKind::Asleep => "it sleeps in the midst of work",
+        AccountKind::Blocked => "it waits for a disk",
+        AccountKind::Stopped => "it is stopped",
+        AccountKind::Elsewhere => "it waits for something behind it",
+        AccountKind::Waking => "it sleeps, with requests unread",
+        AccountKind::NotAsked => "it has nothing to do",
+        AccountKind::Asking => "the request is under way",
+        AccountKind::Answering => "the answer is under way",
+        AccountKind::Client => "the answer lies unread at the client",
+    };
+    match &account.asleep_in {
+        Some(function) => format!("{words}, in {function}"),
+        None => words.to_owned(),
+    }
+}
+
+fn functions(page: &mut Page, stacks: Option<&Stacks>) {
+    let Some(stacks) = stacks.filter(|stacks| stacks.samples > 0) else {
+        return;
+    };
+    page.section("functions", "What runs on its CPUs");
+    let remark = format!(
+        "{} samples within {}, {} of them cut, {} lost; the program blue, the kernel red",
+        stacks.samples,
+        numbers::duration(stacks.window_ns),
+        stacks.cut,
+        stacks.lost
+    );
+    let flame = Flame {
+        stacks,
+        heading: "CPU time by the functions that were under way",
+        remark: &remark,
+    };
+    page.figure("flame", &flame, remark.clone());
+}
+
+fn add_list(page: &mut Page, (id, title): (&'static str, &'static str), items: Vec<String>) {
+    if items.is_empty() {
+        return;
+    }
+    page.section(id, title);
+    page.add_to_terminal(Item::Paragraph(title.to_owned()));
+    page.add(Item::List(items));
+}

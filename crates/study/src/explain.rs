@@ -1,0 +1,210 @@
+//! A look at a program at work, and the trial of what it is accused of.
+
+use std::net::SocketAddr;
+use std::path::Path;
+
+use model::cpus::CpuWish;
+use model::explanation::{Hindrance, LookKind, Looked, SavedLook, Trial};
+use model::message::{BlockAsk, HinderAsk, ObserveAsk, Whom};
+use model::random::SplitMix64;
+use model::request::RequestSpec;
+use model::run::Begun;
+use model::study::{Arm, Program, Role};
+use model::{Ask, Observation, Pace, Tell, Workload};
+
+use crate::arms::BASELINE;
+use crate::campaign::{Campaign, CampaignError};
+use crate::store::Store;
+
+/// Load before the look, and before each block of the trial, ms.
+const SETTLE_MS: u32 = 60;
+/// Scored length of a block of the trial, ms.
+const TRIAL_MS: u32 = 200;
+/// Pairs of blocks of the trial: with the look it is over within 15 s.
+const PAIRS: usize = 12;
+/// Of its CPU time so much is taken from the accused, 0 to 1.
+const TAKE: f64 = 0.15;
+/// Less than this part of that shows nothing.
+const ENOUGH: f64 = 0.2;
+
+/// What is explained.
+pub struct ExplainOrder {
+    /// Which program.
+    pub whose: Whose,
+    /// What drives it, where load is offered.
+    pub workload: Workload,
+    /// Length of the look, ms.
+    pub look_ms: u32,
+    /// Whether the accused may be hindered.
+    pub touch: bool,
+    /// Of the moments, and of the order of the trial.
+    pub seed: u64,
+    /// Without secrets.
+    pub title: String,
+    /// The command that repeats it, without secrets.
+    pub command: String,
+    /// Of this program.
+    pub linerate_version: String,
+}
+
+/// Which program, and under what.
+pub enum Whose {
+    /// A server that runs here, under load of ours.
+    Asked(Box<RequestSpec>),
+    /// A process, under whatever it does.
+    Process(u32),
+    /// Those that listen there, likewise.
+    Listener(SocketAddr),
+}
+
+impl Campaign<'_> {
+    /// Looks, hinders whom the judge accuses, and keeps both in a new folder.
+    ///
+    /// # Errors
+    /// [`CampaignError::AtWork`] where the machine must not be loaded; those of the agent and of the folder.
+    pub fn explain(&mut self, order: &ExplainOrder, folder: &Path) -> Result<(), CampaignError> {
+        let claim = Store::claim(folder)?;
+        let is_loaded = matches!(order.whose, Whose::Asked(_));
+        let met = self.meet(false, is_loaded)?;
+        self.share_cpus(&CpuWish::default())?;
+        let whom = match &order.whose {
+            Whose::Asked(request) => {
+                self.start_targets(&[arm(request)], &order.workload)?;
+                Whom::Loaded(block(&order.workload, order.look_ms))
+            }
+            Whose::Process(pid) => Whom::Process(*pid),
+            Whose::Listener(address) => Whom::Listener(*address),
+        };
+        let by = Begun {
+            linerate_version: order.linerate_version.clone(),
+            started_utc: humantime::format_rfc3339_seconds(self.clock.wall()).to_string(),
+            command: order.command.clone(),
+            seed: order.seed,
+        };
+        self.progress.phase("looking at it");
+        let observation = self.observe(whom, order)?;
+        let (trial, untried) = match self.trial(order, &observation)? {
+            Ok(trial) => (Some(trial), None),
+            Err(why) => (None, Some(why.to_owned())),
+        };
+        let looked = Looked {
+            workload: LookKind::Look,
+            target: order.title.clone(),
+            observation,
+            trial,
+            untried,
+        };
+        let look = SavedLook {
+            rig: met.rig,
+            watched: met.watched,
+            doubts: met.doubts,
+            ..SavedLook::begun(looked, Vec::new(), met.facts, by)
+        };
+        claim.describe(&look)?;
+        Ok(())
+    }
+
+    fn observe(&mut self, whom: Whom, order: &ExplainOrder) -> Result<Observation, CampaignError> {
+        let ask = ObserveAsk {
+            whom,
+            look_ms: order.look_ms,
+            seed: order.seed,
+        };
+        match self.agent.ask(&Ask::Observe(Box::new(ask)))? {
+            Tell::Observed(seen) => Ok(*seen),
+            _ => Err(CampaignError::Unexpected("a look")),
+        }
+    }
+
+    /// The trial of whom the judge accuses, or why there is none.
+    fn trial(
+        &mut self,
+        order: &ExplainOrder,
+        seen: &Observation,
+    ) -> Result<Result<Trial, &'static str>, CampaignError> {
+        if !order.touch {
+            return Ok(Err("--no-touch was given"));
+        }
+        if seen.load.is_none() {
+            return Ok(Err("only under load of ours is it known what came of it"));
+        }
+        let Some(whom) = judge::explain(seen).limiter.and_then(|it| it.hindrance) else {
+            return Ok(Err("there is nothing of it that may be hindered"));
+        };
+        self.progress
+            .phase("hindering the accused for alternate moments");
+        let mut random = SplitMix64::new(order.seed);
+        let (mut pairs, mut taken) = (Vec::new(), 0.0);
+        for _ in 0..PAIRS {
+            let is_first = random.bits() & 1 == 0;
+            let before = if is_first {
+                None
+            } else {
+                Some(self.plain(order)?)
+            };
+            let (with, took) = self.hindered(order, whom)?;
+            let without = match before {
+                Some(rate) => rate,
+                None => self.plain(order)?,
+            };
+            taken += took / PAIRS as f64;
+            pairs.push((without, with));
+            if took < TAKE * ENOUGH {
+                return Ok(Err("no CPU is its own here, of which time could be taken"));
+            }
+        }
+        Ok(Ok(Trial { whom, taken, pairs }))
+    }
+
+    /// Answers a second.
+    fn plain(&mut self, order: &ExplainOrder) -> Result<f64, CampaignError> {
+        match self
+            .agent
+            .ask(&Ask::Block(Box::new(block(&order.workload, TRIAL_MS))))?
+        {
+            Tell::Reading(reading) => Ok(reading.throughput_rps()),
+            _ => Err(CampaignError::Unexpected("block")),
+        }
+    }
+
+    /// Answers a second with the accused hindered, and what was taken from it.
+    fn hindered(
+        &mut self,
+        order: &ExplainOrder,
+        whom: Hindrance,
+    ) -> Result<(f64, f64), CampaignError> {
+        let ask = HinderAsk {
+            block: block(&order.workload, TRIAL_MS),
+            whom,
+            take: TAKE,
+        };
+        match self.agent.ask(&Ask::Hinder(Box::new(ask)))? {
+            Tell::Hindered(block) => Ok((block.reading.throughput_rps(), block.taken)),
+            _ => Err(CampaignError::Unexpected("a hindered block")),
+        }
+    }
+}
+
+fn arm(request: &RequestSpec) -> Arm {
+    Arm {
+        name: BASELINE.to_owned(),
+        title: "as it is".to_owned(),
+        role: Role::Baseline,
+        program: Program::Request(Box::new(request.clone())),
+        path: None,
+        workers: None,
+        levers: Vec::new(),
+        against: None,
+        published: None,
+    }
+}
+
+fn block(workload: &Workload, score_ms: u32) -> BlockAsk {
+    BlockAsk {
+        target: BASELINE.to_owned(),
+        workload: workload.clone(),
+        pace: Pace::Closed,
+        settle_ms: SETTLE_MS,
+        score_ms,
+    }
+}

@@ -1,0 +1,174 @@
+//! `linerate explain`: what holds a program back that runs already?
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{bail, ensure};
+use clap::ValueHint;
+use model::Workload;
+use model::cpus::Workers;
+use model::run::RunKind;
+use model::study::url_without_secrets;
+use study::explain::{ExplainOrder, Whose};
+
+use super::versus;
+use crate::agents::Place;
+use crate::console::Console;
+use crate::request::{RequestFlags, WHERE};
+use crate::run::{self, Left};
+use crate::{repeat, shape, shown, values};
+
+/// Say what holds a running program back, and prove it by hindering the accused
+///
+/// The program is neither restarted nor changed. It is looked at for a few seconds: at moments drawn at
+/// random, who has a request, and what the program does meanwhile; beside that what its threads, the
+/// kernel and the machine count. Of a request's time each part is in one account. Then whoever is accused
+/// is hindered a little for alternate moments, by a thread of ours that takes a part of its CPUs' time: if
+/// it is the limit, answers become fewer by as much.
+///
+/// A URL is asked by load of ours; with --pid and --port the program is looked at under whatever it does,
+/// and nothing is hindered.
+#[derive(clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  What holds the server at port 8080 back, under as much as 64 connections ask for?
+    sudo linerate explain http://127.0.0.1:8080/
+  And this process, at what it does now?
+    sudo linerate explain --pid 4711 --for 10s
+  The same record, read again on another machine:
+    linerate explain --from linerate-runs/explain-20261125T040000Z
+
+Without root it says what it could not look at.
+
+Exit codes:
+  0    looked at, also where it cannot tell
+  2    could not run")]
+pub(crate) struct Arguments {
+    /// Where a server is asked, and for what, by load of ours
+    #[arg(value_hint = ValueHint::Url, required_unless_present_any = ["pid", "port", "from"], conflicts_with_all = ["pid", "port", "from"])]
+    url: Option<String>,
+    /// A process, with all its descendants, under whatever it does
+    #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["port", "from"], help_heading = WHERE)]
+    pid: Option<u32>,
+    /// The processes that listen at this port of loopback or of all addresses, under whatever they do
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..), conflicts_with = "from", help_heading = WHERE)]
+    port: Option<u16>,
+    /// A look that was saved: its folder
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath, conflicts_with_all = ["time", "no_touch", "out", "seed"])]
+    from: Option<PathBuf>,
+    /// Length of the look
+    #[arg(long = "for", value_name = "TIME", default_value = "4s", value_parser = values::parse_duration)]
+    time: Duration,
+    /// Hinder nobody: what is found is not proved
+    #[arg(long)]
+    no_touch: bool,
+    /// Connections held open to the server
+    #[arg(short, long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    connections: u32,
+    /// Load threads; connections are dealt evenly between them
+    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000), hide_short_help = true)]
+    threads: u32,
+    /// This host is mine: needed for another address of this machine than loopback
+    #[arg(long, value_name = "HOST", help_heading = WHERE, hide_short_help = true)]
+    mine: Vec<String>,
+    #[command(flatten)]
+    request: RequestFlags,
+    /// Load this machine even when it is at work
+    #[arg(long)]
+    yes: bool,
+    /// Seed of the moments and of the trial
+    #[arg(long, value_name = "NUMBER", hide_short_help = true)]
+    seed: Option<u64>,
+    /// Folder for the record and its report [default: linerate-runs/explain-UTC]
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    /// Print the explanation as one JSON value (docs/schema/explain.json)
+    #[arg(long)]
+    json: bool,
+}
+
+/// The shortest look: fewer moments tell nothing.
+const SHORTEST: Duration = Duration::from_secs(1);
+/// The longest.
+const LONGEST: Duration = Duration::from_secs(600);
+
+pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
+    let folder = match &arguments.from {
+        Some(folder) => {
+            let is_look = report::folder::kind(folder)? == RunKind::Look;
+            ensure!(
+                is_look,
+                "{} is another run: `linerate study report` judges it",
+                folder.display()
+            );
+            folder.clone()
+        }
+        None => {
+            let folder = arguments
+                .out
+                .clone()
+                .unwrap_or_else(|| run::stamped("explain"));
+            if let Some(stopped) = look(arguments, &folder, console)? {
+                return Ok(stopped);
+            }
+            folder
+        }
+    };
+    shown::show_look(&folder, arguments.json, console)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Looks, and keeps what was seen; the exit code to give where a signal stopped it.
+fn look(
+    arguments: &Arguments,
+    folder: &Path,
+    console: &Console,
+) -> anyhow::Result<Option<ExitCode>> {
+    let order = order(arguments, console)?;
+    let outcome = run::with_campaign(
+        &Place::Loopback,
+        folder,
+        arguments.yes,
+        console,
+        |campaign| campaign.explain(&order, folder),
+    );
+    run::conclude(outcome, folder, Left::Judged, console)
+}
+
+fn order(arguments: &Arguments, console: &Console) -> anyhow::Result<ExplainOrder> {
+    arguments.request.check()?;
+    ensure!(
+        (SHORTEST..=LONGEST).contains(&arguments.time),
+        "a look lasts from 1 s to 10 min; say so with --for"
+    );
+    let seed = arguments.seed.unwrap_or_else(run::fresh_seed);
+    let (whose, title) = match (&arguments.url, arguments.pid, arguments.port) {
+        (Some(url), ..) => {
+            let request = versus::asked(&arguments.request, &arguments.mine, (url, None), seed)?;
+            (Whose::Asked(Box::new(request)), url_without_secrets(url))
+        }
+        (None, Some(pid), _) => (Whose::Process(pid), format!("process {pid}")),
+        (None, None, Some(port)) => {
+            let address = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port);
+            (Whose::Listener(address), format!("port {port}"))
+        }
+        (None, None, None) => bail!("give a URL, --pid, --port or --from"),
+    };
+    Ok(ExplainOrder {
+        whose,
+        title,
+        workload: Workload {
+            path: "/".to_owned(),
+            connections: arguments.connections,
+            threads: arguments.threads,
+            workers: Workers::default(),
+        },
+        look_ms: u32::try_from(arguments.time.as_millis()).unwrap_or(u32::MAX),
+        touch: !arguments.no_touch,
+        seed,
+        command: repeat::command(&[], seed, console),
+        linerate_version: shape::VERSION.to_owned(),
+    })
+}
