@@ -36,7 +36,7 @@ pub(crate) struct RunFlags {
     ///
     /// Before a run this machine is looked at. Where other work uses its CPUs, or a server here has
     /// connections from elsewhere, a person at a terminal is asked, and nobody else is loaded.
-    #[arg(long, help_heading = MEASURING)]
+    #[arg(long, hide_short_help = true, help_heading = MEASURING)]
     pub(crate) yes: bool,
     /// Folder for the run [default: linerate-runs/STUDY-UTC]
     #[arg(long, value_name = "FOLDER", help_heading = RESULT)]

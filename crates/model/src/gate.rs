@@ -113,9 +113,19 @@ pub enum Untold {
     /// No round has a figure of each build.
     NothingMeasured,
     /// So few rounds have one, where a verdict takes so many.
-    FewRounds { rounds: u32, needed: u32 },
-    /// Of the requests to the first commit and of those to the second other shares failed, 0 to 1.
-    Failures { base_share: f64, head_share: f64 },
+    FewRounds {
+        /// Rounds with a figure of each build, count.
+        rounds: u32,
+        /// The fewest for a verdict, count.
+        needed: u32,
+    },
+    /// Of the requests to the first commit and of those to the second other shares failed.
+    Failures {
+        /// Of the requests to the first, 0 to 1.
+        base_share: f64,
+        /// Of the requests to the second, 0 to 1.
+        head_share: f64,
+    },
     /// CPU time is hidden, and the client was the limit of the rate that is compared instead.
     ClientIsLimit,
 }
