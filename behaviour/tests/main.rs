@@ -12,7 +12,6 @@ mod command_line;
 mod commands;
 mod common;
 mod download;
-mod explain;
 mod factorial;
 mod gate;
 mod hostile;

@@ -264,7 +264,7 @@ impl Desk {
                 observing::under_load(target, block, ask.seed, &self.cpus)?
             }
             Whom::Process(pid) => observing::at_work(&[*pid], ask, &self.cpus)?,
-            Whom::Listener(address) => {
+            Whom::Listener { address } => {
                 observing::at_work(&observing::listening_on(*address)?, ask, &self.cpus)?
             }
         };

@@ -216,7 +216,10 @@ pub enum Whom {
     /// A process and its descendants.
     Process(u32),
     /// Those that listen there.
-    Listener(SocketAddr),
+    Listener {
+        /// IP address and port.
+        address: SocketAddr,
+    },
 }
 
 /// A block of load with somebody hindered.

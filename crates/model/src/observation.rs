@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::reading::Errors;
 use crate::stacks::Stacks;
@@ -12,6 +12,7 @@ use crate::stacks::Stacks;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Observation {
     /// Length of the look, ns.
+    #[serde(deserialize_with = "bounded")]
     pub window_ns: u64,
     /// What our own load came to within it; absent where the program was seen at its own work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -22,6 +23,7 @@ pub struct Observation {
     pub moments: Vec<Moment>,
     /// What counters of the kernel rose by, and what limits stood at, by names that
     /// docs/instruments/counters.md explains.
+    #[serde(deserialize_with = "all_bounded")]
     pub counters: BTreeMap<String, u64>,
     /// Where its threads were on a CPU, in a burst after the look; absent where that could not be seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -57,16 +59,22 @@ pub struct SeenThread {
     /// Its name, as the kernel has it.
     pub name: String,
     /// It had a CPU, ns.
+    #[serde(deserialize_with = "bounded")]
     pub running_ns: u64,
     /// It could have run and had none, ns.
+    #[serde(deserialize_with = "bounded")]
     pub ready_ns: u64,
     /// Of the time on a CPU, in the program's own code, ns; by samples at the kernel's ticks.
+    #[serde(deserialize_with = "bounded")]
     pub user_ns: u64,
     /// In the kernel, ns; likewise.
+    #[serde(deserialize_with = "bounded")]
     pub system_ns: u64,
     /// It gave its CPU up to wait, count.
+    #[serde(deserialize_with = "bounded")]
     pub waits: u64,
     /// Its CPU was taken from it, count.
+    #[serde(deserialize_with = "bounded")]
     pub preemptions: u64,
     /// How many CPUs it may run on, count.
     pub cpus: u32,
@@ -126,6 +134,7 @@ pub struct OtherProgram {
     /// Its name, as the kernel has it.
     pub name: String,
     /// CPU time within the look, ns.
+    #[serde(deserialize_with = "bounded")]
     pub cpu_ns: u64,
 }
 
@@ -136,6 +145,24 @@ pub struct Unseen {
     pub what: String,
     /// Why not.
     pub why: String,
+}
+
+/// Whatever a folder or another host tells, so many of them can be added up: some five hours in ns.
+const MOST: u64 = 1 << 44;
+/// Of counters there is one each, and some are of all CPUs of a machine.
+const MOST_COUNTED: u64 = 1 << 50;
+
+/// A number that was saved, or the most that is believed.
+pub(crate) fn bounded<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    u64::deserialize(from).map(|number| number.min(MOST))
+}
+
+fn all_bounded<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, u64>, D::Error> {
+    let mut all = BTreeMap::<String, u64>::deserialize(from)?;
+    for number in all.values_mut() {
+        *number = (*number).min(MOST_COUNTED);
+    }
+    Ok(all)
 }
 
 impl Observation {

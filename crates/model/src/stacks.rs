@@ -44,6 +44,7 @@ pub struct Stack {
     pub frames: Vec<StackFrame>,
     /// How long the threads were in it, ns: on a CPU as many samples as there were times the time between two, asleep the
     /// time until they ran again.
+    #[serde(deserialize_with = "crate::observation::bounded")]
     pub weight_ns: u64,
 }
 

@@ -73,7 +73,7 @@ impl Campaign<'_> {
                 Whom::Loaded(block(&order.workload, order.look_ms))
             }
             Whose::Process(pid) => Whom::Process(*pid),
-            Whose::Listener(address) => Whom::Listener(*address),
+            Whose::Listener(address) => Whom::Listener { address: *address },
         };
         let by = Begun {
             linerate_version: order.linerate_version.clone(),

@@ -3,6 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use model::explanation::SavedLook;
 use model::load_run::{LoadWorkload, SavedLoad};
 use model::run::{Blocks, RunKind};
 use model::{BlockRecord, RunRecord};
@@ -21,6 +22,7 @@ fuzz_target!(|text: &str| {
     match RunKind::of(run) {
         RunKind::Load => servers(run, &blocks),
         RunKind::ManyBlocks => load(run, &blocks),
+        RunKind::Look => look(run),
         RunKind::Commands | RunKind::Bench => {}
     }
 });
@@ -69,6 +71,20 @@ fn load(run: &str, blocks: &[BlockRecord]) {
             );
         }
     }
+}
+
+fn look(run: &str) {
+    let Ok(run) = SavedLook::parse(run) else {
+        return;
+    };
+    fuzz::survives_encoding(&run);
+    let explanation = judge::explain_look(&run.study);
+    let text = report::explain::render(&run, &explanation, 80, false);
+    pages(
+        &text,
+        &report::html::render_look(&run, &explanation),
+        &explanation,
+    );
 }
 
 fn pages(text: &str, page: &str, judgement: &impl Serialize) {
