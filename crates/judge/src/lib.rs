@@ -14,7 +14,6 @@ pub mod median;
 pub mod normal;
 pub mod objective;
 pub mod quantile;
-pub mod roofline;
 pub mod sequential;
 pub mod signed_rank;
 pub mod student;
