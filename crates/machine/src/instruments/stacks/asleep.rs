@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use sys::perf::PerfRecord;
 
-use super::moments::{MOST_BYTES, Moment, Moments};
+use super::samples::{MOST_BYTES, StackSample, StackSamples};
 
 /// What was told of threads of interest, CPU by CPU, so that only their times tell the order.
 #[derive(Default)]
@@ -33,14 +33,14 @@ struct Away {
     /// Sleeps that this one stands for.
     stands_for: u64,
     /// From where it went.
-    from: Moment,
+    from: StackSample,
 }
 
 impl Sleeps {
     pub(super) fn take(&mut self, record: PerfRecord<'_>, is_of_interest: impl Fn(u32) -> bool) {
         let told = match record {
             PerfRecord::Hit(hit) if is_of_interest(hit.process) => {
-                let from = Moment::of(&hit);
+                let from = StackSample::of(&hit);
                 self.bytes += from.bytes();
                 let away = Away {
                     since_ns: hit.time_ns,
@@ -80,9 +80,9 @@ impl Sleeps {
     }
 
     /// How long each of them was, to the thread's return or to the end of the window.
-    pub(super) fn end(mut self, time_ns: u64) -> Moments {
+    pub(super) fn end(mut self, time_ns: u64) -> StackSamples {
         self.told.sort_by_key(|told| told.time_ns);
-        let mut slept = Moments::without(self.lost);
+        let mut slept = StackSamples::without(self.lost);
         let mut away: HashMap<u32, Away> = HashMap::new();
         for told in self.told {
             let before = match told.kind {
@@ -105,7 +105,7 @@ impl Sleeps {
 }
 
 impl Away {
-    fn add_to(self, slept: &mut Moments, until_ns: u64) {
+    fn add_to(self, slept: &mut StackSamples, until_ns: u64) {
         let one_ns = until_ns.saturating_sub(self.since_ns);
         slept.add(self.from, one_ns.saturating_mul(self.stands_for));
     }

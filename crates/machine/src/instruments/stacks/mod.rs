@@ -4,9 +4,10 @@ mod areas;
 mod asleep;
 mod burst;
 mod elf;
-mod moments;
+
 mod names;
 mod programs;
+mod samples;
 mod unwind;
 
 use std::collections::HashMap;
@@ -20,8 +21,9 @@ use sys::{clock, system_call, tracepoint};
 
 use asleep::Sleeps;
 use burst::Burst;
-use moments::{Moment, Moments};
+
 use programs::{OwnThread, Programs};
+use samples::{StackSample, StackSamples};
 
 /// Of a program's stack so much is told each time: the loop of libuv alone has 12 KiB on it.
 const WITH_STACK: Told = Told::Memory {
@@ -48,18 +50,18 @@ pub fn on_cpu(pids: &[u32], duration: Duration, hertz: u32) -> io::Result<Stacks
     let hertz = hertz.clamp(1, MOST_HERTZ);
     let mut programs = Programs::of(pids)?;
     let mut burst = Burst::of_all_cpus(Trigger::Clock { hertz }, WITH_STACK)?;
-    let mut moments = Moments::default();
+    let mut samples = StackSamples::default();
     let window_ns = burst.watch(duration.min(LONGEST), |record| {
         match record {
             PerfRecord::Hit(hit) if programs.has(hit.process) => {
-                moments.add(Moment::of(&hit), hit.stands_for);
+                samples.add(StackSample::of(&hit), hit.stands_for);
             }
-            PerfRecord::Lost(count) => moments.lost += count,
+            PerfRecord::Lost(count) => samples.lost += count,
             _ => {}
         }
-        moments.has_room()
+        samples.has_room()
     })?;
-    Ok(moments.stacks(window_ns, &mut programs, Vec::new()))
+    Ok(samples.stacks(window_ns, &mut programs, Vec::new()))
 }
 
 /// What threads of these processes and of their children sleep in, from each one's leaving its CPU by itself until it

@@ -1,4 +1,4 @@
-//! From what the kernel told of a moment to a stack with names.
+//! From what the kernel told of a sample to a stack with names.
 
 use std::cell::OnceCell;
 use std::cmp::Reverse;
@@ -10,8 +10,8 @@ use sys::kernel_file;
 use sys::perf::Registers;
 
 use super::areas::{self, Area, Files};
-use super::moments::Moment;
 use super::names::{self, Names};
+use super::samples::StackSample;
 use super::unwind::{Unwinding, Walk};
 use crate::instruments::threads::threads_of;
 use crate::process_stat::ProcessStat;
@@ -108,15 +108,15 @@ impl Programs {
             .then_some(frames)
     }
 
-    /// The stack of a moment, the outermost frame first; none of a process that is not one of these.
-    pub(super) fn stack(&mut self, moment: &Moment) -> Vec<StackFrame> {
-        let kernel = self.kernel_frames(&moment.kernel);
-        let Some(program) = self.by_pid.get_mut(&moment.process) else {
+    /// The stack of a sample, the outermost frame first; none of a process that is not one of these.
+    pub(super) fn stack(&mut self, sample: &StackSample) -> Vec<StackFrame> {
+        let kernel = self.kernel_frames(&sample.kernel);
+        let Some(program) = self.by_pid.get_mut(&sample.process) else {
             return Vec::new();
         };
         let mut frames = vec![StackFrame::of_program(program.name.as_str())];
-        if let Some(registers) = moment.registers {
-            frames.extend(program.frames(registers, &moment.stack));
+        if let Some(registers) = sample.registers {
+            frames.extend(program.frames(registers, &sample.stack));
         }
         frames.extend(kernel);
         frames

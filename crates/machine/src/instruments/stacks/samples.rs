@@ -1,16 +1,16 @@
-//! What was told of moments, kept until there is time for it.
+//! What was told of samples, kept until there is time for it.
 
 use model::stacks::{StackFrame, Stacks};
 use sys::perf::{Hit, Registers};
 
 use super::programs::Programs;
 
-/// What is kept of all moments of a burst.
+/// What is kept of all samples of a burst.
 pub(super) const MOST_BYTES: usize = 64 << 20;
 
 /// One of them.
 #[derive(Debug)]
-pub(super) struct Moment {
+pub(super) struct StackSample {
     pub(super) process: u32,
     /// Addresses in the kernel, innermost first.
     pub(super) kernel: Vec<u64>,
@@ -18,7 +18,7 @@ pub(super) struct Moment {
     pub(super) stack: Box<[u8]>,
 }
 
-impl Moment {
+impl StackSample {
     pub(super) fn of(hit: &Hit<'_>) -> Self {
         Self {
             process: hit.process,
@@ -34,15 +34,15 @@ impl Moment {
     }
 }
 
-/// Moments with the time that each stands for, ns, and how many there was no room for.
+/// StackSamples with the time that each stands for, ns, and how many there was no room for.
 #[derive(Default)]
-pub(super) struct Moments {
-    pub(super) kept: Vec<(Moment, u64)>,
+pub(super) struct StackSamples {
+    pub(super) kept: Vec<(StackSample, u64)>,
     bytes: usize,
     pub(super) lost: u64,
 }
 
-impl Moments {
+impl StackSamples {
     /// None yet, and so many lost before.
     pub(super) fn without(lost: u64) -> Self {
         Self {
@@ -51,10 +51,10 @@ impl Moments {
         }
     }
 
-    pub(super) fn add(&mut self, moment: Moment, weight_ns: u64) {
-        self.bytes += moment.bytes();
+    pub(super) fn add(&mut self, sample: StackSample, weight_ns: u64) {
+        self.bytes += sample.bytes();
         match self.has_room() {
-            true => self.kept.push((moment, weight_ns)),
+            true => self.kept.push((sample, weight_ns)),
             false => self.lost += 1,
         }
     }
@@ -70,8 +70,8 @@ impl Moments {
         programs: &mut Programs,
         others: Vec<(Vec<StackFrame>, u64)>,
     ) -> Stacks {
-        let moments = self.kept.iter();
-        let seen = moments.map(|(moment, weight_ns)| (programs.stack(moment), *weight_ns));
+        let samples = self.kept.iter();
+        let seen = samples.map(|(sample, weight_ns)| (programs.stack(sample), *weight_ns));
         let mut stacks = Stacks::of(window_ns, seen.chain(others));
         stacks.lost += self.lost;
         stacks
