@@ -13,10 +13,9 @@ use sys::clock;
 use sys::kernel_file;
 use sys::tcp_queues::{Ends, QueueLook, Queues};
 
-use crate::cpu_ticks::TICK_NS;
+use super::threads;
 use crate::process_stat::ProcessStat;
 use crate::targets;
-use crate::tree::behind;
 
 /// Between two moments, in the mean. With some tens of µs for each, that is less than a hundredth of a CPU.
 const INTERVAL: Duration = Duration::from_millis(10);
@@ -116,7 +115,7 @@ struct Looks {
 
 impl Looks {
     fn begin(watchee: Watchee) -> Self {
-        let opened = threads(&watchee.pids);
+        let opened = threads::of_all(&watchee.pids);
         let mut looks = Self {
             look: QueueLook::open().ok(),
             connections: Vec::new(),
@@ -133,7 +132,7 @@ impl Looks {
 
     /// What there is now.
     fn list(&mut self) {
-        self.threads = numbers(&self.watchee.pids);
+        self.threads = threads::numbers(&self.watchee.pids);
         let Some(look) = &self.look else { return };
         let ports: BTreeSet<u16> = self.watchee.listens.iter().map(SocketAddr::port).collect();
         let listed = ports
@@ -190,7 +189,7 @@ impl Looks {
 
     fn end(self) -> Seen {
         let window_ns = clock::monotonic_ns() - self.opened_ns;
-        let mut threads = between(&self.opened, threads(&self.watchee.pids));
+        let mut threads = threads::between(&self.opened, threads::of_all(&self.watchee.pids));
         threads.sort_by_key(|thread| std::cmp::Reverse(thread.running_ns));
         Seen {
             window_ns,
@@ -339,81 +338,6 @@ fn idle(threads: &[(u32, Doing)], ran: &[SeenThread]) -> Doing {
         Some((_, Doing::Asleep(at))) => Doing::Idle(at.clone()),
         _ => Doing::Idle(HIDDEN.to_owned()),
     }
-}
-
-/// The threads of processes and of all their descendants, each with its process.
-fn numbers(pids: &[u32]) -> Vec<(u32, u32)> {
-    let processes = pids.iter().flat_map(|pid| targets::with_descendants(*pid));
-    let mut all: Vec<(u32, u32)> = processes.flat_map(threads_of).collect();
-    all.sort_unstable();
-    all.dedup();
-    all
-}
-
-fn threads_of(pid: u32) -> Vec<(u32, u32)> {
-    let entries = std::fs::read_dir(format!("/proc/{pid}/task"));
-    let names = entries.into_iter().flatten().filter_map(Result::ok);
-    let number = |entry: std::fs::DirEntry| entry.file_name().to_str()?.parse().ok();
-    names
-        .filter_map(number)
-        .map(|thread| (pid, thread))
-        .collect()
-}
-
-/// What each has used since it was started.
-fn threads(pids: &[u32]) -> BTreeMap<u32, SeenThread> {
-    let all = numbers(pids).into_iter();
-    all.filter_map(|(pid, id)| Some((id, used(pid, id)?)))
-        .collect()
-}
-
-fn used(pid: u32, id: u32) -> Option<SeenThread> {
-    let folder = format!("/proc/{pid}/task/{id}");
-    let text = |file: &str| kernel_file::text(format!("{folder}/{file}"));
-    let (stat, status) = (ProcessStat::parse(&text("stat")?)?, text("status")?);
-    // Time on a CPU and time ready without one, ns (Documentation/scheduler/sched-stats.rst).
-    let scheduled = text("schedstat").unwrap_or_default();
-    let mut scheduled = scheduled.split(' ').map(str::parse);
-    let mut next = || scheduled.next().and_then(Result::ok).unwrap_or(0);
-    let count = |name| behind(&status, name).and_then(|value| value.parse().ok());
-    let cpus = behind(&status, "Cpus_allowed_list:").map(sys::cpu::parse_list);
-    Some(SeenThread {
-        pid,
-        id,
-        name: behind(&status, "Name:").unwrap_or_default().to_owned(),
-        running_ns: next(),
-        ready_ns: next(),
-        user_ns: stat.user_ticks * TICK_NS,
-        system_ns: stat.system_ticks * TICK_NS,
-        waits: count("voluntary_ctxt_switches:").unwrap_or(0),
-        preemptions: count("nonvoluntary_ctxt_switches:").unwrap_or(0),
-        cpus: cpus.map_or(0, |cpus| {
-            cpus.map_or(0, |cpus| u32::try_from(cpus.len()).unwrap_or(u32::MAX))
-        }),
-    })
-}
-
-/// What they used meanwhile. One that came meanwhile counts from its start; one that went is not known.
-fn between(
-    opened: &BTreeMap<u32, SeenThread>,
-    closed: BTreeMap<u32, SeenThread>,
-) -> Vec<SeenThread> {
-    let none = SeenThread::default();
-    let since = |end: SeenThread| {
-        let begin = opened.get(&end.id).unwrap_or(&none);
-        SeenThread {
-            running_ns: end.running_ns.saturating_sub(begin.running_ns),
-            ready_ns: end.ready_ns.saturating_sub(begin.ready_ns),
-            user_ns: end.user_ns.saturating_sub(begin.user_ns),
-            system_ns: end.system_ns.saturating_sub(begin.system_ns),
-            waits: end.waits.saturating_sub(begin.waits),
-            preemptions: end.preemptions.saturating_sub(begin.preemptions),
-            ..end
-        }
-    };
-    let used = closed.into_values().map(since);
-    used.filter(|thread| thread.running_ns + thread.ready_ns > 0)
-        .collect()
 }
 
 #[cfg(test)]

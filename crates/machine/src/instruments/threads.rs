@@ -1,8 +1,15 @@
-//! Which thread of a server had a CPU most: one that has it all the time holds the rest back.
+//! What the threads of a program used: which had a CPU most, since one that has it all the time holds the rest back,
+//! and who waited for one.
 
+use std::collections::BTreeMap;
+
+use model::observation::SeenThread;
 use sys::{clock, kernel_file};
 
+use crate::cpu_ticks::TICK_NS;
+use crate::process_stat::ProcessStat;
 use crate::targets;
+use crate::tree::behind;
 
 /// Reads the CPU time of every thread of some processes and their children at both ends of a window.
 #[derive(Debug)]
@@ -69,19 +76,88 @@ fn busiest_ns(opened: &[(u32, u64)], closed: &[(u32, u64)]) -> Option<u64> {
     closed.iter().map(since).max()
 }
 
-/// Its threads with the CPU time that each has had, ns. The first field of `schedstat` is the time on a CPU, ns (Documentation/scheduler/sched-stats.rst);
-/// absent without `CONFIG_SCHED_INFO`.
+/// The threads of a process with the time that each has had a CPU, ns.
 pub(super) fn threads_of(pid: u32) -> Vec<(u32, u64)> {
+    let running = |id| Some((id, scheduled(pid, id)?.0));
+    ids_of(pid).filter_map(running).collect()
+}
+
+/// How long a thread has had a CPU, and how long it could have run and had none, ns: the first two fields of `schedstat`
+/// (Documentation/scheduler/sched-stats.rst); absent without `CONFIG_SCHED_INFO`.
+fn scheduled(pid: u32, id: u32) -> Option<(u64, u64)> {
+    let text = kernel_file::text(format!("/proc/{pid}/task/{id}/schedstat"))?;
+    let mut fields = text.split(' ').map(str::parse);
+    Some((fields.next()?.ok()?, fields.next()?.ok()?))
+}
+
+fn ids_of(pid: u32) -> impl Iterator<Item = u32> {
     let entries = std::fs::read_dir(format!("/proc/{pid}/task"));
-    let names = entries
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let time = |name: String| {
-        let text = kernel_file::text(format!("/proc/{pid}/task/{name}/schedstat"))?;
-        Some((name.parse().ok()?, text.split(' ').next()?.parse().ok()?))
+    let names = entries.into_iter().flatten().filter_map(Result::ok);
+    names.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+/// The threads of processes and of all their descendants, each with its process.
+pub(super) fn numbers(pids: &[u32]) -> Vec<(u32, u32)> {
+    let processes = pids.iter().flat_map(|pid| targets::with_descendants(*pid));
+    let mut all: Vec<(u32, u32)> = processes
+        .flat_map(|pid| ids_of(pid).map(move |id| (pid, id)))
+        .collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// What each has used since it was started.
+pub(super) fn of_all(pids: &[u32]) -> BTreeMap<u32, SeenThread> {
+    let all = numbers(pids).into_iter();
+    all.filter_map(|(pid, id)| Some((id, used(pid, id)?)))
+        .collect()
+}
+
+fn used(pid: u32, id: u32) -> Option<SeenThread> {
+    let folder = format!("/proc/{pid}/task/{id}");
+    let text = |file: &str| kernel_file::text(format!("{folder}/{file}"));
+    let (stat, status) = (ProcessStat::parse(&text("stat")?)?, text("status")?);
+    let (running_ns, ready_ns) = scheduled(pid, id).unwrap_or_default();
+    let count = |name| behind(&status, name).and_then(|value| value.parse().ok());
+    let cpus = behind(&status, "Cpus_allowed_list:").map(sys::cpu::parse_list);
+    Some(SeenThread {
+        pid,
+        id,
+        name: behind(&status, "Name:").unwrap_or_default().to_owned(),
+        running_ns,
+        ready_ns,
+        user_ns: stat.user_ticks * TICK_NS,
+        system_ns: stat.system_ticks * TICK_NS,
+        waits: count("voluntary_ctxt_switches:").unwrap_or(0),
+        preemptions: count("nonvoluntary_ctxt_switches:").unwrap_or(0),
+        cpus: cpus.map_or(0, |cpus| {
+            cpus.map_or(0, |cpus| u32::try_from(cpus.len()).unwrap_or(u32::MAX))
+        }),
+    })
+}
+
+/// What they used meanwhile. One that came meanwhile counts from its start; one that went is not known.
+pub(super) fn between(
+    opened: &BTreeMap<u32, SeenThread>,
+    closed: BTreeMap<u32, SeenThread>,
+) -> Vec<SeenThread> {
+    let none = SeenThread::default();
+    let since = |end: SeenThread| {
+        let begin = opened.get(&end.id).unwrap_or(&none);
+        SeenThread {
+            running_ns: end.running_ns.saturating_sub(begin.running_ns),
+            ready_ns: end.ready_ns.saturating_sub(begin.ready_ns),
+            user_ns: end.user_ns.saturating_sub(begin.user_ns),
+            system_ns: end.system_ns.saturating_sub(begin.system_ns),
+            waits: end.waits.saturating_sub(begin.waits),
+            preemptions: end.preemptions.saturating_sub(begin.preemptions),
+            ..end
+        }
     };
-    names.filter_map(time).collect()
+    let used = closed.into_values().map(since);
+    used.filter(|thread| thread.running_ns + thread.ready_ns > 0)
+        .collect()
 }
 
 #[cfg(test)]
