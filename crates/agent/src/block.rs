@@ -99,6 +99,10 @@ struct Window<'a> {
 }
 
 impl Observer for Window<'_> {
+    fn is_connected(&mut self) {
+        self.beside.is_connected();
+    }
+
     fn window_opens(&mut self) {
         self.beside.window_opens();
         self.watch.open();
@@ -110,7 +114,7 @@ impl Observer for Window<'_> {
     }
 
     fn is_over(&self) -> bool {
-        sys::stop::heard().is_some()
+        sys::stop::heard().is_some() || self.beside.is_over()
     }
 }
 

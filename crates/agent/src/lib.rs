@@ -4,6 +4,7 @@
 //! It plans nothing and judges nothing.
 
 mod block;
+mod bursts;
 mod children;
 pub mod command;
 mod counting;

@@ -1,6 +1,5 @@
 //! A program is looked at while it works, and hindered to see what comes of it.
 
-use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::thread::JoinHandle;
@@ -8,27 +7,19 @@ use std::time::Duration;
 
 use machine::cpus::CpuSplit;
 use machine::instruments::moments::Watchee;
-use machine::instruments::stacks;
 use machine::look::Look;
 use machine::targets;
 use machine::thief::Thief;
 use model::explanation::Hindrance;
 use model::failure::Failure;
 use model::message::{BlockAsk, HinderAsk, HinderedBlock, ObserveAsk};
-use model::observation::{Observation, SeenLoad, Unseen};
-use model::stacks::Stacks;
+use model::observation::{Observation, SeenLoad};
 use sys::clock;
 use traffic::load::Observer;
 
 use crate::block;
+use crate::bursts::{self, Bursts};
 use crate::target::Target;
-
-/// A burst in which it is seen which functions are under way, ms, and how often a second on each CPU: the cost is
-/// 0.3 % of the program's CPU time within it (docs/instruments/stacks.md).
-const BURST_MS: u32 = 1_000;
-const HERTZ: u32 = 199;
-/// An answer of an agent has no room for more than twice as much.
-const MOST_STACK_BYTES: usize = 200_000;
 
 /// Looks at a target within the scored window of a block.
 pub(crate) fn under_load(
@@ -59,60 +50,40 @@ pub(crate) fn under_load(
     counters.insert("load.shared_cpus".to_owned(), shared as u64);
     // Under load still, and not within the look: it is work itself.
     let ask = BlockAsk {
-        score_ms: BURST_MS,
+        score_ms: bursts::LONGEST_MS,
         ..ask.clone()
     };
-    let mut burst = Burst::of(&target.pids);
-    block::measure_beside(target, &ask, cpus, &mut burst)?;
-    keep(&mut observation, burst.end());
+    let mut beside = BurstsBeside {
+        pids: target.pids.clone(),
+        thread: None,
+    };
+    block::measure_beside(target, &ask, cpus, &mut beside)?;
+    if let Some(thread) = beside.thread {
+        let bursts = thread.join();
+        bursts
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            .keep(&mut observation);
+    }
     Ok(observation)
 }
 
-/// Adds what a burst saw, or why it saw nothing.
-fn keep(observation: &mut Observation, stacks: io::Result<Stacks>) {
-    match stacks {
-        Ok(stacks) => observation.stacks = Some(stacks.within(MOST_STACK_BYTES)),
-        Err(error) => observation.unseen.push(Unseen {
-            what: "which functions take the time".to_owned(),
-            why: format!("{error}: it takes root, and a kernel with perf events"),
-        }),
-    }
-}
-
-/// Where threads are on a CPU, from the opening of the window on.
-struct Burst {
+/// Goes through the bursts from the opening of the window on.
+struct BurstsBeside {
     pids: Vec<u32>,
-    thread: Option<JoinHandle<io::Result<Stacks>>>,
+    thread: Option<JoinHandle<Bursts>>,
 }
 
-impl Burst {
-    fn of(pids: &[u32]) -> Self {
-        Self {
-            pids: pids.to_vec(),
-            thread: None,
-        }
-    }
-
-    fn end(self) -> io::Result<Stacks> {
-        let ended = self.thread.map(JoinHandle::join);
-        let never = || Err(io::ErrorKind::Interrupted.into());
-        ended.map_or_else(never, |ended| {
-            ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        })
-    }
-}
-
-impl Observer for Burst {
+impl Observer for BurstsBeside {
     fn window_opens(&mut self) {
         let pids = self.pids.clone();
-        self.thread = Some(std::thread::spawn(move || burst(&pids)));
+        self.thread = Some(std::thread::spawn(move || Bursts::of(&pids)));
     }
 
     fn window_closes(&mut self) {}
-}
 
-fn burst(pids: &[u32]) -> io::Result<Stacks> {
-    stacks::on_cpu(pids, Duration::from_millis(BURST_MS.into()), HERTZ)
+    fn is_over(&self) -> bool {
+        self.thread.as_ref().is_some_and(JoinHandle::is_finished)
+    }
 }
 
 /// Looks at processes at their own work, for as long as is asked for or until a signal comes.
@@ -130,12 +101,13 @@ pub(crate) fn at_work(
             advice: "look for it with `ps -e` or `ss -tlnp`".to_owned(),
         });
     }
-    let look = Look::begin(watchee(pids.to_vec()), &cpus.client, ask.seed);
+    let mut look = Look::prepare(watchee(pids.to_vec()));
+    look.begin(&cpus.client, ask.seed);
     clock::wait_until(Duration::from_millis(ask.look_ms.into()), || {
         sys::stop::heard().is_some()
     });
     let mut observation = look.end();
-    keep(&mut observation, burst(pids));
+    Bursts::of(pids).keep(&mut observation);
     Ok(observation)
 }
 
@@ -187,8 +159,14 @@ struct Beside {
 }
 
 impl Observer for Beside {
+    fn is_connected(&mut self) {
+        self.look = Some(Look::prepare(self.watchee.clone()));
+    }
+
     fn window_opens(&mut self) {
-        self.look = Some(Look::begin(self.watchee.clone(), &self.cpus, self.seed));
+        if let Some(look) = &mut self.look {
+            look.begin(&self.cpus, self.seed);
+        }
     }
 
     fn window_closes(&mut self) {

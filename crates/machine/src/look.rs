@@ -1,6 +1,7 @@
 //! One look at a program at work: all instruments over one window.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 
 use model::observation::{Doing, Holder, Moment, Observation, OtherProgram, Unseen};
 use sys::clock;
@@ -15,26 +16,23 @@ use crate::targets;
 /// The most other programs that are told of.
 const MOST_OTHERS: usize = 5;
 
-/// What is under way.
+/// What stood at its beginning, and what is under way.
 #[derive(Debug)]
 pub struct Look {
     watchee: Watchee,
-    moments: MomentWatch,
     counters: CounterWatch,
     senders: Vec<SenderWatch>,
     ticks: Option<CpuTicks>,
     others: BTreeMap<u32, u64>,
+    /// Once it has begun.
+    moments: Option<MomentWatch>,
 }
 
 impl Look {
-    /// Begins, with our own work on these CPUs where that is allowed; the seed draws the moments.
+    /// Reads what is read of the whole machine, which on one at work takes its time: shortly before the window.
     #[must_use]
-    pub fn begin(watchee: Watchee, cpus: &[usize], seed: u64) -> Self {
-        let mut ports: Vec<u16> = watchee
-            .listens
-            .iter()
-            .map(std::net::SocketAddr::port)
-            .collect();
+    pub fn prepare(watchee: Watchee) -> Self {
+        let mut ports: Vec<u16> = watchee.listens.iter().map(SocketAddr::port).collect();
         ports.sort_unstable();
         ports.dedup();
         let mut senders: Vec<SenderWatch> = ports.into_iter().map(SenderWatch::new).collect();
@@ -44,15 +42,24 @@ impl Look {
             senders,
             others: others(&watchee.pids),
             ticks: ticks(),
-            moments: MomentWatch::begin(watchee.clone(), cpus.to_vec(), seed),
+            moments: None,
             watchee,
         }
+    }
+
+    /// The window begins, with our own work on these CPUs where that is allowed; the seed draws the moments.
+    pub fn begin(&mut self, cpus: &[usize], seed: u64) {
+        self.moments = Some(MomentWatch::begin(
+            self.watchee.clone(),
+            cpus.to_vec(),
+            seed,
+        ));
     }
 
     /// Ends it.
     #[must_use]
     pub fn end(mut self) -> Observation {
-        let seen = self.moments.end();
+        let seen = self.moments.map(MomentWatch::end).unwrap_or_default();
         let (begun, ended) = (self.ticks, ticks());
         self.senders.iter_mut().for_each(SenderWatch::close);
         let mut counters = self.counters.close();
@@ -69,6 +76,8 @@ impl Look {
             others: busiest(&self.others, &others(&self.watchee.pids)),
             unseen,
             stacks: None,
+            asleep: None,
+            calls: None,
         }
     }
 }
@@ -201,7 +210,8 @@ mod tests {
             pids: vec![std::process::id()],
             listens: Vec::new(),
         };
-        let look = Look::begin(watchee, &sys::cpu::allowed().unwrap(), 1);
+        let mut look = Look::prepare(watchee);
+        look.begin(&sys::cpu::allowed().unwrap(), 1);
         let begun_ns = clock::thread_cpu_ns();
         while clock::thread_cpu_ns() - begun_ns < 50_000_000 {}
         let seen = look.end();

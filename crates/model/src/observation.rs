@@ -28,6 +28,12 @@ pub struct Observation {
     /// Where its threads were on a CPU, in a burst after the look; absent where that could not be seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stacks: Option<Stacks>,
+    /// What its threads slept in, in a burst after that; absent where that could not be seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asleep: Option<Stacks>,
+    /// The system calls of its threads, in a burst after that; absent where they could not be counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calls: Option<SeenCalls>,
     /// Other programs that had the most CPU time, the busiest first.
     pub others: Vec<OtherProgram>,
     /// What could not be looked at.
@@ -126,6 +132,17 @@ pub enum Doing {
     Stopped,
     /// All threads wait for something to do, in this function of the kernel.
     Idle(String),
+}
+
+/// System calls within a burst, which it slows down.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SeenCalls {
+    /// Length of the burst, ns.
+    #[serde(deserialize_with = "bounded")]
+    pub window_ns: u64,
+    /// How often each was made, by its name; `[lost]` are those that there was no room for.
+    #[serde(deserialize_with = "all_bounded")]
+    pub counts: BTreeMap<String, u64>,
 }
 
 /// Another program on this machine.

@@ -3,7 +3,7 @@
 use model::explanation::{
     Account, AccountKind, Explanation, Hindered, Hindrance, Limiter, SavedLook,
 };
-use model::stacks::Stacks;
+use model::observation::Observation;
 
 use crate::chart::flame::Flame;
 use crate::numbers;
@@ -12,6 +12,8 @@ use crate::view::{Item, Key, Page, Table};
 
 /// What cannot be seen below this share is not told.
 const WORTH_TELLING: f64 = 0.005;
+
+const CAPTION: &str = "Each function is as wide as its own time and that of what it called; the program blue, the kernel red.";
 
 /// Renders an explanation for a terminal of `width` columns, with or without colour.
 #[must_use]
@@ -38,7 +40,7 @@ pub(crate) fn view(look: &SavedLook, explanation: &Explanation) -> Page {
         "Each share is within ± {} by the number of moments that were seen.",
         numbers::share(2.0 * explanation.ledger.share_error)
     )));
-    functions(&mut page, look.study.observation.stacks.as_ref());
+    functions(&mut page, &look.study.observation);
     let further = explanation.further.iter().map(|it| it.what.clone());
     add_list(
         &mut page,
@@ -159,7 +161,7 @@ fn ledger(explanation: &Explanation) -> Table {
     }
     Table::of_texts(
         "Where the time goes",
-        ["account", "share", "µs a request"],
+        ["account", "share", "of a request, µs"],
         rows,
     )
 }
@@ -185,24 +187,42 @@ fn words(account: &Account) -> String {
     }
 }
 
-fn functions(page: &mut Page, stacks: Option<&Stacks>) {
-    let Some(stacks) = stacks.filter(|stacks| stacks.samples > 0) else {
-        return;
-    };
-    page.section("functions", "What runs on its CPUs");
-    let remark = format!(
-        "{} samples within {}, {} of them cut, {} lost; the program blue, the kernel red",
-        stacks.samples,
-        numbers::duration(stacks.window_ns),
-        stacks.cut,
-        stacks.lost
-    );
-    let flame = Flame {
-        stacks,
-        heading: "CPU time by the functions that were under way",
-        remark: &remark,
-    };
-    page.figure("flame", &flame, remark.clone());
+/// The graphs of the bursts after the look.
+fn functions(page: &mut Page, seen: &Observation) {
+    let graphs = [
+        (
+            seen.stacks.as_ref(),
+            ("functions", "What runs on its CPUs"),
+            ("flame", "CPU time by the functions that were under way"),
+        ),
+        (
+            seen.asleep.as_ref(),
+            ("sleeps", "What its threads sleep in"),
+            (
+                "sleeps-flame",
+                "Time asleep, of all threads, by the functions that led there",
+            ),
+        ),
+    ];
+    for (stacks, (id, title), (name, heading)) in graphs {
+        let Some(stacks) = stacks.filter(|stacks| stacks.samples > 0) else {
+            continue;
+        };
+        page.section(id, title);
+        let remark = format!(
+            "{} samples within {}, {} of them cut, {} lost",
+            stacks.samples,
+            numbers::duration(stacks.window_ns),
+            stacks.cut,
+            stacks.lost
+        );
+        let flame = Flame {
+            stacks,
+            heading,
+            remark: &remark,
+        };
+        page.figure(name, &flame, CAPTION);
+    }
 }
 
 fn add_list(page: &mut Page, (id, title): (&'static str, &'static str), items: Vec<String>) {

@@ -47,7 +47,7 @@ Exit codes:
   2    could not run")]
 pub(crate) struct Arguments {
     /// Where a server is asked, and for what, by load of ours
-    #[arg(value_hint = ValueHint::Url, required_unless_present_any = ["pid", "port", "from"], conflicts_with_all = ["pid", "port", "from"])]
+    #[arg(value_hint = ValueHint::Url, conflicts_with_all = ["pid", "port", "from"])]
     url: Option<String>,
     /// A process, with all its descendants, under whatever it does
     #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["port", "from"], help_heading = WHERE)]

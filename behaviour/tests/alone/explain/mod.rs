@@ -89,6 +89,7 @@ fn all_the_time_of_a_request_is_in_one_account_each_and_adds_up() {
     assert!(missing < 0.05, "{ledger:#}");
     // As many requests are under way as there are connections.
     let load = &explained["looked"]["observation"]["load"];
+    assert!(load["answered"].as_u64().unwrap() > 0, "{explained:#}");
     let window_us = explained["looked"]["observation"]["window_ns"]
         .as_f64()
         .unwrap()
@@ -99,6 +100,28 @@ fn all_the_time_of_a_request_is_in_one_account_each_and_adds_up() {
         (told_us / mean_us - 1.0).abs() < 1e-6,
         "{told_us} {mean_us}"
     );
+}
+
+#[test]
+fn functions_sleeps_and_calls_are_seen_after_the_look_under_load_still() {
+    crate::common::needs_root!();
+    let folder = Folder::new("bursts");
+    let server = Planted::new("timer");
+    let explained = explained(&folder, &[&server.url, "--no-touch", "--out", "run"]);
+    let seen = &explained["looked"]["observation"];
+    for burst in ["stacks", "asleep"] {
+        assert!(
+            seen[burst]["samples"].as_u64() > Some(0),
+            "{burst}: {seen:#}"
+        );
+    }
+    // What it does for each request.
+    for call in ["clock_nanosleep", "recvfrom", "sendto"] {
+        assert!(
+            seen["calls"]["counts"][call].as_u64() > Some(0),
+            "{call}: {seen:#}"
+        );
+    }
 }
 
 #[test]
@@ -165,7 +188,8 @@ fn without_root_it_says_what_it_could_not_look_at() {
 #[test]
 fn what_cannot_be_looked_at_is_refused_with_what_to_do() {
     let folder = Folder::new("refused");
-    let table: [(&[&str], &str); 5] = [
+    let table: [(&[&str], &str); 6] = [
+        (&[], "give a URL, --pid, --port or --from"),
         (
             &["--pid", "4194303"],
             "there is no process 4194303; look for it",

@@ -2,10 +2,12 @@
 
 use model::explanation::AccountKind;
 
-use super::{Case, Ruling, advice, gain, limiter, percent, ruled_out};
+use super::{Case, Ruling, advice, called_from, callers, gain, limiter, percent, ruled_out};
 
 /// All functions in which a futex call sleeps begin so (kernel/futex/).
 pub(super) const FUTEX: &str = "futex_";
+/// Functions that wait for it (`CPython`'s ceval_gil, Ruby's thread_sync).
+const INTERPRETERS: [&str; 3] = ["take_gil", "gvl_acquire", "thread_sched_wait_running_turn"];
 
 pub(super) fn rule(case: &Case<'_>) -> Ruling {
     if case.seen.threads.len() < 2 {
@@ -42,14 +44,32 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
         ],
     );
     found.gain = gain(share);
+    found.shown_by.extend(called_from(case.seen, FUTEX));
     found.advice =
         advice(["find the lock by the stacks that sleep there, and hold it for less, or split it"]);
+    if is_of_the_interpreter(case) {
+        "interpreter-lock".clone_into(&mut found.name);
+        found.what = format!(
+            "One of its threads runs at a time: the others wait for the interpreter's own lock for {} of the time.",
+            percent(share)
+        );
+        found.advice = advice([
+            "processes in the place of threads; else what the one that runs does, which stands below as its work, has to become cheaper",
+        ]);
+    }
     Ruling::by_share(found, || ruled_out("locks", by))
+}
+
+/// Whether most wait for the lock that lets one thread of Python run, or of Ruby.
+fn is_of_the_interpreter(case: &Case<'_>) -> bool {
+    let caller = callers::of(case.seen.asleep.as_ref(), FUTEX);
+    caller.is_some_and(|(name, share)| share > 0.5 && INTERPRETERS.contains(&name.as_str()))
 }
 
 #[cfg(test)]
 mod tests {
     use model::observation::Holder;
+    use model::stacks::{StackFrame, Stacks};
 
     use super::super::cases::{asleep, busy, held, is_accused, moment, thread};
     use super::*;
@@ -62,6 +82,25 @@ mod tests {
         seen.moments
             .push(moment(Holder::Unread, asleep("futex_do_wait"), 100.0));
         assert_eq!(held(rule, &seen).name, "lock");
+    }
+
+    #[test]
+    fn threads_that_wait_for_the_interpreter_are_told_from_those_that_wait_for_a_lock_of_their_own()
+    {
+        let mut seen = busy();
+        seen.threads.push(thread(2, 500));
+        seen.moments
+            .push(moment(Holder::Unread, asleep("futex_do_wait"), 100.0));
+        for (caller, expected) in [("take_gil", "interpreter-lock"), ("flush", "lock")] {
+            let frames = vec![
+                StackFrame::of_program(caller),
+                StackFrame::of_kernel("futex_do_wait"),
+            ];
+            seen.asleep = Some(Stacks::of(100, [(frames, 9)]));
+            let found = held(rule, &seen);
+            assert_eq!(found.name, expected);
+            assert!(found.shown_by[2].contains(caller), "{found:?}");
+        }
     }
 
     #[test]

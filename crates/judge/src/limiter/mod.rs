@@ -2,6 +2,7 @@
 //! function of the observation and its ledger; the largest share of the time wins.
 
 mod answering;
+mod callers;
 mod client;
 mod cpu_quota;
 mod disk;
@@ -183,9 +184,19 @@ fn percent(share: f64) -> String {
 /// What taking a share of the time away would give at most (Amdahl): all of it, where nothing else waits behind it.
 fn gain(share: f64) -> String {
     match share {
-        ..0.95 => format!("up to {} more answers", percent(share / (1.0 - share))),
+        ..0.5 => format!("up to {} more answers", percent(share / (1.0 - share))),
+        ..0.95 => format!("up to {:.1} times the answers", 1.0 / (1.0 - share)),
         _ => "many times the answers, until the next limit".to_owned(),
     }
+}
+
+/// Who calls for a sleep there, as part of what shows it; none where it was not seen.
+fn called_from(seen: &Observation, at: &str) -> Option<String> {
+    let (caller, share) = callers::of(seen.asleep.as_ref(), at)?;
+    Some(format!(
+        "they sleep there called from {caller}, for {} of it",
+        percent(share)
+    ))
 }
 
 /// Advice of one or more sentences.
@@ -306,6 +317,7 @@ mod tests {
     #[test]
     fn a_gain_is_what_the_rest_of_the_time_leaves() {
         assert_eq!(gain(0.2), "up to 25 % more answers");
+        assert_eq!(gain(0.75), "up to 4.0 times the answers");
         assert!(gain(0.99).contains("many times"));
     }
 }

@@ -3,7 +3,7 @@
 use model::explanation::AccountKind;
 
 use super::lock::FUTEX;
-use super::{Case, Ruling, advice, gain, limiter, percent};
+use super::{Case, Ruling, advice, called_from, gain, limiter, percent};
 
 /// Why threads sleep in functions that begin so.
 const REASONS: [(&str, &str); 8] = [
@@ -49,8 +49,10 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
             percent(share)
         )],
     );
+    found.shown_by.extend(called_from(case.seen, at));
     found.gain = gain(share);
-    found.advice = advice(["look at the stacks that sleep there"]);
+    found.advice =
+        advice(["look at who calls for it: the stacks that sleep there are in the report"]);
     match share >= super::ENOUGH {
         true => Ruling::Holds(found),
         false => Ruling::Silent,

@@ -55,11 +55,28 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
             "fewer and larger system calls and packets; `linerate doctor` names what makes each dearer",
         ]),
     };
+    found.shown_by.extend(calls(case));
     if let Some(stacks) = &case.seen.stacks {
         in_particular(&mut found, stacks);
     }
     found.hindrance = Some(Hindrance::ServerCpus);
     Ruling::by_share(found, || ruled_out("its own work", by))
+}
+
+/// Which system calls it makes most. To count them slows it down, so that how many it makes elsewhere is not known.
+fn calls(case: &Case<'_>) -> Option<String> {
+    let counts = &case.seen.calls.as_ref()?.counts;
+    let all: f64 = counts.values().map(|count| *count as f64).sum();
+    let mut most: Vec<(&String, f64)> = counts
+        .iter()
+        .map(|(name, count)| (name, *count as f64))
+        .collect();
+    most.sort_by(|one, other| other.1.total_cmp(&one.1));
+    let most = most.into_iter().take(NAMED);
+    let named: Vec<String> = most
+        .map(|(name, count)| format!("{name} {}", percent(count / all)))
+        .collect();
+    (all > 0.0).then(|| format!("system calls: {}", named.join(", ")))
 }
 
 /// Names the part or the function that takes most of it, where there is one.
@@ -94,7 +111,7 @@ fn in_particular(found: &mut Limiter, stacks: &Stacks) {
 
 #[cfg(test)]
 mod tests {
-    use model::observation::Holder;
+    use model::observation::{Holder, SeenCalls};
     use model::stacks::StackFrame;
 
     use super::super::cases::{busy, held, idle, is_accused, moment};
@@ -120,6 +137,24 @@ mod tests {
             assert_eq!((&found.name[..], found.share), (expected, 0.9));
             assert!(found.what.contains("40 %"), "{}", found.what);
         }
+    }
+
+    #[test]
+    fn the_system_calls_that_are_made_most_are_told() {
+        let mut seen = busy();
+        let counts = [
+            ("recvfrom".to_owned(), 9_000),
+            ("sendto".to_owned(), 11_000),
+        ];
+        seen.calls = Some(SeenCalls {
+            window_ns: 100_000_000,
+            counts: counts.into(),
+        });
+        let found = held(rule, &seen);
+        assert_eq!(
+            found.shown_by[2],
+            "system calls: sendto 55 %, recvfrom 45 %"
+        );
     }
 
     #[test]

@@ -1,0 +1,65 @@
+//! Where the time of a program goes by functions: three short bursts, each of which is work itself, so that none lies
+//! within a look.
+
+use std::fmt::Display;
+use std::io;
+use std::time::Duration;
+
+use machine::instruments::stacks;
+use model::observation::{Observation, SeenCalls, Unseen};
+use model::stacks::Stacks;
+
+/// The one after the other, as long as docs/instruments/stacks.md says that their cost stays small.
+const ON_CPU_MS: u32 = 1_000;
+const ASLEEP_MS: u32 = 300;
+const CALLS_MS: u32 = 100;
+/// Longer than all three take, with the time that we take to name what was seen, ms.
+pub(crate) const LONGEST_MS: u32 = 5_000;
+/// Samples a second of each CPU.
+const HERTZ: u32 = 199;
+/// Of stacks on a CPU and of those asleep each: an answer of an agent has room for both.
+const MOST_STACK_BYTES: usize = 150_000;
+
+/// What they saw, or why they could not.
+pub(crate) struct Bursts {
+    on_cpu: io::Result<Stacks>,
+    asleep: io::Result<Stacks>,
+    calls: io::Result<Vec<(String, u64)>>,
+}
+
+impl Bursts {
+    /// Goes through them.
+    pub(crate) fn of(pids: &[u32]) -> Self {
+        let ms = |ms: u32| Duration::from_millis(ms.into());
+        Self {
+            on_cpu: stacks::on_cpu(pids, ms(ON_CPU_MS), HERTZ),
+            asleep: stacks::off_cpu(pids, ms(ASLEEP_MS)),
+            calls: stacks::system_calls(pids, ms(CALLS_MS)),
+        }
+    }
+
+    /// Adds what they saw to an observation, and what they could not see.
+    pub(crate) fn keep(self, observation: &mut Observation) {
+        let calls = self.calls.map(|counts| SeenCalls {
+            window_ns: u64::from(CALLS_MS) * 1_000_000,
+            counts: counts.into_iter().collect(),
+        });
+        let within = |stacks: Stacks| stacks.within(MOST_STACK_BYTES);
+        let unseen = &mut observation.unseen;
+        observation.stacks = seen(self.on_cpu, "which functions take the time", unseen).map(within);
+        observation.asleep = seen(self.asleep, "what threads sleep in", unseen).map(within);
+        observation.calls = seen(calls, "which system calls are made", unseen);
+    }
+}
+
+fn seen<T>(seen: Result<T, impl Display>, what: &str, unseen: &mut Vec<Unseen>) -> Option<T> {
+    let error = match seen {
+        Ok(seen) => return Some(seen),
+        Err(error) => error,
+    };
+    unseen.push(Unseen {
+        what: what.to_owned(),
+        why: format!("{error}: it takes root, and a kernel with perf events"),
+    });
+    None
+}
