@@ -128,6 +128,8 @@ pub(crate) fn hindered(
     let mut whose = match ask.whom {
         Hindrance::ServerCpus => targets::cpus_of(&target.pids),
         Hindrance::ClientCpus => cpus.client.clone(),
+        // The block itself has them.
+        Hindrance::Connections => Vec::new(),
     };
     if ask.whom == Hindrance::ServerCpus {
         // Whose time is taken must be one end's alone.

@@ -55,8 +55,8 @@ pub enum LookKind {
 pub struct Trial {
     /// Who was hindered.
     pub whom: Hindrance,
-    /// Share of its time that was taken, 0 to 1.
-    pub taken: f64,
+    /// What was added to it, as a share of what it had; below 0 what was taken.
+    pub change: f64,
     /// Answers a second of each pair, without it and with it.
     pub pairs: Vec<(f64, f64)>,
 }
@@ -134,8 +134,11 @@ pub struct Limiter {
     pub gain: String,
     /// What to do.
     pub advice: Vec<String>,
-    /// What could be hindered to prove it; null where nothing that we may touch.
+    /// What could be changed to prove it; null where nothing that we may touch.
     pub hindrance: Option<Hindrance>,
+    /// Whether answers then become more or fewer by about as much: true, false where they stay as many, or null
+    /// where either may be, of which the first alone proves it.
+    pub follows: Option<bool>,
 }
 
 /// What does not hold a program back, and what says so.
@@ -147,7 +150,7 @@ pub struct RuledOut {
     pub by: String,
 }
 
-/// What is made a little worse for alternate moments.
+/// What is made a little worse, or more, for alternate moments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Hindrance {
@@ -155,6 +158,8 @@ pub enum Hindrance {
     ServerCpus,
     /// The CPUs of our load.
     ClientCpus,
+    /// The connections of our load, of which there are half as many more.
+    Connections,
 }
 
 /// What came of it.
@@ -162,8 +167,8 @@ pub enum Hindrance {
 pub struct Hindered {
     /// What was hindered.
     pub what: Hindrance,
-    /// Share of its time that was taken, 0 to 1.
-    pub taken: f64,
+    /// What was added to it, as a share of what it had; below 0 what was taken.
+    pub change: f64,
     /// What answers a second became by it, as a ratio; its interval is of 95 %.
     pub ratio: f64,
     /// The lower end of the interval.
@@ -172,9 +177,11 @@ pub struct Hindered {
     pub high: f64,
     /// Pairs of moments with it and without, count.
     pub pairs: u32,
-    /// Whether the result moved as it must if that is the limiter: true, false, or null where the interval
+    /// Whether answers became more or fewer by about as much as was changed: true, false, or null where the interval
     /// holds both.
-    pub moved: Option<bool>,
+    pub followed: Option<bool>,
+    /// Whether that is what must be if it is the limiter: true, false, or null where it cannot be told.
+    pub borne_out: Option<bool>,
 }
 
 impl TimeLedger {

@@ -106,23 +106,30 @@ fn proof(explanation: &Explanation) -> String {
 }
 
 fn of_trial(proof: &Hindered) -> String {
-    let whose = match proof.what {
-        Hindrance::ServerCpus => "the server's",
-        Hindrance::ClientCpus => "the client's",
+    let by = numbers::share(proof.change.abs());
+    let (done, and_so) = match (proof.what, proof.followed) {
+        (Hindrance::ServerCpus, _) => (format!("{by} of the server's CPU time taken away"), ""),
+        (Hindrance::ClientCpus, _) => (format!("{by} of the client's CPU time taken away"), ""),
+        (Hindrance::Connections, followed) => (format!("{by} more connections"), waits(followed)),
     };
-    let verdict = match proof.moved {
+    let verdict = match proof.borne_out {
         Some(true) => "Proved",
         Some(false) => "Contradicted",
         None => "Not proved",
     };
     format!(
-        "{verdict}: with {} of {whose} CPU time taken away, answers became {:.3} times as many ({:.3} … {:.3}, {} pairs).",
-        numbers::share(proof.taken),
-        proof.ratio,
-        proof.low,
-        proof.high,
-        proof.pairs
+        "{verdict}: with {done}, answers became {:.3} times as many ({:.3} … {:.3}, {} pairs){and_so}.",
+        proof.ratio, proof.low, proof.high, proof.pairs
     )
+}
+
+/// What it says of requests whether answers became as many more as connections.
+fn waits(followed: Option<bool>) -> &'static str {
+    match followed {
+        Some(true) => ": each request has its own wait, and there is room for more",
+        Some(false) => ": requests wait in a queue that lets no more through",
+        None => "",
+    }
 }
 
 fn whole(explanation: &Explanation) -> String {

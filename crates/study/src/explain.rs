@@ -133,53 +133,82 @@ impl Campaign<'_> {
         };
         self.progress
             .phase("hindering the accused for alternate moments");
+        match self.pairs(order, whom) {
+            // Servers have limits of connections, of which the look has found none.
+            Err(CampaignError::Agent(error))
+                if whom == Hindrance::Connections && error.is_refusal() =>
+            {
+                Ok(Err("half as many connections more could not be held open"))
+            }
+            tried => tried,
+        }
+    }
+
+    fn pairs(
+        &mut self,
+        order: &ExplainOrder,
+        whom: Hindrance,
+    ) -> Result<Result<Trial, &'static str>, CampaignError> {
         let mut random = SplitMix64::new(order.seed);
-        let (mut pairs, mut taken) = (Vec::new(), 0.0);
+        let (mut pairs, mut change) = (Vec::new(), 0.0);
         for _ in 0..PAIRS {
             let is_first = random.bits() & 1 == 0;
             let before = if is_first {
                 None
             } else {
-                Some(self.plain(order)?)
+                Some(self.plain(&order.workload)?)
             };
-            let (with, took) = self.hindered(order, whom)?;
+            let (with, changed) = self.hindered(order, whom)?;
             let without = match before {
                 Some(rate) => rate,
-                None => self.plain(order)?,
+                None => self.plain(&order.workload)?,
             };
-            taken += took / PAIRS as f64;
+            change += changed / PAIRS as f64;
             pairs.push((without, with));
-            if took < TAKE * ENOUGH {
+            if changed.abs() < TAKE * ENOUGH {
                 return Ok(Err("no CPU is its own here, of which time could be taken"));
             }
         }
-        Ok(Ok(Trial { whom, taken, pairs }))
+        Ok(Ok(Trial {
+            whom,
+            change,
+            pairs,
+        }))
     }
 
     /// Answers a second.
-    fn plain(&mut self, order: &ExplainOrder) -> Result<f64, CampaignError> {
+    fn plain(&mut self, workload: &Workload) -> Result<f64, CampaignError> {
         match self
             .agent
-            .ask(&Ask::Block(Box::new(block(&order.workload, TRIAL_MS))))?
+            .ask(&Ask::Block(Box::new(block(workload, TRIAL_MS))))?
         {
             Tell::Reading(reading) => Ok(reading.throughput_rps()),
             _ => Err(CampaignError::Unexpected("block")),
         }
     }
 
-    /// Answers a second with the accused hindered, and what was taken from it.
+    /// Answers a second with the accused hindered, and what was added to it, as a share of what it had.
     fn hindered(
         &mut self,
         order: &ExplainOrder,
         whom: Hindrance,
     ) -> Result<(f64, f64), CampaignError> {
+        if whom == Hindrance::Connections {
+            let few = &order.workload;
+            let more = Workload {
+                connections: few.connections + few.connections.div_ceil(2),
+                ..few.clone()
+            };
+            let change = f64::from(more.connections) / f64::from(few.connections) - 1.0;
+            return Ok((self.plain(&more)?, change));
+        }
         let ask = HinderAsk {
             block: block(&order.workload, TRIAL_MS),
             whom,
             take: TAKE,
         };
         match self.agent.ask(&Ask::Hinder(Box::new(ask)))? {
-            Tell::Hindered(block) => Ok((block.reading.throughput_rps(), block.taken)),
+            Tell::Hindered(block) => Ok((block.reading.throughput_rps(), -block.taken)),
             _ => Err(CampaignError::Unexpected("a hindered block")),
         }
     }

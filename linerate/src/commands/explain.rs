@@ -24,9 +24,10 @@ use crate::{repeat, shape, shown, values};
 ///
 /// The program is neither restarted nor changed. It is looked at for a few seconds: at moments drawn at
 /// random, who has a request, and what the program does meanwhile; beside that what its threads, the
-/// kernel and the machine count. Of a request's time each part is in one account. Then whoever is accused
-/// is hindered a little for alternate moments, by a thread of ours that takes a part of its CPUs' time: if
-/// it is the limit, answers become fewer by as much.
+/// kernel and the machine count. Of a request's time each part is in one account. Then the accusation is
+/// tried for alternate moments: a thread of ours takes a part of the accused CPUs' time, and answers must become
+/// fewer by as much; or our load has half as many connections more, and answers become more where each
+/// request has its own wait, and stay as many where all stand in one queue.
 ///
 /// A URL is asked by load of ours; with --pid and --port the program is looked at under whatever it does,
 /// and nothing is hindered.

@@ -76,6 +76,28 @@ fn a_limiter_that_was_planted_is_named_and_others_are_not() {
 }
 
 #[test]
+fn with_more_connections_a_timer_gives_more_answers_a_lock_as_many_and_both_are_proved() {
+    let folder = Folder::new("proved");
+    for (limiter, expected, ratio) in [("timer", "sleep", 1.3..1.6), ("lock", "lock", 0.8..1.1)] {
+        let server = Planted::new(limiter);
+        let explained = explained(&folder, &[&server.url, "--out", limiter]);
+        let explanation = &explained["explanation"];
+        assert_eq!(explanation["limiter"]["name"], expected, "{explained:#}");
+        let proof = &explanation["proof"];
+        assert_eq!(proof["what"], "connections", "{proof:#}");
+        assert_eq!(proof["borne_out"], true, "{proof:#}");
+        assert!(
+            ratio.contains(&proof["ratio"].as_f64().unwrap()),
+            "{proof:#}"
+        );
+        assert_says(
+            &folder.text(&format!("{limiter}/report.html")),
+            "more connections, answers became",
+        );
+    }
+}
+
+#[test]
 fn all_the_time_of_a_request_is_in_one_account_each_and_adds_up() {
     let folder = Folder::new("ledger");
     let server = Server::start(&[]);

@@ -1,6 +1,6 @@
 //! The answer is written and does not arrive: by the kernel's own reasons.
 
-use model::explanation::AccountKind;
+use model::explanation::{AccountKind, Hindrance};
 
 use super::{Case, Ruling, advice, gain, limiter, percent, ruled_out};
 
@@ -37,6 +37,10 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     );
     found.gain = gain(share);
     found.advice = advice([what_to_do]);
+    found.hindrance = Some(Hindrance::Connections);
+    // A way has a rate that all share, and each connection its own windows and timers.
+    let is_shared = ["loss", "path"].contains(&name);
+    found.follows = (!is_shared).then_some(true);
     Ruling::by_share(found, || ruled_out("the network", by))
 }
 

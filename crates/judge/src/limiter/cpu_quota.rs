@@ -1,5 +1,7 @@
 //! The control group of the program has used its CPU time up, and waits for the next period.
 
+use model::explanation::Hindrance;
+
 use super::{Case, Ruling, advice, gain, limiter, percent, ruled_out};
 
 const WHAT: &str = "a CPU quota";
@@ -34,6 +36,7 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     found.advice = advice([
         "raise the quota (cpu.max, `docker update --cpus`, the container's CPU limit), or have as many workers as it allows CPUs",
     ]);
+    (found.hindrance, found.follows) = (Some(Hindrance::Connections), Some(false));
     Ruling::by_share(found, || {
         ruled_out(
             WHAT,

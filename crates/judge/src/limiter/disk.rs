@@ -1,6 +1,7 @@
 //! The program sleeps until a disk has done something.
 
-use model::explanation::AccountKind;
+use model::explanation::{AccountKind, Hindrance};
+use model::observation::Doing;
 
 use super::{Case, Ruling, advice, gain, limiter, percent, ruled_out};
 
@@ -43,12 +44,16 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     found.advice = advice([
         "more memory for the page cache, a faster disk, or reads in threads of their own (aio threads, io_uring)",
     ]);
+    found.hindrance = Some(Hindrance::Connections);
+    // Requests in hand may all wait for a disk at once, until it is full.
+    let is_queue = case.is_queue(|doing| matches!(doing, Doing::Blocked(_)));
+    found.follows = is_queue.then_some(false);
     Ruling::by_share(found, || ruled_out("a disk", by))
 }
 
 #[cfg(test)]
 mod tests {
-    use model::observation::{Doing, Holder};
+    use model::observation::Holder;
 
     use super::super::cases::{busy, held, is_accused, moment};
     use super::*;

@@ -1,6 +1,6 @@
 //! The program has the request, and waits for something that is no client: another program, or a timer.
 
-use model::explanation::AccountKind;
+use model::explanation::{AccountKind, Hindrance};
 
 use super::{Case, Ruling, advice, gain, limiter, percent, ruled_out};
 
@@ -29,6 +29,8 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     found.advice = advice([
         "see what it is connected to (`ss -tnp`), and explain that program in its turn; if it is nothing, it waits for a timer of its own",
     ]);
+    // What is behind it may be full, and a timer never is.
+    (found.hindrance, found.follows) = (Some(Hindrance::Connections), None);
     Ruling::by_share(found, || ruled_out("a program behind it", by))
 }
 

@@ -1,6 +1,6 @@
 //! Threads wait for one another: they sleep in futex calls in the midst of work.
 
-use model::explanation::AccountKind;
+use model::explanation::{AccountKind, Hindrance};
 
 use super::{Case, Ruling, advice, called_from, callers, gain, limiter, percent, ruled_out};
 
@@ -47,6 +47,7 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     found.shown_by.extend(called_from(case.seen, FUTEX));
     found.advice =
         advice(["find the lock by the stacks that sleep there, and hold it for less, or split it"]);
+    (found.hindrance, found.follows) = (Some(Hindrance::Connections), Some(false));
     if is_of_the_interpreter(case) {
         "interpreter-lock".clone_into(&mut found.name);
         found.what = format!(
@@ -81,7 +82,8 @@ mod tests {
         assert!(!is_accused(rule, &seen));
         seen.moments
             .push(moment(Holder::Unread, asleep("futex_do_wait"), 100.0));
-        assert_eq!(held(rule, &seen).name, "lock");
+        let found = held(rule, &seen);
+        assert_eq!((&found.name[..], found.follows), ("lock", Some(false)));
     }
 
     #[test]

@@ -25,7 +25,7 @@ mod work;
 
 use model::Explanation;
 use model::explanation::{Limiter, Looked, RuledOut, TimeLedger};
-use model::observation::Observation;
+use model::observation::{Doing, Holder, Observation};
 use model::stacks::Stacks;
 
 use hindered::hindered;
@@ -74,10 +74,12 @@ static RULES: [Rule; 16] = [
 #[must_use]
 pub fn explain_look(looked: &Looked) -> Explanation {
     let trial = looked.trial.as_ref();
+    let explained = explain(&looked.observation);
+    let follows = explained.limiter.as_ref().and_then(|it| it.follows);
     Explanation {
-        proof: trial.and_then(|trial| hindered(trial.whom, trial.taken, &trial.pairs)),
+        proof: trial.and_then(|trial| hindered(trial, follows)),
         unproved: looked.untried.clone(),
-        ..explain(&looked.observation)
+        ..explained
     }
 }
 
@@ -142,6 +144,16 @@ impl Case<'_> {
         count as f64 / (self.seen.window_ns.max(1) as f64 / 1e9)
     }
 
+    /// Whether most requests lie unread while it does this, so that they stand in a queue before it.
+    fn is_queue(&self, is_it: impl Fn(&Doing) -> bool) -> bool {
+        let moments = self.seen.moments.iter().filter(|it| is_it(&it.doing));
+        let counts = moments.map(|it| (it.count, it.holder == Holder::Unread));
+        let balance: f64 = counts
+            .map(|(count, is_unread)| if is_unread { count } else { -count })
+            .sum();
+        balance > 0.0
+    }
+
     /// Answers of our load within the look.
     fn answered(&self) -> Option<u64> {
         self.seen
@@ -161,6 +173,7 @@ fn limiter(name: &str, share: f64, what: String, shown_by: Vec<String>) -> Limit
         gain: String::new(),
         advice: Vec::new(),
         hindrance: None,
+        follows: Some(true),
     }
 }
 
@@ -208,7 +221,7 @@ fn advice<const N: usize>(lines: [&str; N]) -> Vec<String> {
 mod cases {
     //! Observations as they are recorded, cut down to what a rule reads.
 
-    use model::observation::{Doing, Holder, Moment, SeenLoad, SeenThread};
+    use model::observation::{Moment, SeenLoad, SeenThread};
 
     use super::*;
 

@@ -1,14 +1,17 @@
 //! The program sleeps in the midst of work, and no other rule has a name for it: the function of the kernel says most.
 
-use model::explanation::AccountKind;
+use model::explanation::{AccountKind, Hindrance};
+use model::observation::Doing;
 
 use super::lock::FUTEX;
 use super::{Case, Ruling, advice, called_from, gain, limiter, percent};
 
+/// The function in which a thread sleeps that asked for no more than that.
+const TIMER: &str = "hrtimer_nanosleep";
 /// Why threads sleep in functions that begin so.
 const REASONS: [(&str, &str); 8] = [
     (
-        "hrtimer_nanosleep",
+        TIMER,
         "it sleeps for a time that it chose itself (nanosleep)",
     ),
     ("pipe_", "it waits for the other end of a pipe"),
@@ -51,11 +54,23 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     );
     found.shown_by.extend(called_from(case.seen, at));
     found.gain = gain(share);
+    found.hindrance = Some(Hindrance::Connections);
+    found.follows = follows(case, at);
     found.advice =
         advice(["look at who calls for it: the stacks that sleep there are in the report"]);
     match share >= super::ENOUGH {
         true => Ruling::Holds(found),
         false => Ruling::Silent,
+    }
+}
+
+/// More requests sleep at once where each has its own thread; one behind the other wait no less.
+fn follows(case: &Case<'_>, at: &str) -> Option<bool> {
+    let is_queue = case.is_queue(|doing| matches!(doing, Doing::Asleep(there) if there == at));
+    match is_queue {
+        true => Some(false),
+        // What others are waited for may be full.
+        false => at.starts_with(TIMER).then_some(true),
     }
 }
 
@@ -74,5 +89,19 @@ mod tests {
         assert!(held(rule, &seen).what.contains("(nanosleep)"));
         seen.moments[2].count = 1.0;
         assert!(!is_accused(rule, &seen));
+    }
+
+    #[test]
+    fn more_connections_bring_more_answers_where_each_has_its_own_sleep_in_hand() {
+        let mut seen = busy();
+        for (holder, at, expected) in [
+            (Holder::Unread, TIMER, Some(false)),
+            (Holder::Program, TIMER, Some(true)),
+            (Holder::Program, "pipe_read", None),
+        ] {
+            seen.moments.push(moment(holder, asleep(at), 100.0));
+            assert_eq!(held(rule, &seen).follows, expected, "{at}");
+            seen.moments.pop();
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! The request is there, and the program sleeps still: waking it up takes a large part of the time.
 
-use model::explanation::AccountKind;
+use model::explanation::{AccountKind, Hindrance};
 
 use super::{Case, Ruling, advice, gain, limiter, percent, ruled_out};
 
@@ -28,6 +28,8 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     found.advice = advice([
         "see whether it accepts and reads all that it could (a limit of connections, of files); with few connections the wake-up itself is long: halt polling, idle states, busy polling",
     ]);
+    // It may read no more than so many connections, and else sleeps less.
+    (found.hindrance, found.follows) = (Some(Hindrance::Connections), None);
     Ruling::by_share(found, || ruled_out("waking up", by))
 }
 
