@@ -1,4 +1,5 @@
-//! A byte to and fro between two threads that wait for each other: what a switch, a wake-up or a round trip takes.
+//! A line of bytes between two threads: a byte to and fro, which is what a switch, a wake-up or a round trip takes, or as
+//! many one way as it carries.
 
 use std::io::{self, Read, Write};
 use std::thread;
@@ -12,6 +13,11 @@ use super::threads::{hold, joined, start};
 const VALUE_NS: u64 = 6_000_000;
 /// Round trips before that, so that both have been there.
 const BEFORE: u32 = 20;
+
+/// As many bytes at once are sent one way.
+const PIECE: usize = 1 << 16;
+/// How long before a value, so that what lies between both ends is full.
+const FILL_NS: u64 = 4_000_000;
 
 /// One end of a line of bytes, which both reads and writes.
 pub struct ByteEnd {
@@ -56,6 +62,52 @@ pub fn round_trip_ns(cpus: [usize; 2], ends: [ByteEnd; 2]) -> Result<f64, ProbeE
         joined(far)?;
         asked?
     })
+}
+
+/// What a thread that is held on the first CPU sends to one on the second, bytes/s.
+///
+/// # Errors
+/// Where a thread cannot be started or held there, and those of the line.
+pub(super) fn bytes_per_second(cpus: [usize; 2], ends: [ByteEnd; 2]) -> Result<f64, ProbeError> {
+    let [near, far] = ends;
+    thread::scope(|scope| {
+        let far = start(scope, move || drain(cpus[1], far))?;
+        let near = start(scope, move || pour(cpus[0], near));
+        let poured = near.map(joined);
+        joined(far)?;
+        poured?
+    })
+}
+
+fn pour(cpu: usize, mut end: ByteEnd) -> Result<f64, ProbeError> {
+    hold(cpu)?;
+    let piece = vec![7; PIECE];
+    let mut pour_for = |long_ns: u64| {
+        let begun_ns = clock::monotonic_ns();
+        let (mut pieces, mut passed_ns) = (0_u32, 0);
+        while passed_ns < long_ns {
+            end.writes.write_all(&piece).map_err(ProbeError::Line)?;
+            pieces += 1;
+            passed_ns = clock::monotonic_ns() - begun_ns;
+        }
+        Ok(f64::from(pieces) * PIECE as f64 / (passed_ns as f64 / 1e9))
+    };
+    pour_for(FILL_NS)?;
+    pour_for(VALUE_NS)
+}
+
+/// Reads until the other end is gone.
+fn drain(cpu: usize, mut end: ByteEnd) -> Result<(), ProbeError> {
+    hold(cpu)?;
+    let mut piece = vec![0; PIECE];
+    loop {
+        match end.reads.read(&mut piece) {
+            Ok(0) => return Ok(()),
+            Ok(_) => {}
+            Err(error) if is_an_end(&error) => return Ok(()),
+            Err(error) => return Err(ProbeError::Line(error)),
+        }
+    }
 }
 
 fn ask(cpu: usize, mut end: ByteEnd) -> Result<f64, ProbeError> {

@@ -8,7 +8,7 @@ use std::thread;
 use model::random::SplitMix64;
 
 use super::disk::Disk;
-use super::handoff::{ByteEnd, pipes, round_trip_ns};
+use super::handoff::{ByteEnd, bytes_per_second, pipes, round_trip_ns};
 use super::memory::{self, UncachedMemory, Work};
 use super::threads::{hold, joined, start};
 use super::{ProbeError, calls, crypto};
@@ -43,8 +43,10 @@ pub struct Series {
 /// What the probes share.
 struct Bench<'a> {
     place: ProbePlace<'a>,
-    memory: Result<UncachedMemory, String>,
-    disk: Result<Disk, String>,
+    /// Once a probe needs it.
+    memory: Option<Result<UncachedMemory, String>>,
+    /// Likewise.
+    disk: Option<Result<Disk, String>>,
 }
 
 struct Probe {
@@ -61,7 +63,7 @@ const fn probe(
     Probe { name, what, take }
 }
 
-const PROBES: [Probe; 20] = [
+const PROBES: [Probe; 21] = [
     probe("syscall_ns", "a system call that does nothing", |_| {
         Ok(calls::call_ns())
     }),
@@ -81,12 +83,12 @@ const PROBES: [Probe; 20] = [
     probe(
         "tcp_round_trip_ns",
         "a byte to another CPU and back, by TCP over loopback",
-        |bench| {
-            round_trip_ns(
-                bench.two(),
-                (bench.place.loopback)().map_err(ProbeError::Line)?,
-            )
-        },
+        |bench| round_trip_ns(bench.two(), bench.loopback()?),
+    ),
+    probe(
+        "loopback_bytes_per_second",
+        "sent by one CPU to another, by TCP over loopback",
+        |bench| bytes_per_second(bench.two(), bench.loopback()?),
     ),
     probe(
         "memory_latency_ns",
@@ -168,32 +170,64 @@ pub fn measure(
     seed: u64,
     mut done: impl FnMut(u32) + Send,
 ) -> Result<Vec<Series>, ProbeError> {
-    // The caller stays where it may run.
+    let all: Vec<&Probe> = PROBES.iter().collect();
+    held(place, move |bench| {
+        rounds(bench, &all, (seed, ROUNDS), &mut done)
+    })
+}
+
+/// Measures those of these names alone, in so many rounds.
+///
+/// # Errors
+/// As [`measure`].
+pub fn measure_these(
+    place: ProbePlace<'_>,
+    seed: u64,
+    names: &[&str],
+    count: u32,
+) -> Result<Vec<Series>, ProbeError> {
+    let all = PROBES.iter().filter(|probe| names.contains(&probe.name));
+    let all: Vec<&Probe> = all.collect();
+    held(place, move |bench| {
+        rounds(bench, &all, (seed, count), &mut |_| {})
+    })
+}
+
+/// Works on the first CPU, while the caller stays where it may run.
+fn held<'a>(
+    place: ProbePlace<'a>,
+    work: impl FnOnce(&mut Bench<'a>) -> Vec<Series> + Send,
+) -> Result<Vec<Series>, ProbeError> {
     thread::scope(|scope| {
         joined(start(scope, move || {
             hold(place.cpus[0])?;
-            Ok(rounds(&mut Bench::of(place), seed, &mut done))
+            Ok(work(&mut Bench::of(place)))
         })?)
     })
 }
 
-fn rounds(bench: &mut Bench<'_>, seed: u64, done: &mut dyn FnMut(u32)) -> Vec<Series> {
-    let series = PROBES.iter().map(|probe| Series {
+fn rounds(
+    bench: &mut Bench<'_>,
+    probes: &[&Probe],
+    (seed, count): (u64, u32),
+    done: &mut dyn FnMut(u32),
+) -> Vec<Series> {
+    let series = probes.iter().map(|probe| Series {
         name: probe.name,
         what: probe.what,
         values: Vec::new(),
         missing: None,
     });
     let mut all: Vec<Series> = series.collect();
-    let mut order: Vec<usize> = (0..PROBES.len()).collect();
+    let mut order: Vec<usize> = (0..probes.len()).collect();
     let mut random = SplitMix64::new(seed);
-    for round in 1..=ROUNDS {
+    for round in 1..=count {
         random.shuffle(&mut order);
         for place in &order {
             if sys::stop::heard().is_some() {
                 return all;
             }
-            all[*place].add(PROBES[*place].take, bench);
+            all[*place].add(probes[*place].take, bench);
         }
         done(round);
     }
@@ -216,18 +250,22 @@ impl<'a> Bench<'a> {
     fn of(place: ProbePlace<'a>) -> Self {
         Self {
             place,
-            memory: UncachedMemory::take(place.cpus).map_err(|error| error.to_string()),
-            disk: Disk::write(place.folder).map_err(|error| told(&error)),
+            memory: None,
+            disk: None,
         }
     }
 
     fn memory(&mut self) -> Result<&mut UncachedMemory, ProbeError> {
-        let memory = self.memory.as_mut();
+        let cpus = self.place.cpus;
+        let take = || UncachedMemory::take(cpus).map_err(|error| error.to_string());
+        let memory = self.memory.get_or_insert_with(take).as_mut();
         memory.map_err(|why| ProbeError::Missing(why.clone()))
     }
 
     fn disk(&mut self) -> Result<&mut Disk, ProbeError> {
-        let disk = self.disk.as_mut();
+        let folder = self.place.folder;
+        let write = || Disk::write(folder).map_err(|error| told(&error));
+        let disk = self.disk.get_or_insert_with(write).as_mut();
         disk.map_err(|why| ProbeError::Missing(why.clone()))
     }
 
@@ -237,6 +275,10 @@ impl<'a> Bench<'a> {
 
     fn all(&mut self, work: Work) -> Result<f64, ProbeError> {
         self.memory()?.bytes_per_second(usize::MAX, work)
+    }
+
+    fn loopback(&self) -> Result<[ByteEnd; 2], ProbeError> {
+        (self.place.loopback)().map_err(ProbeError::Line)
     }
 
     /// The first two CPUs, or the only one twice.
