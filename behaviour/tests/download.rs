@@ -227,26 +227,9 @@ fn our_own_server_says_how_often_a_byte_crosses_the_memory_and_another_is_not_gu
     let per_byte =
         |flags: &[&str]| download(&folder, flags)["memory_crossings"]["per_byte"].clone();
     assert_eq!(per_byte(&[]), 1);
-    for way in ["copy", "zero-copy"] {
-        assert_eq!(per_byte(&["--files-by", way]), 3);
-    }
+    assert_eq!(per_byte(&["--files-by", "copy"]), 3);
     assert_eq!(per_byte(&["--tls"]), 11);
     assert_eq!(per_byte(&["--server", "nginx"]), Value::Null);
-}
-
-#[test]
-fn what_became_of_sends_without_a_copy_is_told_of_a_server_that_has_any() {
-    let folder = folder("account");
-    assert_eq!(download(&folder, &[])["zero_copy"], Value::Null);
-    let flags = ["--files-by", "zero-copy"];
-    let account = &download(&folder, &flags)["zero_copy"];
-    let count = |name: &str| account[name].as_u64().unwrap();
-    assert!(count("sends") > 0, "{account}");
-    let known = count("copied") + count("uncopied") + count("untold");
-    assert_eq!(known, count("sends"), "{account}");
-    let words = [&["download", "file"], &SHORT[..], &flags].concat();
-    let said = answer(&mut linerate(&folder, &words));
-    assert_says(&said, "\n  zero-copy     of ");
 }
 
 #[test]

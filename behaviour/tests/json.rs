@@ -1,7 +1,6 @@
 //! What programs are told, and an agent is asked: values that scripts rely on.
 
-use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::Write as _;
 use std::net::TcpStream;
 use std::process::Stdio;
 
@@ -43,37 +42,6 @@ fn the_ready_line_names_the_port_that_was_taken() {
     serve.kill().unwrap();
     serve.wait().unwrap();
     assert_eq!(ready["port"], port.unwrap());
-}
-
-#[test]
-fn the_end_of_a_server_that_copies_nothing_tells_its_sends() {
-    let folder = Folder::new("serve-end");
-    let content = "x".repeat(65_536);
-    fs::write(folder.path().join("file"), &content).unwrap();
-    let flags = [
-        "serve",
-        "--listen",
-        "0",
-        "--json",
-        "--files-by",
-        "zero-copy",
-    ];
-    let mut command = linerate(&folder, &flags);
-    command.args(["--root", "."]);
-    let mut serve = command.stdout(Stdio::piped()).spawn().unwrap();
-    let mut lines = BufReader::new(serve.stdout.take().unwrap()).lines();
-    let mut next = || -> Value { serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap() };
-    let mut stream = TcpStream::connect(next()["listening"].as_str().unwrap()).unwrap();
-    stream
-        .write_all(b"GET /file HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
-        .unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    assert!(answer.ends_with(&content));
-    sys::process::terminate(&serve).unwrap();
-    let end = next();
-    assert!(end["zero_copy"]["sends"].as_u64() >= Some(1), "{end}");
-    assert!(serve.wait().unwrap().success());
 }
 
 #[test]

@@ -203,7 +203,6 @@ fn flags_of_tcp_are_refused_by_name_before_anything_is_made() {
         &["--busy-poll", "50us"],
         &["--defer-accept", "1s"],
         &["--pacing", "1Gbit/s"],
-        &["--root", ".", "--files-by", "zero-copy"],
     ] {
         let said = refused(&folder, "s", flags);
         let name = flags[flags.len() - 2];

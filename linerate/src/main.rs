@@ -8,6 +8,7 @@ mod console;
 mod cpu_flags;
 mod engine_flag;
 mod failure;
+mod files_by;
 mod in_our_place;
 mod ladder_flags;
 mod left_set;
@@ -35,7 +36,6 @@ mod told;
 mod trust;
 mod values;
 mod waiting;
-mod zero_copy;
 
 use std::process::ExitCode;
 

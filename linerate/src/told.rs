@@ -14,7 +14,6 @@ use serde::de::DeserializeOwned;
 
 use crate::console::Console;
 use crate::shape;
-use crate::zero_copy::Account;
 
 /// What several pages have.
 const PARTS: &str = include_str!("../pages/parts.txt");
@@ -94,9 +93,6 @@ fn environment(width: usize) -> Environment<'static> {
     });
     templates.add_filter("right", |value: Value, width: usize| {
         format!("{:>width$}", value.to_string())
-    });
-    templates.add_filter("account", |value: Value| {
-        shown_as::<Account>(&value).map(|account| account.to_string())
     });
     templates.add_filter("into", into);
     templates.add_filter("joined", joined);

@@ -1,22 +1,15 @@
 //! `--files-by`: whichever way files leave, the same arrives.
 
 use std::fs::{self, File};
-use std::process::Command;
 
 use super::ENGINE;
 use super::client::{Client, get};
-use super::server::{Server, program, refusal};
+use super::server::{Server, refusal};
 use crate::common::{Folder, assert_says};
 
 const RANGE: (usize, usize) = (70_001, 700_000);
 
-/// The ways that this engine has.
-fn ways() -> &'static [&'static str] {
-    match ENGINE {
-        "epoll" => &["sendfile", "copy", "zero-copy"],
-        _ => &["sendfile", "copy"],
-    }
-}
+const WAYS: [&str; 2] = ["sendfile", "copy"];
 
 /// Long, and nowhere the same within it.
 fn content() -> String {
@@ -34,21 +27,11 @@ fn serve(name: &str, way: &str) -> (Folder, Server) {
     (folder, server)
 }
 
-/// Ends a server, and gives what it says of sends without a copy.
-fn last_words(server: Server) -> Option<String> {
-    server.terminate();
-    let (status, said) = server.wait();
-    assert!(status.success(), "{said}");
-    let mut lines = said.lines();
-    let line = lines.find(|line| line.starts_with("zero-copy: "));
-    line.map(str::to_owned)
-}
-
 #[test]
 fn whole_files_and_parts_arrive_as_they_are_at_many_clients_by_every_way() {
     let content = content();
     let (from, to) = RANGE;
-    for way in ways() {
+    for way in WAYS {
         let (_folder, server) = serve("whole", way);
         let mut clients: Vec<Client> = (0..8).map(|_| server.connect()).collect();
         for client in &mut clients {
@@ -63,19 +46,12 @@ fn whole_files_and_parts_arrive_as_they_are_at_many_clients_by_every_way() {
             assert_eq!(part.status, 206, "{way}");
             assert!(part.body == content[from..to], "{way}");
         }
-        let told = last_words(server);
-        assert_eq!(told.is_some(), *way == "zero-copy", "{told:?}");
-        // Over loopback all are copied; of the last the kernel may tell too late.
-        if let Some(told) = told {
-            assert_says(&told, " all the same and 0 not");
-            assert!(!told.contains("copied 0 all"), "{told}");
-        }
     }
 }
 
 #[test]
 fn a_file_that_is_cut_while_it_is_sent_ends_its_connection_and_no_other_by_every_way() {
-    for way in ways() {
+    for way in WAYS {
         let (folder, server) = serve("cut", way);
         let path = folder.path().join("huge");
         let all_bytes = 64 << 20;
@@ -95,43 +71,11 @@ fn a_file_that_is_cut_while_it_is_sent_ends_its_connection_and_no_other_by_every
 fn a_way_that_cannot_be_is_refused_by_name() {
     let folder = Folder::new(&format!("serve-{ENGINE}-by-none"));
     let root = ["--root", folder.path().to_str().unwrap()];
-    for way in ["copy", "zero-copy"] {
-        let said = refusal(&[&root[..], &["--files-by", way, "--tls-self-signed"]].concat());
-        let expected = format!("--files-by {way}: over TLS files are read and encrypted");
-        assert_says(&said, &expected);
-    }
+    let said = refusal(&[&root[..], &["--files-by", "copy", "--tls-self-signed"]].concat());
+    assert_says(
+        &said,
+        "--files-by copy: over TLS files are read and encrypted",
+    );
     let said = refusal(&["--files-by", "copy"]);
     assert_says(&said, "--root");
-    if ENGINE == "uring" {
-        let said = refusal(&[&root[..], &["--files-by", "zero-copy"]].concat());
-        assert_says(&said, "--files-by zero-copy takes --engine epoll");
-    }
-}
-
-/// Not enough for two parts of a file of which the kernel is to keep account.
-const LOCKED_BYTES: u32 = 256 * 1024;
-
-#[test]
-fn files_for_whose_account_there_is_no_memory_are_sent_as_usual() {
-    crate::common::needs_root!();
-    if !ways().contains(&"zero-copy") {
-        return;
-    }
-    let folder = Folder::new("serve-declined");
-    fs::write(folder.path().join("long"), content()).unwrap();
-    let mut command = Command::new("setpriv");
-    command.args(["--inh-caps=-ipc_lock", "--bounding-set=-ipc_lock"]);
-    command.args(["prlimit", &format!("--memlock={LOCKED_BYTES}")]);
-    command.args([program(), "serve", "--listen", "0", "--workers", "1"]);
-    command.args(["--files-by", "zero-copy", "--root"]);
-    command.arg(folder.path());
-    let server = Server::spawn(command);
-    let mut late: Vec<Client> = (0..8).map(|_| server.connect()).collect();
-    for client in &mut late {
-        client.send(get("/long"));
-    }
-    for client in &mut late {
-        assert!(client.answer().body == content());
-    }
-    assert_says(&last_words(server).unwrap(), "more were sent as usual");
 }

@@ -10,8 +10,6 @@ use sys::process::ChildSetup;
 
 /// How long a server may take to drain before it is killed.
 const DRAIN: Duration = Duration::from_millis(500);
-/// How long a server may take that is to say something at the end, which drains for 5 s at most.
-const LAST_WORDS: Duration = Duration::from_secs(7);
 
 /// The most that one which does not come up may say, in bytes: a pipe holds as many.
 const MOST_WORDS: usize = 1 << 16;
@@ -19,7 +17,8 @@ const MOST_WORDS: usize = 1 << 16;
 /// A server of ours. Dropping it stops it.
 pub(crate) struct ServerProcess {
     child: Child,
-    output: BufReader<ChildStdout>,
+    /// Held open, since it says something at its end too.
+    _output: BufReader<ChildStdout>,
     pub(crate) address: SocketAddr,
 }
 
@@ -48,26 +47,20 @@ impl ServerProcess {
         match ready {
             Some((address, output)) => Ok(Self {
                 child,
-                output,
+                _output: output,
                 address,
             }),
             None => Err(last_words(child)),
         }
     }
 
-    /// Ends it; what it has said on its standard output since it came up.
-    pub(crate) fn end(mut self) -> String {
-        self.stop(LAST_WORDS);
-        foreign::line::all(&mut self.output, foreign::line::MOST_BYTES).unwrap_or_default()
-    }
-
-    fn stop(&mut self, patience: Duration) {
+    fn stop(&mut self) {
         // Of one that was waited for the number may be another's by now.
         if self.has_ended() {
             return;
         }
         let _ = sys::process::terminate(&self.child);
-        if !sys::clock::wait_until(patience, || self.has_ended()) {
+        if !sys::clock::wait_until(DRAIN, || self.has_ended()) {
             let _ = self.child.kill();
             let _ = self.child.wait();
         }
@@ -108,6 +101,6 @@ fn last_words(mut child: Child) -> Failure {
 
 impl Drop for ServerProcess {
     fn drop(&mut self) {
-        self.stop(DRAIN);
+        self.stop();
     }
 }

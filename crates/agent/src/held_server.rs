@@ -9,7 +9,7 @@ use crate::service::register::Claim;
 
 /// Dropping it stops it.
 pub(crate) enum HeldServer {
-    Ours(ServerProcess),
+    Ours(#[expect(dead_code, reason = "it is held, and dropped")] ServerProcess),
     Service {
         service: Box<RunningService>,
         /// What is left of it after a crash of ours is found by this.
@@ -34,14 +34,6 @@ impl HeldServer {
         match self {
             Self::Ours(_) => Ok(None),
             Self::Service { service, .. } => service.check(),
-        }
-    }
-
-    /// Ends it; what one of ours has said since it came up, on its standard output.
-    pub(crate) fn end(self) -> String {
-        match self {
-            Self::Ours(process) => process.end(),
-            Self::Service { .. } => String::new(),
         }
     }
 }

@@ -44,25 +44,18 @@ pub struct Event {
     pub writable: bool,
     /// The peer is gone or the socket failed; a read tells which.
     pub hung_up: bool,
-    /// The socket failed, or its error queue has something to tell.
-    pub has_report: bool,
-    /// The peer will send no more.
-    pub has_ended: bool,
 }
 
 impl Event {
     #[inline]
     fn from_raw(event: &epoll::Event) -> Self {
         let (flags, data) = (event.flags, event.data);
-        let has_report = flags.contains(EventFlags::ERR);
-        let has_ended = flags.intersects(EventFlags::HUP.union(EventFlags::RDHUP));
+        let gone = EventFlags::HUP.union(EventFlags::RDHUP);
         Self {
             token: data.u64(),
             readable: flags.contains(EventFlags::IN),
             writable: flags.contains(EventFlags::OUT),
-            hung_up: has_report || has_ended,
-            has_report,
-            has_ended,
+            hung_up: flags.intersects(gone.union(EventFlags::ERR)),
         }
     }
 }

@@ -66,7 +66,6 @@ pub mod uring;
 pub mod usage;
 pub mod user;
 pub mod wake_latency;
-pub mod zero_copy;
 
 use std::io;
 use std::os::fd::{FromRawFd as _, OwnedFd};

@@ -35,7 +35,6 @@ impl Error for Refused {
 }
 
 /// Of asm-generic/socket.h, which libc has in part.
-const SO_ZEROCOPY: libc::c_int = 60;
 const SO_PREFER_BUSY_POLL: libc::c_int = 69;
 const SO_BUSY_POLL_BUDGET: libc::c_int = 70;
 
@@ -92,14 +91,6 @@ pub fn poll_busily(listener: BorrowedFd<'_>, wish: BusyPoll) -> Result<(), Refus
     of_socket("SO_PREFER_BUSY_POLL", SO_PREFER_BUSY_POLL).set(listener, 1)?;
     // The one that the kernel does not tell (`sk_getsockopt` in net/core/sock.c).
     of_socket("SO_BUSY_POLL_BUDGET", SO_BUSY_POLL_BUDGET).write(listener, libc::c_int::from(budget))
-}
-
-/// Lets connections send without a copy ([`crate::zero_copy`]).
-///
-/// # Errors
-/// `ENOPROTOOPT` before Linux 4.14.
-pub fn allow_zero_copy(listener: BorrowedFd<'_>) -> Result<(), Refused> {
-    SocketOption("SO_ZEROCOPY", libc::SOL_SOCKET, SO_ZEROCOPY).set(listener, 1)
 }
 
 /// Lets the kernel choose, of the listeners that share a port, the one that names the CPU which

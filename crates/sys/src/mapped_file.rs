@@ -8,10 +8,8 @@ use std::os::fd::{AsRawFd as _, BorrowedFd};
 use crate::check_size;
 use crate::mapping::Mapping;
 use crate::socket::or_later;
-use crate::zero_copy::{self, ZeroCopyTally};
 
-/// Some bytes of a file, mapped until this is dropped. What was sent without a copy the kernel holds
-/// for itself: pages of the file, mapped or not.
+/// Some bytes of a file, mapped until this is dropped.
 #[derive(Debug)]
 pub struct MappedPart {
     pages: Mapping,
@@ -37,28 +35,12 @@ impl MappedPart {
     /// # Errors
     /// `EPIPE` or `ECONNRESET` when the peer is gone, `EFAULT` when the file was cut.
     pub fn send(&self, socket: BorrowedFd<'_>) -> io::Result<Option<usize>> {
-        self.send_with(socket, libc::MSG_NOSIGNAL)
-    }
-
-    /// Sends it without a copy, if that can be, as [`zero_copy`] says.
-    ///
-    /// # Errors
-    /// Those of [`Self::send`].
-    pub fn send_uncopied(
-        &self,
-        socket: BorrowedFd<'_>,
-        tally: &mut ZeroCopyTally,
-    ) -> io::Result<Option<usize>> {
-        zero_copy::send_by(tally, |flags| self.send_with(socket, flags))
-    }
-
-    fn send_with(&self, socket: BorrowedFd<'_>, flags: libc::c_int) -> io::Result<Option<usize>> {
         let from = self.pages.start().as_ptr().wrapping_add(self.before);
         let bytes = self.pages.bytes() - self.before;
         // SAFETY: the bytes are mapped for as long as we are; the kernel reads them by itself, and says
         // EFAULT where there is none behind the mapping.
         or_later(check_size(unsafe {
-            libc::send(socket.as_raw_fd(), from.cast(), bytes, flags)
+            libc::send(socket.as_raw_fd(), from.cast(), bytes, libc::MSG_NOSIGNAL)
         }))
     }
 }

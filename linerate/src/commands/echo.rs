@@ -48,7 +48,6 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     let needs = Needs {
         tls: None,
         per_connection: Descriptors::One,
-        zero_copy: false,
         root: None,
         reload: None,
     };

@@ -8,9 +8,9 @@ use sys::root_folder::NoRoot;
 use traffic::server::{Files, Http, Options, PlantedCost, PlantedNs};
 
 use crate::console::Console;
+use crate::files_by::FilesBy;
 use crate::serving::{Descriptors, MEASURED, Needs, Serving};
 use crate::tls_flags::TlsFlags;
-use crate::zero_copy::FilesBy;
 
 const NO_LOOKUP: &str = "files are looked up by openat2(2), which takes Linux 5.6 and may be forbidden \
     in a container (seccomp)";
@@ -64,12 +64,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
 
-    /// How files leave in the clear: sendfile, copy or zero-copy [default: sendfile]
+    /// How files leave in the clear: sendfile or copy [default: sendfile]
     ///
-    /// By sendfile(2) from the page cache; or mapped, a quarter of a megabyte at a time, and sent from
-    /// that memory: with a copy, or with --engine epoll without one (`MSG_ZEROCOPY`). The kernel tells
-    /// later of each such send whether it copied all the same, as it must over loopback and veth; how many
-    /// there were is said when the server ends. They are here to be measured.
+    /// By sendfile(2) from the page cache; or mapped, a quarter of a megabyte at a time, and copied from
+    /// that memory. It is here to be measured.
     #[arg(long, value_name = "HOW", value_enum, requires = "root", hide_possible_values = true, hide_short_help = true, help_heading = MEASURED)]
     files_by: Option<FilesBy>,
 
@@ -90,10 +88,9 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
     let serving = &arguments.serving;
-    let is_by_ring = serving.is_by_ring();
     let speaking = arguments.tls.speaking(serving.without_kernel_tls())?;
     let files_by = arguments.files_by.unwrap_or_default();
-    files_by.check(speaking.is_some(), is_by_ring)?;
+    files_by.check(speaking.is_some())?;
     let files = match &arguments.root {
         Some(root) => Some(files(root)?.by(files_by.into())),
         None => None,
@@ -115,7 +112,6 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
             Some(_) => Descriptors::Two,
             None => Descriptors::One,
         },
-        zero_copy: files_by == FilesBy::ZeroCopy,
         root: root.as_ref(),
         reload: match arguments.tls.has_files() {
             true => Some(&reload),

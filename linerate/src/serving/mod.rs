@@ -14,16 +14,14 @@ use std::process::ExitCode;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use anyhow::{Context as _, ensure};
+use anyhow::Context as _;
 use schemars::JsonSchema;
 use serde::Serialize;
 use sys::address::Address;
-use sys::listener;
 use sys::orders::{self, Order, Orders};
 use sys::root_folder::RootFolder;
 use sys::stop::{Again, StopSignal};
 use sys::tally_page::TallyPage;
-use sys::zero_copy::ZeroCopyTally;
 use traffic::engine::life::{Life, Listener, Moment};
 use traffic::engine::{Engine, Place, Settings};
 use traffic::floor::echo::Echo;
@@ -36,7 +34,6 @@ use crate::listening::{self, Listening};
 use crate::shape;
 use crate::socket_flags::SocketFlags;
 use crate::tls_flags::{BY_RING, KernelPart, ON_FILE, Speaking};
-use crate::zero_copy::Account;
 use confinement::{Confinement, ConfinementFlags};
 use limits::LimitFlags;
 pub(crate) use record::Record;
@@ -70,8 +67,6 @@ pub(crate) struct Ready<'a> {
 pub(crate) struct Needs<'a> {
     pub(crate) tls: Option<&'a Speaking>,
     pub(crate) per_connection: Descriptors,
-    /// Its files are to leave without a copy.
-    pub(crate) zero_copy: bool,
     /// Below it lie the files that it reads.
     pub(crate) root: Option<&'a RootFolder>,
     /// How to read certificates again; `None` where they come from no files.
@@ -160,7 +155,7 @@ pub(crate) trait Serves {
         place: Place<'_>,
         tls: Option<Common>,
         manner: (Settings, Life),
-    ) -> std::io::Result<ZeroCopyTally>;
+    ) -> std::io::Result<()>;
 }
 
 impl Serves for Http {
@@ -170,7 +165,7 @@ impl Serves for Http {
         place: Place<'_>,
         tls: Option<Common>,
         manner: (Settings, Life),
-    ) -> std::io::Result<ZeroCopyTally> {
+    ) -> std::io::Result<()> {
         Self::serve(self, engine, place, tls, manner)
     }
 }
@@ -183,7 +178,7 @@ impl Serves for Echo {
         place: Place<'_>,
         _no_tls: Option<Common>,
         manner: (Settings, Life),
-    ) -> std::io::Result<ZeroCopyTally> {
+    ) -> std::io::Result<()> {
         Self::serve(self, engine, place, manner)
     }
 }
@@ -204,19 +199,13 @@ impl Serving {
         let engine = self.engine.choose(self.sockets.busy_poll())?;
         let confinement = self.confinement.confinement()?;
         if let Some(counts) = self.worker {
-            return self.run_as_worker(
-                console,
-                (engine.engine, confinement),
-                counts,
-                needs,
-                service,
-            );
+            return self.run_as_worker((engine.engine, confinement), counts, needs, service);
         }
         let stop = StopSignal::listen(Again::Kills)?;
         let cpus = self.cpus()?;
         let count = self.worker_count(&cpus);
         let held_bytes = self.limits.held_bytes(count)?;
-        let listening = self.listen(count, &cpus, needs)?;
+        let listening = self.listen(count, &cpus)?;
         self.confinement.tell_lacks(console);
         let ready = self.ready_line(&listening.address, &engine, needs.tls, console);
         let file_is_lost = listening.file.is_some() && confinement.keeps_from_files();
@@ -238,7 +227,6 @@ impl Serving {
     /// One worker of several. Its parent passes on what it is told by signals.
     fn run_as_worker<S: Serves>(
         &self,
-        console: &Console,
         (engine, confinement): (Engine, Confinement),
         counts: u32,
         needs: Needs<'_>,
@@ -255,10 +243,7 @@ impl Serving {
         };
         let life = (counts, listener_of_life);
         let worker = (engine, confinement, 0);
-        let tally = self.work(worker, (listener, &stop), needs, service(), life)?;
-        if needs.zero_copy {
-            console.say(&serde_json::to_string(&Account::from(tally))?);
-        }
+        self.work(worker, (listener, &stop), needs, service(), life)?;
         Ok(ExitCode::SUCCESS)
     }
 
@@ -295,9 +280,8 @@ impl Serving {
         };
         let place = (listening.listeners.remove(0), stop);
         let life = (counts.clone(), listener_of_life);
-        let tally = self.work(worker, place, needs, service(), life)?;
-        let account = needs.zero_copy.then(|| Account::from(tally));
-        self.say_end(Record::of([&*counts]), account, console);
+        self.work(worker, place, needs, service(), life)?;
+        self.say_end(Record::of([&*counts]), console);
         Ok(ExitCode::SUCCESS)
     }
 
@@ -311,14 +295,14 @@ impl Serving {
 
     /// Listens where it was asked for, or where a service manager does, after what does not go with that was
     /// refused.
-    fn listen(&self, count: usize, cpus: &[usize], needs: Needs<'_>) -> anyhow::Result<Listening> {
+    fn listen(&self, count: usize, cpus: &[usize]) -> anyhow::Result<Listening> {
         let handed_over = systemd::listening(count)?;
         // Workers share one that was handed over: there is nothing to choose from.
         let is_shared = handed_over.is_some();
         let listening = match handed_over {
             Some(listening) => listening,
             None => {
-                self.refuse_on_file(&self.listen, needs)?;
+                self.refuse_on_file(&self.listen)?;
                 listening::open(&self.listen, count, self.sockets.backlog())?
             }
         };
@@ -329,35 +313,23 @@ impl Serving {
         match &listening.address {
             Address::Tcp(_) => self.sockets.set(listeners, cpus)?,
             address @ Address::Unix(_) => {
-                self.refuse_on_file(address, needs)?;
+                self.refuse_on_file(address)?;
                 self.sockets.has_backlog(&listeners[0])?;
             }
-        }
-        if needs.zero_copy {
-            let allow = |listener: &TcpListener| listener::allow_zero_copy(listener.as_fd());
-            listeners
-                .iter()
-                .try_for_each(allow)
-                .context("sending without a copy")?;
         }
         Ok(listening)
     }
 
     /// What does not go with a socket among the files.
-    fn refuse_on_file(&self, address: &Address, needs: Needs<'_>) -> anyhow::Result<()> {
-        if let Address::Unix(_) = address {
-            self.sockets.refuse_those_of_tcp()?;
-            ensure!(
-                !needs.zero_copy,
-                "a socket among the files sends nothing without a copy (`MSG_ZEROCOPY`): leave \
-                 --files-by zero-copy out, or --listen at a port"
-            );
+    fn refuse_on_file(&self, address: &Address) -> anyhow::Result<()> {
+        match address {
+            Address::Unix(_) => self.sockets.refuse_those_of_tcp(),
+            Address::Tcp(_) => Ok(()),
         }
-        Ok(())
     }
 
     /// Whether a ring receives for the server, ahead of what it reads.
-    pub(crate) fn is_by_ring(&self) -> bool {
+    fn is_by_ring(&self) -> bool {
         self.engine.is_ring()
     }
 
@@ -387,13 +359,10 @@ impl Serving {
         })
     }
 
-    /// What became of connections, for programs; and of answers that were to leave without a copy, if there
-    /// could be any.
-    fn say_end(&self, record: Record, account: Option<Account>, console: &Console) {
+    /// What became of connections, for programs.
+    fn say_end(&self, record: Record, console: &Console) {
         if self.json {
-            console.say(&record.at_the_end(account).line(true));
-        } else if let Some(account) = account {
-            console.note(&format!("zero-copy: {account}"));
+            console.say(&record.at_the_end().line(true));
         }
     }
 
@@ -408,7 +377,7 @@ impl Serving {
             Arc<TallyPage>,
             impl FnMut(Moment) -> std::io::Result<()> + 'static,
         ),
-    ) -> anyhow::Result<ZeroCopyTally> {
+    ) -> anyhow::Result<()> {
         let open_files = sys::process::raise_open_file_limit()?;
         let by_limit = needs.per_connection.connections(open_files);
         let mut settings = self.limits.settings(by_limit, held_bytes);

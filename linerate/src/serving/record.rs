@@ -6,7 +6,6 @@ use sys::tally_page::TallyPage;
 use traffic::engine::life::Counts;
 
 use crate::shape;
-use crate::zero_copy::Account;
 
 /// One line after the last answer, when the server ends; and one each time that it is told SIGUSR1,
 /// within a second.
@@ -19,9 +18,6 @@ pub(crate) struct Record {
     connections: Counts,
     /// Workers that ended on their own, and in whose place another was started.
     workers_started_again: u64,
-    /// What became of the sends that were to go without a copy; at the end, with --files-by zero-copy.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    zero_copy: Option<Account>,
 }
 
 impl Record {
@@ -34,7 +30,6 @@ impl Record {
             ended: false,
             connections,
             workers_started_again: 0,
-            zero_copy: None,
         }
     }
 
@@ -45,10 +40,9 @@ impl Record {
         }
     }
 
-    pub(super) fn at_the_end(self, zero_copy: Option<Account>) -> Self {
+    pub(super) fn at_the_end(self) -> Self {
         Self {
             ended: true,
-            zero_copy,
             ..self
         }
     }

@@ -18,7 +18,6 @@ use crate::console::Console;
 use crate::listening::Listening;
 use crate::ourselves::OURSELVES;
 use crate::tls_flags::Speaking;
-use crate::zero_copy::Account;
 
 /// What all workers are started from.
 struct Plan<'a> {
@@ -78,10 +77,9 @@ impl Serving {
         notifier.stopping();
         let counts = plan.stop_listening();
         let drain_timeout = Duration::from_secs(self.limits.drain_timeout.0.into());
-        let last_words = workers.stop(drain_timeout)?;
-        let account = needs.zero_copy.then(|| Account::of_workers(&last_words));
+        workers.stop(drain_timeout)?;
         let record = Record::of(counts.iter().map(|page| &**page));
-        self.say_end(record.with_started_again(started_again), account, console);
+        self.say_end(record.with_started_again(started_again), console);
         Ok(())
     }
 }

@@ -81,8 +81,6 @@ pub struct Downloaded {
     pub others_share: Option<f64>,
     /// Whether both sides had to share a CPU.
     pub is_shared: bool,
-    /// What our own server said to programs when it was ended: empty, or as `docs/schema/serve-end.json` has it.
-    pub said_at_end: String,
 }
 
 /// What one side spent within the window.
@@ -154,7 +152,6 @@ pub fn download(program: &Path, order: &DownloadOrder) -> Result<Downloaded, Fai
         machine: sides.machine(),
         others_share: sides.others_share(),
         is_shared: cpus.is_shared(),
-        said_at_end: server.end(),
     })
 }
 

@@ -89,11 +89,6 @@ impl Server {
         self.process.check().map(drop)
     }
 
-    /// Ends it; what our own says then to programs (`docs/schema/serve-end.json`), if anything.
-    pub(super) fn end(self) -> String {
-        self.process.end()
-    }
-
     /// How long the file is that it serves, and what it speaks with our own client.
     pub(super) fn look(&self, file: &Path) -> Result<(u64, Option<Agreed>), Failure> {
         let host = self.address.to_string();

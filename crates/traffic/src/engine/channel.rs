@@ -162,7 +162,7 @@ impl Channel for Clear {
     fn send_file<T: Transfer>(
         &mut self,
         (): &mut (),
-        transfer: &mut T,
+        _transfer: &mut T,
         part: &FilePart,
         most: usize,
     ) -> io::Result<usize> {
@@ -170,7 +170,7 @@ impl Channel for Clear {
             // A mapping takes time with each page, whether there is room for it in the socket or not.
             let most = most.min(MAPPED_BYTES);
             let mapped = MappedPart::of(part.file.as_fd(), part.offset, most)?;
-            return transfer.send_mapped(self.socket.as_fd(), &mapped, part.way);
+            return Ok(mapped.send(self.socket.as_fd())?.unwrap_or(0));
         }
         // Which needs no copy in this process.
         match socket::send_file(self.socket.as_fd(), part.file.as_fd(), part.offset, most)? {

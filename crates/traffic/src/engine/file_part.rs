@@ -12,8 +12,6 @@ pub enum FileWay {
     Sendfile,
     /// Mapped into memory, and copied from there.
     Copy,
-    /// Mapped, and sent without a copy if that can be, on the engine that is told of readiness.
-    ZeroCopy,
 }
 
 /// A part of a file that is sent from the page cache.

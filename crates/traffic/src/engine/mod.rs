@@ -34,7 +34,7 @@ pub use output::Output;
 pub use service::{Next, Service, Step};
 pub use shared::Settings;
 use shared::Shared;
-use sys::zero_copy::ZeroCopyTally;
+use transfer::Calls;
 
 /// What tells a worker of its connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,8 +48,7 @@ pub enum Engine {
 /// Where a worker serves: its listener, and what is readable when it is to stop.
 pub type Place<'a> = (TcpListener, BorrowedFd<'a>);
 
-/// Serves until it is to stop, then lets the answers under way finish. Tells what became of
-/// files that were to be sent without a copy.
+/// Serves until it is to stop, then lets the answers under way finish.
 ///
 /// # Errors
 /// `EMFILE` when not even the worker's own descriptors can be opened; those of
@@ -60,7 +59,7 @@ pub fn run<S: Service>(
     place: Place<'_>,
     service: S,
     manner: (Settings, Life),
-) -> io::Result<ZeroCopyTally> {
+) -> io::Result<()> {
     run_over::<S, Clear>(engine, place, service, (), manner)
 }
 
@@ -74,18 +73,16 @@ pub fn run_over<S: Service, C: Channel>(
     service: S,
     common: C::Common,
     (settings, life): (Settings, Life),
-) -> io::Result<ZeroCopyTally> {
+) -> io::Result<()> {
     match engine {
         Engine::Epoll => {
-            let carriage = epoll::Carriage::default();
-            let shared = Shared::<S, C, _>::new(service, common, carriage, (settings, life));
+            let shared = Shared::<S, C, _>::new(service, common, Calls, (settings, life));
             epoll::run(listener, stop, shared)
         }
         Engine::Uring => {
             let carriage = uring::carriage(settings)?;
             let shared = Shared::<S, C, _>::new(service, common, carriage, (settings, life));
-            uring::run(listener, stop, shared)?;
-            Ok(ZeroCopyTally::default())
+            uring::run(listener, stop, shared)
         }
     }
 }

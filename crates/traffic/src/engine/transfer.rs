@@ -3,10 +3,7 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use sys::mapped_file::MappedPart;
 use sys::socket;
-
-use super::file_part::FileWay;
 
 /// Moves the bytes of a worker's connections. Each engine has its own, and what lies above does
 /// not know which.
@@ -28,19 +25,6 @@ pub trait Transfer {
     /// # Errors
     /// `EPIPE` or `ECONNRESET` when the peer is gone.
     fn send(&mut self, socket: BorrowedFd<'_>, bytes: &[u8], more: bool) -> io::Result<usize>;
-
-    /// As [`Self::send`], of a part of a file that is to leave by way of memory.
-    ///
-    /// # Errors
-    /// Those of [`Self::send`], and `EFAULT` where the file was cut.
-    fn send_mapped(
-        &mut self,
-        socket: BorrowedFd<'_>,
-        part: &MappedPart,
-        _way: FileWay,
-    ) -> io::Result<usize> {
-        Ok(part.send(socket)?.unwrap_or(0))
-    }
 }
 
 /// By a system call for each, at once.

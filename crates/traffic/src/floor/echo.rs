@@ -7,8 +7,6 @@
 use std::io;
 use std::num::NonZeroUsize;
 
-use sys::zero_copy::ZeroCopyTally;
-
 use crate::engine::life::Life;
 use crate::engine::{self, Engine, Next, Output, Place, Service, Settings, Step};
 
@@ -36,7 +34,7 @@ impl Echo {
         engine: Engine,
         place: Place<'_>,
         manner: (Settings, Life),
-    ) -> io::Result<ZeroCopyTally> {
+    ) -> io::Result<()> {
         engine::run(engine, place, self, manner)
     }
 }

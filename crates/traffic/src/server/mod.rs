@@ -15,7 +15,6 @@ use answers::{Answers, Content};
 use busy::BusyWork;
 pub use busy::{PlantedCost, PlantedNs};
 pub use files::{ContentType, Files};
-use sys::zero_copy::ZeroCopyTally;
 use wire::path;
 use wire::request::{self, Body, Limits, Method, Request, Version};
 use wire::response_head::Persistence;
@@ -89,7 +88,7 @@ impl Http {
         place: Place<'_>,
         tls: Option<Common>,
         manner: (Settings, Life),
-    ) -> io::Result<ZeroCopyTally> {
+    ) -> io::Result<()> {
         match tls {
             None => engine::run(engine, place, self, manner),
             Some(common) => engine::run_over::<_, Secured>(engine, place, self, common, manner),

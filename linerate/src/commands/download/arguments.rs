@@ -8,11 +8,11 @@ use anyhow::{Context as _, ensure};
 use clap::ValueHint;
 
 use super::crossings::Crossings;
+use crate::files_by::FilesBy;
 use crate::ourselves::OURSELVES;
 use crate::tls_flags::self_signed_pems;
 use crate::trust::TrustFlag;
 use crate::values;
-use crate::zero_copy::FilesBy;
 
 /// Longer than settling and window together: it is ended by then.
 const OWN_CLIENT_DURATION: &str = "24h";
@@ -65,10 +65,9 @@ pub(crate) struct Arguments {
     /// The most bytes of content in a record of `linerate serve` [default: 16384]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(64..=16384), requires = "tls", conflicts_with_all = ["server", "kernel_tls"])]
     record_size: Option<u16>,
-    /// How the file leaves `linerate serve` in the clear: sendfile, copy or zero-copy [default: sendfile]
+    /// How the file leaves `linerate serve` in the clear: sendfile or copy [default: sendfile]
     ///
-    /// By sendfile(2), or from memory that it is mapped into: with a copy, or without one
-    /// (`MSG_ZEROCOPY`), where the kernel copies all the same over loopback.
+    /// By sendfile(2), or copied from memory that it is mapped into.
     #[arg(long, value_name = "HOW", value_enum, hide_possible_values = true, conflicts_with_all = ["server", "tls"])]
     files_by: Option<FilesBy>,
     /// From the first bytes to the scored window
@@ -127,7 +126,6 @@ impl Arguments {
             (None, false, _) => Some(match self.files_by.unwrap_or_default() {
                 FilesBy::Sendfile => Crossings::of_sendfile(),
                 FilesBy::Copy => Crossings::of_copy(),
-                FilesBy::ZeroCopy => Crossings::of_zero_copy(),
             }),
             (None, true, true) => Some(Crossings::of_kernel_records()),
             (None, true, false) => Some(Crossings::of_own_records()),

@@ -33,11 +33,6 @@ struct CrossingStep {
 
 const SENDFILE: &[CrossingStep] = &[OUT];
 const COPY: &[CrossingStep] = &[step("copied into the socket", 2), OUT];
-/// `skb_orphan_frags` in linux/skbuff.h.
-const ZERO_COPY: &[CrossingStep] = &[
-    step("copied all the same, as it does not leave by a card", 2),
-    OUT,
-];
 const KERNEL_RECORDS: &[CrossingStep] =
     &[step("the kernel encrypts it into pages of its own", 2), OUT];
 /// `write_plaintext` of rustls takes a copy, encrypts that in place, and copies it out.
@@ -60,11 +55,6 @@ impl Crossings {
     /// Sent from where it is mapped.
     pub(super) fn of_copy() -> Self {
         Self::along("from memory, copied", COPY)
-    }
-
-    /// Sent from where it is mapped, by MSG_ZEROCOPY.
-    pub(super) fn of_zero_copy() -> Self {
-        Self::along("from memory, zero copy over loopback", ZERO_COPY)
     }
 
     /// sendfile(2) under kTLS: the kernel encrypts.

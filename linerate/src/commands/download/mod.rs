@@ -20,7 +20,6 @@ use crate::console::Console;
 use crate::failure::words;
 use crate::ourselves::OURSELVES;
 use crate::told::{self, template};
-use crate::zero_copy::Account;
 use crate::{shape, stopping};
 pub(crate) use arguments::Arguments;
 use crossings::Crossings;
@@ -59,9 +58,6 @@ pub(crate) struct Download {
     /// How often each byte of the file crosses between CPU and memory on its way out of our own
     /// server; null of another server, whose way is not known.
     memory_crossings: Option<Crossings>,
-    /// What became of the sends of our own server that were to go without a copy, from its
-    /// start to its end; null where none were, or where it did not end in time to tell.
-    zero_copy: Option<Account>,
     /// The clients, and what all their processes spent within the window.
     client: DownloadClient,
     /// CPU time of all CPUs of this machine per 10^9 acknowledged bytes, s; null where it is
@@ -165,7 +161,6 @@ impl Download {
             },
             gbit_per_second_per_server_cpu_percent: throughput_gbit_per_second / server_percent,
             memory_crossings: arguments.crossings(),
-            zero_copy: Account::of_the_end(&went.said_at_end),
             client: DownloadClient {
                 command: arguments.client.clone(),
                 spent: Spent::of(&went, client),

@@ -5,7 +5,6 @@
 //! is never made. What one wait has found is read first and answered then, connection by
 //! connection.
 
-mod carriage;
 mod door;
 
 use std::io;
@@ -13,16 +12,15 @@ use std::net::TcpListener;
 use std::os::fd::{AsFd as _, BorrowedFd};
 
 use slab::Slab;
-use sys::epoll::{Epoll, Event, Events, Interest};
+use sys::epoll::{Epoll, Events, Interest};
 use sys::timer::SecondTimer;
-use sys::zero_copy::ZeroCopyTally;
 
 use super::channel::Channel;
 use super::connection::{Connection, Fate};
 use super::life::{Count, Moment};
 use super::service::Service;
 use super::shared::Shared;
-pub(super) use carriage::Carriage;
+use super::transfer::Calls;
 use door::Door;
 
 /// Connections attended to at one go. The first of them waits for its answer until the last was
@@ -37,13 +35,12 @@ const TIMER: u64 = u64::MAX - 2;
 /// kernel spends more than a hundredth of a request on it.
 const READ: Interest = Interest::READ.edge();
 
-/// Serves until `stop` is readable, then lets the answers under way finish. Tells what became of
-/// sends without a copy.
+/// Serves until `stop` is readable, then lets the answers under way finish.
 pub(super) fn run<S: Service, C: Channel>(
     listener: TcpListener,
     stop: BorrowedFd<'_>,
-    shared: Shared<S, C, Carriage>,
-) -> io::Result<ZeroCopyTally> {
+    shared: Shared<S, C, Calls>,
+) -> io::Result<()> {
     let mut worker = Worker::new(listener, shared)?;
     worker.epoll.add(stop, STOP, Interest::READ)?;
     worker.shared.life.tell(Moment::Ready)?;
@@ -62,7 +59,7 @@ pub(super) fn run<S: Service, C: Channel>(
                 }
                 token => {
                     let key = usize::try_from(token).unwrap_or(usize::MAX);
-                    worker.attend(key, event)?;
+                    worker.proceed(key, event.hung_up)?;
                 }
             }
         }
@@ -71,7 +68,7 @@ pub(super) fn run<S: Service, C: Channel>(
             worker.begin_second()?;
         }
     }
-    Ok(worker.account())
+    Ok(())
 }
 
 struct Worker<S: Service, C: Channel> {
@@ -84,7 +81,7 @@ struct Worker<S: Service, C: Channel> {
     connections: Slab<Watched<C, S::Memory>>,
     /// Connections that the present batch has given something to send.
     senders: Vec<usize>,
-    shared: Shared<S, C, Carriage>,
+    shared: Shared<S, C, Calls>,
 }
 
 /// A connection and what it is watched for.
@@ -96,7 +93,7 @@ struct Watched<C, M> {
 }
 
 impl<S: Service, C: Channel> Worker<S, C> {
-    fn new(listener: TcpListener, mut shared: Shared<S, C, Carriage>) -> io::Result<Self> {
+    fn new(listener: TcpListener, mut shared: Shared<S, C, Calls>) -> io::Result<Self> {
         let epoll = Epoll::new()?;
         if let Some(wish) = shared.settings.busy_poll {
             epoll.poll_busily(wish)?;
@@ -149,26 +146,6 @@ impl<S: Service, C: Channel> Worker<S, C> {
         }
     }
 
-    /// What an error queue tells is no error of its connection.
-    fn attend(&mut self, key: usize, event: Event) -> io::Result<()> {
-        if !event.has_report || !self.reap(key) {
-            return self.proceed(key, event.hung_up);
-        }
-        if event.readable || event.writable || event.has_ended {
-            return self.proceed(key, event.has_ended);
-        }
-        self.conclude(key, Fate::Keep)
-    }
-
-    /// Whether anything was told of sends without a copy.
-    fn reap(&mut self, key: usize) -> bool {
-        let Some(watched) = self.connections.get(key) else {
-            return false;
-        };
-        let socket = watched.connection.socket().as_fd();
-        self.shared.transfer.reap(socket)
-    }
-
     fn proceed(&mut self, key: usize, hung_up: bool) -> io::Result<()> {
         let Some(watched) = self.connections.get_mut(key) else {
             return Ok(());
@@ -216,7 +193,6 @@ impl<S: Service, C: Channel> Worker<S, C> {
     }
 
     fn forget(&mut self, key: usize) {
-        self.reap(key);
         let watched = self.connections.remove(key);
         self.shared.weigh(watched.held_bytes, 0);
     }
@@ -248,20 +224,11 @@ impl<S: Service, C: Channel> Worker<S, C> {
         self.connections.retain(|_, watched| {
             let is_overdue = watched.connection.is_overdue(shared);
             if is_overdue {
-                shared.transfer.reap(watched.connection.socket().as_fd());
                 shared.weigh(watched.held_bytes, 0);
             }
             !is_overdue
         });
         self.reopen()
-    }
-
-    /// What became of sends without a copy, those of connections that are given up included.
-    fn account(mut self) -> ZeroCopyTally {
-        for key in 0..self.connections.capacity() {
-            self.reap(key);
-        }
-        self.shared.transfer.tally()
     }
 
     /// Stops accepting, answers what has arrived, closes what is idle, waits for the rest.

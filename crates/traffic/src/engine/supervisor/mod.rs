@@ -64,7 +64,6 @@ pub struct Workers {
     /// Workers that others have replaced, and that let the answers under way finish.
     retiring: Vec<Worker>,
     recent_deaths: VecDeque<Instant>,
-    last_words: Vec<String>,
 }
 
 impl Workers {
@@ -78,7 +77,6 @@ impl Workers {
             recipes,
             retiring: Vec::new(),
             recent_deaths: VecDeque::new(),
-            last_words: Vec::new(),
         })
     }
 
@@ -95,8 +93,7 @@ impl Workers {
                 return Ok(Event::Rang(place));
             }
             if place >= self.workers.len() {
-                let mut retired = self.retiring.remove(place - self.workers.len());
-                self.last_words.push(retired.last_words());
+                self.retiring.remove(place - self.workers.len());
             } else if self.workers[place].ended_well()?
                 && let Some(bell) = rings_soon(bells)?
             {
@@ -123,9 +120,6 @@ impl Workers {
 
     fn start_again(&mut self, place: usize) -> Result<Obituary, SupervisorError> {
         let mut last = self.workers[place].obituary()?;
-        // One that was killed says nothing of what it had counted of sends without a copy.
-        let words = self.workers[place].last_words();
-        self.last_words.push(words);
         loop {
             last = self.bear(last)?;
             match start_all(&self.recipes[place..=place]) {
@@ -170,12 +164,11 @@ impl Workers {
         Ok(())
     }
 
-    /// Tells all to stop; they have `drain_timeout` and a second more. What each has said since it was ready
-    /// is returned.
+    /// Tells all to stop; they have `drain_timeout` and a second more, and are killed then.
     ///
     /// # Errors
     /// `EMFILE` at the limit of open files.
-    pub fn stop(mut self, drain_timeout: Duration) -> Result<Vec<String>, SupervisorError> {
+    pub fn stop(mut self, drain_timeout: Duration) -> Result<(), SupervisorError> {
         // Nobody listens any more but those that drain.
         self.recipes.clear();
         let mut all: Vec<Worker> = self
@@ -193,10 +186,7 @@ impl Workers {
         for worker in &all {
             wait_until(worker, deadline)?;
         }
-        // Those that still run are killed when their last words are heard.
-        let words = all.iter_mut().map(Worker::last_words);
-        self.last_words.extend(words);
-        Ok(std::mem::take(&mut self.last_words))
+        Ok(())
     }
 }
 

@@ -29,7 +29,8 @@ pub(super) struct Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        self.end();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
@@ -60,25 +61,11 @@ impl Worker {
         self.ended.as_fd()
     }
 
-    fn end(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-
     /// Waits for the line that it writes when it is ready; `false` when it ended without one.
     pub(super) fn says_ready(&mut self) -> io::Result<bool> {
         let output = self.output.as_mut();
         let line = output.map_or(Ok(None), |output| foreign::line::next(output, || false))?;
         Ok(line.is_some())
-    }
-
-    /// What it has said since then, and ended.
-    pub(super) fn last_words(&mut self) -> String {
-        self.end();
-        let output = self.output.as_mut();
-        let words = output.map(|output| foreign::line::all(output, foreign::line::MOST_BYTES));
-        // What cannot be read was not said.
-        words.and_then(Result::ok).unwrap_or_default()
     }
 
     /// Of one that has ended: whether it did so in good order.
