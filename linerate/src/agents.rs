@@ -100,7 +100,7 @@ impl Agents {
             Place::PrivateNamespace => start_private().map(Self::One),
             Place::Loopback => start(own_agent()?).map(Self::One),
             Place::Lab(topology) => Two::in_a_lab(*topology, None).map(two),
-            Place::Linked(plan) => Two::in_a_lab(plan.via.topology(), Some(plan)).map(two),
+            Place::Linked(plan) => Two::in_a_lab(Topology::Wire, Some(plan)).map(two),
             Place::Hosts(hosts) => Two::over_ssh(hosts).map(two),
         }
     }
@@ -177,7 +177,7 @@ impl Seat {
         let namespace = host.namespace().to_string();
         // To an agent a link is no rig of its own.
         let rig = match topology {
-            Topology::Wire | Topology::Apart => Topology::Netns,
+            Topology::Wire => Topology::Netns,
             other => other,
         };
         command.args(["--rig", rig.name(), "--namespace", &namespace]);

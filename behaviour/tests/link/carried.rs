@@ -18,19 +18,17 @@ fn load_report(errors: &[u8]) -> Value {
 fn an_answer_takes_the_delay_there_and_the_delay_back() {
     crate::common::needs_root!();
     let folder = folder("link-delay");
-    for via in crate::link::OURS {
-        let flags = ["--via", via, "--delay", "10ms", "--down", "delay=30ms"];
-        let (output, _) = load_over(&folder, &flags, "-d 2s --json");
-        let load = load_report(&output.stderr);
-        let answered = load["answered"].as_u64().unwrap();
-        let window_s = load["window_seconds"].as_f64().unwrap();
-        // One request after another: no more than one for each 40 ms, and the last under way.
-        assert!(
-            answered >= 1 && answered as f64 <= window_s / 0.040 + 1.0,
-            "{via}: {answered} in {window_s} s"
-        );
-        assert_eq!(output.status.code(), Some(0));
-    }
+    let flags = ["--delay", "10ms", "--down", "delay=30ms"];
+    let (output, _) = load_over(&folder, &flags, "-d 2s --json");
+    let load = load_report(&output.stderr);
+    let answered = load["answered"].as_u64().unwrap();
+    let window_s = load["window_seconds"].as_f64().unwrap();
+    // One request after another: no more than one for each 40 ms, and the last under way.
+    assert!(
+        answered >= 1 && answered as f64 <= window_s / 0.040 + 1.0,
+        "{answered} in {window_s} s"
+    );
+    assert_eq!(output.status.code(), Some(0));
 }
 
 #[test]
@@ -41,19 +39,15 @@ fn every_packet_is_told_of_and_none_is_larger_than_the_mtu() {
     let server =
         format!("exec ./linerate serve --listen 0.0.0.0:8080 --workers 1 --message {message}");
     let load = format!("{} -d 2s", crate::link::LOAD);
-    for via in crate::link::OURS {
-        let words = [
-            "link", "--json", "--via", via, "--loss", "2%", "--server", &server, "--", "sh", "-c",
-            &load,
-        ];
-        let report = answer(&mut crate::link::linerate(&folder, &words));
-        let report: Value = serde_json::from_str(&report).unwrap();
-        for direction in ["up", "down"] {
-            assert_adds_up(&report, direction);
-        }
-        let down = |what: &str| count(&report, &format!("/down/tally/{what}"));
-        assert!(down("offered_bytes") > 50_000 && down("lost_packets") > 0);
+    let flags = ["link", "--json", "--loss", "2%", "--server", &server];
+    let words = [&flags[..], &["--", "sh", "-c", &load]].concat();
+    let report = answer(&mut linerate(&folder, &words));
+    let report: Value = serde_json::from_str(&report).unwrap();
+    for direction in ["up", "down"] {
+        assert_adds_up(&report, direction);
     }
+    let down = |what: &str| count(&report, &format!("/down/tally/{what}"));
+    assert!(down("offered_bytes") > 50_000 && down("lost_packets") > 0);
 }
 
 /// Every packet that was offered has one fate, and none is unfinished: longer than the MTU, or
@@ -73,41 +67,37 @@ fn as_many_packets_are_lost_as_was_asked_for() {
     // A connection is refused only when all that was sent before has been carried.
     let line = "for n in $(seq 4000); do echo $n; done > /dev/udp/$LINERATE_SERVER/9; \
                 : > /dev/tcp/$LINERATE_SERVER/9";
-    for via in crate::link::OURS {
-        let flags = ["link", "--json", "--via", via, "--up", "loss=20%"];
-        let words = [&flags[..], &["--", "bash", "-c", line]].concat();
-        let output = linerate(&folder, &words).output().unwrap();
-        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
-        let up = |what: &str| count(&report, &format!("/up/tally/{what}_packets")) as f64;
-        let (offered, lost) = (up("offered"), up("lost"));
-        // Five times the deviation of the binomial distribution.
-        let apart = 5.0 * (offered * 0.2 * 0.8).sqrt();
-        assert!(offered > 1000.0, "{via}: {report:#}");
-        let error = (lost - offered * 0.2).abs();
-        assert!(error <= apart, "{via}: {lost} of {offered}");
-    }
+    let flags = ["link", "--json", "--up", "loss=20%"];
+    let words = [&flags[..], &["--", "bash", "-c", line]].concat();
+    let output = linerate(&folder, &words).output().unwrap();
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let up = |what: &str| count(&report, &format!("/up/tally/{what}_packets")) as f64;
+    let (offered, lost) = (up("offered"), up("lost"));
+    // Five times the deviation of the binomial distribution.
+    let apart = 5.0 * (offered * 0.2 * 0.8).sqrt();
+    assert!(offered > 1000.0, "{report:#}");
+    let error = (lost - offered * 0.2).abs();
+    assert!(error <= apart, "{lost} of {offered}");
 }
 
 #[test]
 fn each_link_has_a_seed_of_its_own_which_is_told_and_can_be_given() {
     crate::common::needs_root!();
     let folder = Folder::new("link-seed");
-    let run = |via: &str, more: &[&str]| {
-        let flags = [&["link", "--via", via, "--loss", "1%"], more].concat();
+    let run = |more: &[&str]| {
+        let flags = [&["link", "--loss", "1%"], more].concat();
         let words = [&flags[..], &["--", "true"]].concat();
         linerate(&folder, &words).output().unwrap()
     };
-    let seed = |via: &str, more: &[&str]| {
-        let output = run(via, &[&["--json"], more].concat());
+    let seed = |more: &[&str]| {
+        let output = run(&[&["--json"], more].concat());
         let report: Value = serde_json::from_slice(&output.stdout).unwrap();
         count(&report, "/plan/seed")
     };
-    for via in crate::link::OURS {
-        // Of 2³² one is drawn twice in four thousand million times.
-        assert_ne!(seed(via, &[]), seed(via, &[]));
-        assert_eq!(seed(via, &["--seed", "948"]), 948);
-    }
-    let said = errors(&run("userspace", &["--seed", "948"]));
+    // Of 2³² one is drawn twice in four thousand million times.
+    assert_ne!(seed(&[]), seed(&[]));
+    assert_eq!(seed(&["--seed", "948"]), 948);
+    let said = errors(&run(&["--seed", "948"]));
     assert_says(&said, "those of --seed 948");
 }
 

@@ -2,14 +2,13 @@
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
-use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use crate::common::as_nobody::linerate_as_nobody;
 use crate::common::processes::line_of;
-use crate::common::{Folder, answer, assert_says, errors, linerate, refusal_of};
+use crate::common::{Folder, assert_says, errors, linerate, refusal_of};
 use crate::link::folder;
 
 #[test]
@@ -26,25 +25,18 @@ fn the_exit_code_of_the_command_is_passed_on_and_so_is_its_signal() {
 }
 
 /// A network namespace of a host, held open so that its inode is given to no other.
-pub(crate) struct HostSeen {
+struct HostSeen {
     held: File,
 }
 
 impl HostSeen {
-    pub(crate) fn of(pid: &str) -> Self {
+    fn of(pid: &str) -> Self {
         let held = File::open(format!("/proc/{}/ns/net", pid.trim())).unwrap();
         Self { held }
     }
 
-    /// Its devices, as ip(8) tells of them.
-    pub(crate) fn devices(&self) -> String {
-        let (pid, held) = (std::process::id(), self.held.as_raw_fd());
-        let place = format!("--net=/proc/{pid}/fd/{held}");
-        answer(Command::new("nsenter").args([&place, "ip", "-brief", "link"]))
-    }
-
     /// The command lines of the processes in it.
-    pub(crate) fn processes(&self) -> Vec<String> {
+    fn processes(&self) -> Vec<String> {
         let inode = self.held.metadata().unwrap().ino();
         let is_there = |path: &PathBuf| {
             let namespace = std::fs::metadata(path.join("ns/net"));

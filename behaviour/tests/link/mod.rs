@@ -6,7 +6,6 @@ mod datagrams;
 mod ended;
 mod kernel;
 mod refused;
-mod tun;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -14,9 +13,6 @@ use std::process::{Child, Output};
 
 use crate::common::{Folder, errors, linerate};
 use serde_json::Value;
-
-/// What a program of ours carries a link by.
-const OURS: [&str; 2] = ["userspace", "tun"];
 
 /// An empty folder with the program in it, where the user that commands run as finds it.
 fn folder(name: &str) -> Folder {

@@ -49,10 +49,7 @@ fn a_link_that_cannot_be_is_refused_by_what_is_wrong_with_it() {
             ],
             "tbf cannot be read back",
         ),
-        (
-            &["--via", "tc"],
-            "[possible values: userspace, tun, tbf, netem]",
-        ),
+        (&["--via", "tc"], "[possible values: userspace, tbf, netem]"),
     ] {
         let words = [&["link"], flags, &["--", "echo", "started"]].concat();
         let output = linerate(&folder, &words).output().unwrap();

@@ -5,56 +5,40 @@ use std::io::{self, BufRead, Write};
 use std::path::Path;
 
 use machine::rig::qdisc::KernelLink;
-use machine::rig::tun::{self, Site};
 use machine::rig::{Lab, wire};
 use model::failure::Failure;
-use model::link::{LinkPlan, LinkRecord, LinkTotals, QdiscReading, Via};
+use model::link::{LinkPlan, LinkRecord, LinkTotals, QdiscReading};
 use model::{Doubt, LinkDoubt};
 use serde::{Deserialize, Serialize};
 use traffic::link::{Link, LinkReadings};
 
 use crate::role::{Role, RoleProcess, Said, dismissed, say};
 
-/// A link between two ends, the client's and the server's.
+/// A link between two devices, the client's and the server's.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct LinkOrder<E> {
+pub(crate) struct LinkOrder {
     plan: LinkPlan,
-    ends: [E; 2],
+    ends: [String; 2],
 }
 
 /// Carries between two devices here.
 pub(crate) fn carry(
-    LinkOrder { plan, ends }: &LinkOrder<String>,
+    LinkOrder { plan, ends }: &LinkOrder,
     input: &mut impl BufRead,
     output: &mut impl Write,
 ) -> io::Result<()> {
-    let link = Link::between_devices(plan, ends.clone());
+    let link = Link::between_devices(plan, ends.each_ref().map(String::as_str));
     attend(link, Link::finish, input, output)
-}
-
-/// Carries between two TUN devices of its own.
-pub(crate) fn carry_by_tun(
-    LinkOrder { plan, ends }: &LinkOrder<Site>,
-    input: &mut impl BufRead,
-    output: &mut impl Write,
-) -> io::Result<()> {
-    attend(start_by_tun(plan, ends), Link::finish, input, output)
 }
 
 /// Has the kernel carry between two devices here.
 pub(crate) fn have_carried(
-    LinkOrder { plan, ends }: &LinkOrder<String>,
+    LinkOrder { plan, ends }: &LinkOrder,
     input: &mut impl BufRead,
     output: &mut impl Write,
 ) -> io::Result<()> {
     let link = KernelLink::start(plan, ends.each_ref().map(String::as_str));
     attend(link, |link| link.read(), input, output)
-}
-
-fn start_by_tun(plan: &LinkPlan, [client, server]: &[Site; 2]) -> Result<Link, String> {
-    let make = |site| tun::make(site).map_err(|error| error.to_string());
-    let ends = [make(client)?, make(server)?];
-    Link::between_tuns(plan, ends).map_err(|error| error.to_string())
 }
 
 /// Says that a link is ready, waits for the end of the input, and says what it came to.
@@ -144,30 +128,19 @@ pub struct LinkProcess {
 }
 
 impl LinkProcess {
-    /// Takes a link into service in a rig of the form that [`Via::topology`] says; `program` is
-    /// Linerate.
+    /// Takes a link into service in a rig of the form `wire`; `program` is Linerate.
     ///
     /// # Errors
     /// Says what could not be done.
     pub fn start(program: &Path, lab: &Lab, plan: &LinkPlan) -> Result<Self, Failure> {
-        let mut process = match plan.via {
-            Via::Tun => {
-                let ends = lab.sites().ok_or_else(no_place)?;
-                let role = Role::TunLink(LinkOrder { plan: *plan, ends });
-                // On no host, where the end of all that is on one would be its end too.
-                RoleProcess::start(program, |command| lab.put_beside(command), &role)
-            }
-            via => {
-                let middle = lab.host(wire::HOST).ok_or_else(no_place)?;
-                let ends = [wire::TO_CLIENT, wire::TO_SERVER].map(str::to_owned);
-                let order = LinkOrder { plan: *plan, ends };
-                let role = match via.is_ours() {
-                    true => Role::Link(order),
-                    false => Role::KernelLink(order),
-                };
-                RoleProcess::start(program, |command| middle.put(command), &role)
-            }
-        }?;
+        let middle = lab.host(wire::HOST).ok_or_else(no_place)?;
+        let ends = [wire::TO_CLIENT, wire::TO_SERVER].map(str::to_owned);
+        let order = LinkOrder { plan: *plan, ends };
+        let role = match plan.via.is_ours() {
+            true => Role::Link(order),
+            false => Role::KernelLink(order),
+        };
+        let mut process = RoleProcess::start(program, |command| middle.put(command), &role)?;
         process.said::<()>()?;
         let plan = *plan;
         Ok(Self { process, plan })
@@ -193,13 +166,13 @@ impl LinkProcess {
 fn no_place() -> Failure {
     Failure {
         what: "this rig has no place for a link".to_owned(),
-        advice: "a link is for a rig of the form `wire` or `apart`".to_owned(),
+        advice: "a link is for a rig of the form `wire`".to_owned(),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use model::link::{LinkRate, LinkShape};
+    use model::link::{LinkRate, LinkShape, Via};
 
     use super::*;
 

@@ -8,7 +8,6 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use machine::rig::tun::Site;
 use model::failure::Failure;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -24,11 +23,9 @@ const PLAY: &str = "role";
 #[derive(Serialize, Deserialize)]
 pub(crate) enum Role {
     /// Carries packets between two devices.
-    Link(LinkOrder<String>),
-    /// Carries packets between two TUN devices that it makes.
-    TunLink(LinkOrder<Site>),
+    Link(LinkOrder),
     /// Has the kernel carry them.
-    KernelLink(LinkOrder<String>),
+    KernelLink(LinkOrder),
     /// Answers with pages of an exact size.
     PageServer(PageServing),
     /// Fetches them.
@@ -43,7 +40,6 @@ pub fn play(mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
     let (input, output) = (&mut input, &mut output);
     match heard(input)? {
         Role::Link(order) => link::carry(&order, input, output),
-        Role::TunLink(order) => link::carry_by_tun(&order, input, output),
         Role::KernelLink(order) => link::have_carried(&order, input, output),
         Role::PageServer(order) => page::serve(&order, input, output),
         Role::PageClient(order) => page::fetch_all(&order, output),
@@ -130,10 +126,6 @@ impl Role {
             Self::Link(_) => (
                 "the link",
                 "it needs packet sockets (CONFIG_PACKET) and 8 MB for each of its two rings",
-            ),
-            Self::TunLink(_) => (
-                "the link",
-                "`userspace` in its place carries the same without TUN devices",
             ),
             Self::KernelLink(_) => (
                 "the link",

@@ -22,9 +22,6 @@ named! {
         /// `client`, `wire` and `server`: the wire has an end to each and no address, so nothing goes
         /// from one to the other but what a program there carries.
         Wire = "wire",
-        /// `client` and `server` without a device yet: a program that carries between them brings each
-        /// one of its own.
-        Apart = "apart",
     }
 }
 

@@ -15,7 +15,6 @@ pub fn words(plan: &LinkPlan) -> String {
     };
     match plan.via {
         Via::Userspace => what,
-        Via::Tun => format!("{what}, between TUN devices"),
         via => format!("{what}, by the kernel's {via}"),
     }
 }

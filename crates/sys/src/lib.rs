@@ -61,7 +61,6 @@ pub mod tcp_diag;
 pub mod tcp_queues;
 pub mod timer;
 pub mod tracepoint;
-pub mod tun;
 pub mod uring;
 pub mod usage;
 pub mod user;

@@ -222,18 +222,6 @@ impl HeldNamespace {
         unsafe { command.pre_exec(move || way.take()) };
         Ok(())
     }
-
-    /// Lets a command start in the network namespace of the caller, as whom [`HeldNamespace::put`] makes
-    /// it: each of its threads may enter the place for itself.
-    ///
-    /// # Errors
-    /// Those of [`HeldNamespace::put`].
-    pub fn put_beside(&self, command: &mut Command) -> io::Result<()> {
-        let way = self.0.try_clone()?;
-        // SAFETY: as in `put`.
-        unsafe { command.pre_exec(move || way.take_rights()) };
-        Ok(())
-    }
 }
 
 /// What is entered on the way into a network namespace, in this order.
@@ -256,19 +244,13 @@ impl Way {
 
     /// Only system calls, without an allocation: a child takes it between fork and exec.
     fn take(&self) -> io::Result<()> {
-        self.take_rights()?;
-        join(&self.network, LinkNameSpaceType::Network)
-    }
-
-    /// All but the last step.
-    fn take_rights(&self) -> io::Result<()> {
         if let Some(user) = &self.user {
             join(user, LinkNameSpaceType::User)?;
         }
         if let Some(uts) = &self.uts {
             join(uts, LinkNameSpaceType::HostNameAndNISDomainName)?;
         }
-        Ok(())
+        join(&self.network, LinkNameSpaceType::Network)
     }
 }
 

@@ -84,7 +84,7 @@ impl Built {
 }
 
 /// Gives a device its address, where it has one, and brings it up.
-pub(super) fn equip(device: &str, address: Option<Ipv4Addr>, forwards: bool) -> io::Result<()> {
+fn equip(device: &str, address: Option<Ipv4Addr>, forwards: bool) -> io::Result<()> {
     if let Some(address) = address {
         cabling::give_address(device, address)?;
     }

@@ -19,7 +19,6 @@ const NEW_ROUTE: u16 = 24;
 // linux/if_link.h: `IFLA_…`.
 const NAME: u16 = 3;
 const MASTER: u16 = 10;
-const QUEUE: u16 = 13;
 const LINK_INFO: u16 = 18;
 const KIND: u16 = 1;
 const DATA: u16 = 2;
@@ -98,15 +97,6 @@ pub(super) fn bring_up(device: &str) -> io::Result<()> {
     let index = index_of(device)?;
     silence(index)?;
     ask(SET_LINK, DO, |payload| push_link(payload, index, IFF_UP))
-}
-
-/// How many packets may wait in a device.
-pub(super) fn set_queue(device: &str, packets: u32) -> io::Result<()> {
-    let index = index_of(device)?;
-    ask(SET_LINK, DO, |payload| {
-        push_link(payload, index, 0);
-        push_bytes(payload, QUEUE, &packets.to_ne_bytes());
-    })
 }
 
 fn silence(index: u32) -> io::Result<()> {

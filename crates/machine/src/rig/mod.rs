@@ -13,7 +13,6 @@ mod layout;
 pub mod qdisc;
 pub mod standing;
 pub mod tcp;
-pub mod tun;
 pub mod wire;
 
 use std::io;
@@ -37,8 +36,7 @@ use inside::{GRACE, Inside};
 pub fn is_inside() -> bool {
     let is_rigs = |device: &Device| {
         let kind = device.virtual_kind.as_deref();
-        device.name.starts_with(layout::PREFIX)
-            && matches!(kind, Some("veth" | "vxlan" | "bridge" | "tun"))
+        device.name.starts_with(layout::PREFIX) && matches!(kind, Some("veth" | "vxlan" | "bridge"))
     };
     let mut devices = links::list().unwrap_or_default();
     devices.retain(|device| device.name != "lo" && device.flags & links::IFF_UP != 0);
@@ -51,7 +49,7 @@ pub fn is_inside() -> bool {
 pub struct Lab {
     hosts: Vec<Host>,
     /// Ended last, when nothing of ours is open in its namespaces.
-    holder: Holder,
+    _holder: Holder,
 }
 
 impl Lab {
@@ -69,7 +67,7 @@ impl Lab {
         let hosts: Result<Vec<_>, _> = hosts.collect();
         Ok(Self {
             hosts: hosts.map_err(RigError::Start)?,
-            holder,
+            _holder: holder,
         })
     }
 
@@ -84,28 +82,6 @@ impl Lab {
     pub fn ends(&self) -> Option<[(&Host, Ipv4Addr); 2]> {
         let (client, server) = (self.hosts.first()?, self.hosts.last()?);
         Some([(client, client.address()?), (server, server.address()?)])
-    }
-
-    /// Where each end may have a device of whoever carries between them: client and server.
-    #[must_use]
-    pub fn sites(&self) -> Option<[tun::Site; 2]> {
-        let holder = self.holder.pid();
-        let site = |(host, address): (&Host, Ipv4Addr)| tun::Site {
-            holder,
-            descriptor: host.held.descriptor,
-            address,
-        };
-        Some(self.ends()?.map(site))
-    }
-
-    /// Lets a command start on none of the hosts, with the same rights over all as [`Host::put`]
-    /// gives: whoever ends all that is on a host leaves it alone.
-    ///
-    /// # Errors
-    /// Those of [`Host::put`]; `NotFound` for a rig without hosts.
-    pub fn put_beside(&self, command: &mut Command) -> io::Result<()> {
-        let host = self.hosts.first().ok_or(io::ErrorKind::NotFound)?;
-        host.place.put_beside(command)
     }
 
     /// All of them, the client first and the server last.

@@ -32,10 +32,8 @@ doubts! {
             severity: *late_share,
             apart: direction;
 
-        /// This share of the packets may have waited longer than so until the link read them, of which
-        /// the kernel tells nothing where they come by a TUN device. It counts from when the link last
-        /// looked, or woke: how late it woke after the packet that woke it came is not known, and in none
-        /// of it.
+        /// In older runs over TUN devices: this share of the packets may have waited longer than so until
+        /// the link read them, from when it last looked, or woke.
         Waited {
             /// From the client to the server, or back.
             direction: String,

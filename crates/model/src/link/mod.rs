@@ -135,14 +135,8 @@ pub struct LinkReading {
     pub tally: LinkTally,
     /// Packets that came while the link had no time to take them; they are not in the tally.
     pub missed_packets: u64,
-    /// Packets that may have waited more than 0.2 ms at their TUN device until the link read them,
-    /// which is in none of the times, count; from when it last looked or woke, so that how late it
-    /// woke for a packet is not counted; 0 by packet sockets, to which the kernel tells when
-    /// packets came.
-    pub waited_packets: u64,
     /// How much later than due each packet left, by the link's own clock, ns: the error of delay
-    /// and rate. Never less than it was, since the clock is read when the packet has left; but
-    /// between TUN devices one is due by when it was read, not by when it came.
+    /// and rate. Never less than it was, since the clock is read when the packet has left.
     pub lateness_ns: Histogram,
 }
 

@@ -34,8 +34,8 @@ pub struct LinkPlan {
     /// What losses and reordering are drawn from; the same seed draws the same ones. Only a link
     /// in user space has one; see [`LinkPlan::drawing`].
     pub seed: Option<u64>,
-    /// What carried the link: a program of ours by packet sockets or between TUN devices, or a
-    /// queueing discipline of the kernel.
+    /// What carried the link: a program of ours by packet sockets, or a queueing
+    /// discipline of the kernel.
     pub via: Via,
 }
 

@@ -38,8 +38,8 @@ pub struct LinkSpec {
     /// What losses and reordering are drawn from; that of the run where absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// What carries the link: a program of ours by packet sockets or between TUN devices, or a
-    /// queueing discipline of the kernel.
+    /// What carries the link: a program of ours by packet sockets, or a queueing
+    /// discipline of the kernel.
     pub via: Via,
 }
 

@@ -7,17 +7,16 @@ use serde::{Deserialize, Serialize};
 use super::plan::impossible;
 use super::{ImpossibleLink, LinkPlan, LinkRate, LinkShape, QueueLimit};
 use crate::named::named;
-use crate::rig::Topology;
 
 named! {
     /// What carries a link.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
     pub enum Via, "carrier of links" {
         /// A program of ours, which needs nothing of the kernel but packet sockets.
+        // In older runs it may have gone between TUN devices.
         #[default]
+        #[serde(alias = "tun")]
         Userspace = "userspace",
-        /// Our program between two TUN devices, which the kernel forwards nothing between.
-        Tun = "tun",
         /// The kernel's token bucket filter: a rate, or credit.
         Tbf = "tbf",
         /// The kernel's network emulator: delay, rate, loss and reordering.
@@ -40,16 +39,7 @@ impl Via {
     /// Whether a program of ours carries, which can do all that may be asked and tells of itself.
     #[must_use]
     pub const fn is_ours(self) -> bool {
-        matches!(self, Self::Userspace | Self::Tun)
-    }
-
-    /// The rig between whose ends it carries.
-    #[must_use]
-    pub const fn topology(self) -> Topology {
-        match self {
-            Self::Tun => Topology::Apart,
-            Self::Userspace | Self::Tbf | Self::Netem => Topology::Wire,
-        }
+        matches!(self, Self::Userspace)
     }
 
     /// Whether this can carry all that is asked, and just that.
@@ -74,7 +64,7 @@ impl Via {
     fn carries(self, shape: &LinkShape) -> Result<(), ImpossibleLink> {
         shape.rate.map_or(Ok(()), |rate| self.keeps(rate))?;
         match self {
-            Self::Userspace | Self::Tun => Ok(()),
+            Self::Userspace => Ok(()),
             Self::Tbf => self.is_bucket_alone(shape),
             Self::Netem => netem_carries(shape),
         }
@@ -257,9 +247,7 @@ mod tests {
             let error = outcome(via, shape).unwrap_err();
             assert!(error.contains(lack), "{error}");
             assert!(error.contains("`userspace` has it"), "{error}");
-            for ours in [Via::Userspace, Via::Tun] {
-                assert!(outcome(ours, shape).is_ok(), "{ours}: {shape:?}");
-            }
+            assert!(outcome(Via::Userspace, shape).is_ok(), "{shape:?}");
         }
     }
 
@@ -303,6 +291,11 @@ mod tests {
             assert_eq!(via.name().parse(), Ok(via));
             assert_eq!(serde_json::to_value(via).unwrap(), via.name());
         }
+        // An older run has a carrier that is no more.
+        assert_eq!(
+            serde_json::from_value("tun".into()).ok(),
+            Some(Via::Userspace)
+        );
         let error = "tc".parse::<Via>().unwrap_err();
         assert!(error.contains("`tc`") && error.contains("netem"), "{error}");
     }

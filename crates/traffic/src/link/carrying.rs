@@ -8,10 +8,9 @@ use std::thread::{self, JoinHandle};
 use model::link::{LinkPlan, LinkReading};
 use model::random::SplitMix64;
 use serde::{Deserialize, Serialize};
-use sys::tun::Tun;
 
 use super::courier::Courier;
-use super::ends::{End, Far, Near, Sockets};
+use super::ends;
 
 /// A link at work, until [`Self::finish`] or it is dropped.
 #[derive(Debug)]
@@ -37,24 +36,12 @@ impl Link {
     /// Takes a link into service between two devices, the client's and the server's.
     ///
     /// # Errors
-    /// What the kernel refuses: see the ends.
-    pub fn between_devices(plan: &LinkPlan, names: [String; 2]) -> io::Result<Self> {
-        Self::start(plan, names.map(Sockets))
-    }
-
-    /// Takes a link into service between two TUN devices, the client's and the server's.
-    ///
-    /// # Errors
-    /// What the kernel refuses: see the ends.
-    pub fn between_tuns(plan: &LinkPlan, ends: [Tun; 2]) -> io::Result<Self> {
-        Self::start(plan, ends)
-    }
-
-    fn start<E: End>(plan: &LinkPlan, [client, server]: [E; 2]) -> io::Result<Self> {
+    /// `EPERM` without `CAP_NET_RAW`, `ENODEV` for a device that is not there, `ENOMEM`.
+    pub fn between_devices(plan: &LinkPlan, [client, server]: [&str; 2]) -> io::Result<Self> {
         let random = SplitMix64::new(plan.seed.unwrap_or_default());
         let draws = |direction| random.clone().stream(direction);
-        let (from_client, to_client) = client.open()?;
-        let (from_server, to_server) = server.open()?;
+        let (from_client, to_client) = ends::open(client)?;
+        let (from_server, to_server) = ends::open(server)?;
         let up = Courier::new(from_client, to_server, plan.up, &draws(0));
         let down = Courier::new(from_server, to_client, plan.down, &draws(1));
         let (stopped, stop) = io::pipe()?;
@@ -86,9 +73,9 @@ impl Link {
 type DirectionThread = JoinHandle<io::Result<LinkReading>>;
 
 /// Starts the thread of a direction; whether it goes before others is known when this returns.
-fn start<N: Near, F: Far>(
+fn start(
     name: &str,
-    courier: Courier<N, F>,
+    courier: Courier,
     stopped: &Arc<PipeReader>,
 ) -> io::Result<(DirectionThread, bool)> {
     let stopped = Arc::clone(stopped);

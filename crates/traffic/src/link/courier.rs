@@ -2,15 +2,16 @@
 //! other device when it is due.
 
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd as _, BorrowedFd};
 
 use model::link::{LinkReading, LinkShape};
 use model::random::SplitMix64;
 use sys::clock;
 use sys::epoll::{Epoll, Events, Interest};
+use sys::packet::Sender;
 
 use super::direction::{Arrived, Direction, Fate};
-use super::ends::{Far, Near};
+use super::ends::Ring;
 
 /// Later than this is late: what the link promises for 99 packets of 100.
 pub(super) const LATE_NS: u64 = 200_000;
@@ -30,13 +31,12 @@ const AHEAD_NS: u64 = 300_000;
 /// Of just its size: what is held is what the link counts.
 type Packet = Box<[u8]>;
 
-/// One direction: where it takes from and where it hands to, which the compiler knows.
-pub(super) struct Courier<N, F> {
-    from: N,
-    to: F,
+/// One direction: where it takes from and where it hands to.
+pub(super) struct Courier {
+    from: Ring,
+    to: Sender,
     direction: Direction<Packet>,
-    /// How long a packet that comes now can be left alone, ns; 0 for not at all, as where the
-    /// kernel does not note when it came.
+    /// How long a packet that comes now can be left alone, ns; 0 for not at all.
     look_away_ns: u64,
     due: Vec<Arrived<Packet>>,
     unfinished: Count,
@@ -51,17 +51,13 @@ struct Count {
     bytes: u64,
 }
 
-impl<N: Near, F: Far> Courier<N, F> {
-    pub(super) fn new(from: N, to: F, shape: LinkShape, random: &SplitMix64) -> Self {
+impl Courier {
+    pub(super) fn new(from: Ring, to: Sender, shape: LinkShape, random: &SplitMix64) -> Self {
         Self {
             from,
             to,
             direction: Direction::new(shape, random),
-            look_away_ns: if N::KEEPS_TIME {
-                look_away_ns(&shape)
-            } else {
-                0
-            },
+            look_away_ns: look_away_ns(&shape),
             due: Vec::with_capacity(MOST_SENT),
             unfinished: Count::default(),
             refused: Count::default(),
@@ -77,7 +73,6 @@ impl<N: Near, F: Far> Courier<N, F> {
             let sent = self.send_due();
             if taken + sent == 0 {
                 self.rest(&mut wait)?;
-                self.from.woke();
             } else {
                 wait.look()?;
             }
@@ -91,7 +86,6 @@ impl<N: Near, F: Far> Courier<N, F> {
             from,
             direction,
             unfinished,
-            reading,
             ..
         } = self;
         from.take(MOST_TAKEN, |came| {
@@ -99,7 +93,6 @@ impl<N: Near, F: Far> Courier<N, F> {
                 unfinished.add(came.bytes);
                 return;
             };
-            reading.waited_packets += u64::from(came.perhaps_earlier_ns > LATE_NS);
             let _: Fate = direction.handle(came.at_ns, came.bytes, || packet.into());
         })
     }

@@ -25,7 +25,6 @@ fn of_direction(direction: &str, reading: &LinkReading) -> Vec<LinkDoubt> {
     let tally = &reading.tally;
     let doubts = [
         late(direction(), reading),
-        waited(direction(), reading),
         some(reading.missed_packets).map(|packets| LinkDoubt::Missed {
             direction: direction(),
             packets,
@@ -57,17 +56,6 @@ fn late(direction: String, reading: &LinkReading) -> Option<LinkDoubt> {
         limit_ns: LATE_NS,
         latest_ns: lateness.quantile(1.0).unwrap_or_default(),
     })
-}
-
-fn waited(direction: String, reading: &LinkReading) -> Option<LinkDoubt> {
-    let waited_share = reading.waited_packets as f64 / reading.tally.offered_packets as f64;
-    (reading.waited_packets >= LATE_PACKETS && waited_share > LATE_SHARE).then_some(
-        LinkDoubt::Waited {
-            direction,
-            waited_share,
-            limit_ns: LATE_NS,
-        },
-    )
 }
 
 #[cfg(test)]
@@ -105,29 +93,6 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert!(words.contains("3.0 % of its packets up"), "{words}");
         assert!(words.contains("the latest 0.9 ms"), "{words}");
-    }
-
-    #[test]
-    fn packets_that_may_have_waited_to_be_read_are_a_doubt_where_they_are_more_than_a_few() {
-        let after = |waited_packets, offered_packets| {
-            let tally = LinkTally {
-                offered_packets,
-                ..LinkTally::default()
-            };
-            doubts_of(LinkReading {
-                tally,
-                waited_packets,
-                ..LinkReading::default()
-            })
-        };
-        assert_eq!(after(9, 10), []);
-        assert_eq!(after(10, 1000), []);
-        let words = after(20, 1000)[0].what();
-        assert!(words.contains("2.0 % of its packets up"), "{words}");
-        assert!(
-            words.ends_with("how late it woke for a packet is not counted"),
-            "{words}"
-        );
     }
 
     #[test]

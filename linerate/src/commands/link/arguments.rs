@@ -60,13 +60,6 @@ pub(crate) struct Arguments {
     /// packets were. `tbf` keeps a rate or a credit, `netem` delays, and loses and reorders or keeps
     /// a rate, where the kernel has them; what one cannot express is refused by name.
     ///
-    /// `tun` does what `userspace` does, with a TUN device on each host, as VPNs have it: no packet
-    /// sockets, no third namespace, no ARP. It must be allowed to open /dev/net/tun. The kernel does
-    /// not tell when a packet came to such a device, so delay and rate count from when it was read;
-    /// how long it waited for that is in no figure. The link says where that may be long, but not how
-    /// late it woke for a packet, which nothing tells.
-    /// Prefer `userspace` where microseconds matter. Sizes count 14 bytes of Ethernet here too.
-    ///
     /// tbf lets through at once what the rate brings in 1 ms, two frames at least. A credit is a
     /// bucket of 4.29 GB and 274 s at the most. netem has one limit for what waits for the rate and
     /// what is under way, in packets: it is set to the queue and as many frames of 1,514 bytes as
@@ -105,9 +98,6 @@ Examples:
       sh -c 'iperf3 -t 60 -c $LINERATE_SERVER'
   The same delay by the kernel's own emulator:
     linerate link --via netem --delay 20ms --server 'python3 -m http.server' -- \\
-      sh -c 'time curl -so /dev/null http://$LINERATE_SERVER:8000/'
-  The same delay between TUN devices:
-    linerate link --via tun --delay 20ms --server 'python3 -m http.server' -- \\
       sh -c 'time curl -so /dev/null http://$LINERATE_SERVER:8000/'
   A slow way up and a fast one down:
     linerate link --delay 10ms --up rate=5Mbit/s --down rate=100Mbit/s -- sh

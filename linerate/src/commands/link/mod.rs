@@ -12,6 +12,7 @@ use std::time::Duration;
 use agent::link::{Carried, LinkProcess};
 use anyhow::{Context as _, anyhow};
 use machine::rig::{Host, Lab};
+use model::Topology;
 use model::doubt::{WordedDoubt, worded};
 use model::link::{LinkPlan, LinkReading, LinkTally, QdiscReading};
 use schemars::JsonSchema;
@@ -62,14 +63,8 @@ enum CarriedDirection {
         tally: LinkTally,
         /// Packets that came while the link had no time to take them, not in the tally, count.
         missed_packets: u64,
-        /// Packets that may have waited more than 0.2 ms at their TUN device until the link read
-        /// them, which is in none of the times, count; from when it last looked or woke, so that
-        /// how late it woke for a packet is not counted; 0 by packet sockets, to which the kernel
-        /// tells when packets came.
-        waited_packets: u64,
-        /// How much later than due packets left, by the link's own clock, µs; between TUN devices
-        /// without the time that they waited to be read, which the kernel does not tell; a quantile
-        /// with fewer than ten packets beyond it is null.
+        /// How much later than due packets left, by the link's own clock, µs; a quantile with fewer
+        /// than ten packets beyond it is null.
         late_us: Late,
     },
     /// A queueing discipline of the kernel carried, and told its own counters.
@@ -88,7 +83,7 @@ struct Late {
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
     let plan = arguments.plan()?.drawing(fresh_seed());
     let stop = StopSignal::listen(Again::Kills)?;
-    let lab = Lab::build(Path::new(OURSELVES), plan.via.topology())?;
+    let lab = Lab::build(Path::new(OURSELVES), Topology::Wire)?;
     let [client, server] = lab.ends().context("the rig has no two ends")?;
     let link = LinkProcess::start(Path::new(OURSELVES), &lab, &plan).map_err(words)?;
     let serve = |line: &String| serve(line, arguments.server_wait, [server, client], console);
@@ -141,7 +136,6 @@ impl CarriedDirection {
         Self::Userspace {
             tally: reading.tally,
             missed_packets: reading.missed_packets,
-            waited_packets: reading.waited_packets,
             late_us: Late {
                 quantiles: lateness.into(),
                 most: lateness.quantile(1.0).map(|ns| ns as f64 / 1e3),

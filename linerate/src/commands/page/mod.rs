@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use agent::link::LinkProcess;
 use agent::page::{PageOrder, fetch_pages};
 use machine::rig::Lab;
+use model::Topology;
 use model::doubt::{WordedDoubt, worded};
 use model::link::LinkPlan;
 use schemars::JsonSchema;
@@ -80,7 +81,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
 }
 
 fn measure(plan: &LinkPlan, order: &PageOrder, round_trip_ns: u64) -> anyhow::Result<Pages> {
-    let lab = Lab::build(Path::new(OURSELVES), plan.via.topology())?;
+    let lab = Lab::build(Path::new(OURSELVES), Topology::Wire)?;
     let link = LinkProcess::start(Path::new(OURSELVES), &lab, plan).map_err(words)?;
     let fetched = fetch_pages(Path::new(OURSELVES), &lab, order).map_err(words)?;
     let carried = link.finish().map_err(words)?;

@@ -20,26 +20,16 @@ const KEPT_BYTES: usize = 64;
 /// After the last packet was sent, by when the last must have come.
 const DRAIN: Duration = Duration::from_millis(300);
 
-/// What carries a link.
-#[derive(Clone, Copy)]
-pub(super) struct Carrier {
-    pub(super) via: &'static str,
-    /// What stands before a packet at its devices, bytes.
-    pub(super) header_bytes: u32,
-}
-
 /// A link in service, and the processes on its hosts.
 pub(super) struct Ends {
     linerate: Child,
-    carrier: Carrier,
     /// Closed, it ends the command and so the link.
     command: Option<ChildStdin>,
     client: NetworkNamespace,
     server: NetworkNamespace,
 }
 
-/// When a packet was seen at an end, ns, and the bytes of its Ethernet frame: that which it had, or
-/// would have.
+/// When a packet was seen at an end, ns, and the bytes of its Ethernet frame.
 #[derive(Clone, Copy)]
 pub(super) struct Sighting {
     pub(super) number: u64,
@@ -60,16 +50,9 @@ pub(super) struct SeenAtEnds {
 }
 
 impl Ends {
-    pub(super) fn up(linerate: &Path, carrier: Carrier, shape: &[&str]) -> anyhow::Result<Self> {
+    pub(super) fn up(linerate: &Path, shape: &[&str]) -> anyhow::Result<Self> {
         let mut linerate = Command::new(linerate)
-            .args([
-                "link",
-                "--json",
-                "--server-wait",
-                "0s",
-                "--via",
-                carrier.via,
-            ])
+            .args(["link", "--json", "--server-wait", "0s"])
             .args(shape)
             .args(["--server", "echo server $$; exec sleep 600", "--"])
             .args(["sh", "-c", "echo client $$; exec cat"])
@@ -90,7 +73,6 @@ impl Ends {
         }
         Ok(Self {
             linerate,
-            carrier,
             command,
             client: client.context("the client")?,
             server: server.context("the server")?,
@@ -113,8 +95,8 @@ impl Ends {
         Ok(SeenAtEnds {
             stolen_ms: (stolen_ticks()? - stolen_before) * 10,
             missed: sent.missed()? + came.missed()?,
-            sent: self.carrier.sightings(&mut sent, room),
-            came: self.carrier.sightings(&mut came, room),
+            sent: sightings(&mut sent, room),
+            came: sightings(&mut came, room),
             own_words: self.finish()?,
         })
     }
@@ -167,23 +149,18 @@ fn on<T: Send>(
     Ok(done?)
 }
 
-impl Carrier {
-    fn sightings(self, receiver: &mut Receiver, most: usize) -> Vec<Sighting> {
-        let mut seen = Vec::with_capacity(most);
-        let missing_bytes = ETHERNET_HEADER_BYTES - self.header_bytes;
-        receiver.take(most, |arrival| {
-            let packet = arrival
-                .frame
-                .get(self.header_bytes as usize..)
-                .unwrap_or_default();
-            seen.extend(number(packet).map(|number| Sighting {
-                number,
-                wall_ns: arrival.wall_ns,
-                bytes: arrival.bytes + missing_bytes,
-            }));
-        });
-        seen
-    }
+fn sightings(receiver: &mut Receiver, most: usize) -> Vec<Sighting> {
+    let mut seen = Vec::with_capacity(most);
+    receiver.take(most, |arrival| {
+        let packet = arrival.frame.get(ETHERNET_HEADER_BYTES..);
+        let number = packet.and_then(number);
+        seen.extend(number.map(|number| Sighting {
+            number,
+            wall_ns: arrival.wall_ns,
+            bytes: arrival.bytes,
+        }));
+    });
+    seen
 }
 
 fn pause(time: Duration) {

@@ -7,7 +7,7 @@ mod sending;
 
 use std::path::Path;
 
-use ends::{Carrier, Ends, SeenAtEnds};
+use ends::{Ends, SeenAtEnds};
 use judge::Finding;
 use sending::Stream;
 
@@ -25,21 +25,11 @@ pub(super) fn run(linerate: &Path) -> anyhow::Result<bool> {
         "link: {cpus} CPUs for sender, link and both captures; other work uses {others:.0} % of one"
     );
     let mut kept = true;
-    // One after the other, so that other work is much the same for both.
-    for (case, carrier) in CASES.iter().flat_map(|case| [(case, SOCKETS), (case, TUN)]) {
-        kept &= case.run(linerate, carrier)?;
+    for case in &CASES {
+        kept &= case.run(linerate)?;
     }
     Ok(kept)
 }
-
-const SOCKETS: Carrier = Carrier {
-    via: "userspace",
-    header_bytes: 14,
-};
-const TUN: Carrier = Carrier {
-    via: "tun",
-    header_bytes: 0,
-};
 
 /// A stream over a link, and the bars for what came of it.
 struct Case {
@@ -52,10 +42,10 @@ struct Case {
 
 impl Case {
     /// True when it was measured and keeps its bars.
-    fn run(&self, linerate: &Path, carrier: Carrier) -> anyhow::Result<bool> {
-        let name = format!("--via {} {}", carrier.via, self.name);
+    fn run(&self, linerate: &Path) -> anyhow::Result<bool> {
+        let name = self.name;
         for _ in 0..TRIES {
-            let seen = Ends::up(linerate, carrier, self.shape)?.carry(&self.stream)?;
+            let seen = Ends::up(linerate, self.shape)?.carry(&self.stream)?;
             let (is_as_asked, offered) = judge::offered(&seen, self.stream.packets_per_second);
             println!("         {offered}  [{name}]");
             if is_as_asked {

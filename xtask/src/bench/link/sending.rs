@@ -3,7 +3,7 @@
 use std::io;
 use std::net::{Ipv4Addr, UdpSocket};
 
-pub(super) const ETHERNET_HEADER_BYTES: u32 = 14;
+pub(super) const ETHERNET_HEADER_BYTES: usize = 14;
 /// Of IPv4 and UDP.
 const PACKET_HEADER_BYTES: usize = 20 + 8;
 /// Where the number stands in a packet, behind the headers.
@@ -27,8 +27,7 @@ impl Stream {
     pub(super) fn send_to(&self, host: Ipv4Addr) -> io::Result<()> {
         let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
         socket.connect((host, PORT))?;
-        let mut payload =
-            vec![0; self.frame_bytes - ETHERNET_HEADER_BYTES as usize - PACKET_HEADER_BYTES];
+        let mut payload = vec![0; self.frame_bytes - ETHERNET_HEADER_BYTES - PACKET_HEADER_BYTES];
         let begun_ns = sys::clock::monotonic_ns();
         for number in 0..self.packets() {
             let due_ns = begun_ns + number * 1_000_000_000 / self.packets_per_second;

@@ -1,12 +1,11 @@
-//! An end by packet sockets at a virtual device: frames come out of a ring, with the kernel's time.
+//! The ends of a link, by packet sockets at virtual devices: frames come out of a ring, with the kernel's
+//! time.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use sys::clock;
 use sys::packet::{self, Arrival, Frames, Receiver, Sender};
-
-use super::{Came, End, Far, Near};
 
 /// Frames that wait in memory until they are taken: 40 ms at 100,000 a second.
 const RING_FRAMES: usize = 4096;
@@ -16,13 +15,21 @@ const AROUND_PACKET_BYTES: usize = 18;
 /// come of reading them one after the other.
 const MOST_ASTRAY_NS: u64 = 1_000_000;
 
-/// A device of the calling thread's network namespace, by its name.
-#[derive(Clone, Debug)]
-pub(in crate::link) struct Sockets(pub String);
+/// A packet that came to the near end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Came<'a> {
+    /// When, by the monotonic clock, ns.
+    pub at_ns: u64,
+    /// Of its Ethernet frame without preamble and checksum.
+    pub bytes: u32,
+    /// What the far end takes; `None` for what no wire carries: longer than the MTU, or without its
+    /// checksum.
+    pub packet: Option<&'a [u8]>,
+}
 
-/// What came in at such a device.
+/// Where a direction takes packets from, a device; readable when there are some.
 #[derive(Debug)]
-pub(in crate::link) struct Ring {
+pub(super) struct Ring {
     receiver: Receiver,
     stamps: Stamps,
 }
@@ -36,28 +43,24 @@ struct Stamps {
     are_trusted: bool,
 }
 
-impl End for Sockets {
-    type Near = Ring;
-    type Far = Sender;
-
-    /// Fails with `EPERM` without `CAP_NET_RAW`, with `ENODEV` for a device that is not there, and
-    /// with `ENOMEM`.
-    fn open(self) -> io::Result<(Ring, Sender)> {
-        let device = self.0;
-        let longest_bytes = packet::mtu(&device)? + AROUND_PACKET_BYTES;
-        let receiver = Receiver::open(&device, Frames::Incoming, RING_FRAMES, longest_bytes)?;
-        let ring = Ring {
-            receiver,
-            stamps: Stamps::new(clock::wall_ahead_ns()),
-        };
-        Ok((ring, Sender::open(&device)?))
-    }
+/// Opens a device of the calling thread's network namespace, to take packets from it and to hand some
+/// to it.
+///
+/// # Errors
+/// `EPERM` without `CAP_NET_RAW`, `ENODEV` for a device that is not there, `ENOMEM`.
+pub(super) fn open(device: &str) -> io::Result<(Ring, Sender)> {
+    let longest_bytes = packet::mtu(device)? + AROUND_PACKET_BYTES;
+    let receiver = Receiver::open(device, Frames::Incoming, RING_FRAMES, longest_bytes)?;
+    let ring = Ring {
+        receiver,
+        stamps: Stamps::new(clock::wall_ahead_ns()),
+    };
+    Ok((ring, Sender::open(device)?))
 }
 
-impl Near for Ring {
-    const KEEPS_TIME: bool = true;
-
-    fn take(&mut self, most: usize, mut each: impl FnMut(Came<'_>)) -> usize {
+impl Ring {
+    /// Hands the packets that are there to `each`, oldest first and at most so many; how many.
+    pub(super) fn take(&mut self, most: usize, mut each: impl FnMut(Came<'_>)) -> usize {
         let Self { receiver, stamps } = self;
         stamps.look(clock::wall_ahead_ns());
         let taken = receiver.take(most, |arrival| {
@@ -65,7 +68,6 @@ impl Near for Ring {
             let seen_ns = clock::monotonic_ns();
             each(Came {
                 at_ns: stamps.came_ns(arrival.wall_ns, seen_ns),
-                perhaps_earlier_ns: 0,
                 bytes: arrival.bytes,
                 packet: is_finished(&arrival).then_some(arrival.frame),
             });
@@ -76,7 +78,11 @@ impl Near for Ring {
         taken
     }
 
-    fn missed(&mut self) -> io::Result<u64> {
+    /// Packets so far that were lost because they were not taken in time.
+    ///
+    /// # Errors
+    /// What the kernel refuses.
+    pub(super) fn missed(&mut self) -> io::Result<u64> {
         self.receiver.missed()
     }
 }
@@ -84,12 +90,6 @@ impl Near for Ring {
 impl AsFd for Ring {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.receiver.as_fd()
-    }
-}
-
-impl Far for Sender {
-    fn send<'a>(&mut self, packets: impl Iterator<Item = &'a [u8]>) -> io::Result<usize> {
-        Self::send(self, packets)
     }
 }
 
