@@ -22,7 +22,6 @@ pub struct Answer {
 ///
 /// # Panics
 /// When something is left of the connection, or somebody is not told of what came.
-#[must_use]
 pub fn hear(count: u8, preface: &[u8], rest: &[u8], piece_bytes: usize) -> Vec<Answer> {
     let mut connection = Connection::new().expect("it is made in memory");
     let mut requests = Requests::new(count);

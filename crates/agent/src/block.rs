@@ -119,7 +119,6 @@ impl Observer for Window<'_> {
 }
 
 /// What a block came to, with the counters that were read at the edges of its window.
-#[must_use]
 pub fn reading(outcome: LoadOutcome, watch: &CpuWatch) -> Reading {
     let cpu = watch.reading(
         outcome.window_ns,

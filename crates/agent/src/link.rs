@@ -72,7 +72,6 @@ pub enum Carried {
 
 impl Carried {
     /// What a sceptic would ask about it.
-    #[must_use]
     pub fn doubts(&self) -> Vec<Doubt> {
         match self {
             Self::Userspace(readings) => traffic::link::doubts(readings),
@@ -82,7 +81,6 @@ impl Carried {
 
     /// How much later than due the latest packet of either direction left, ns; the kernel does not
     /// tell.
-    #[must_use]
     pub fn latest_ns(&self) -> Option<u64> {
         let Self::Userspace(LinkReadings { up, down, .. }) = self else {
             return None;
@@ -92,7 +90,6 @@ impl Carried {
     }
 
     /// What a run keeps of it.
-    #[must_use]
     pub fn record(&self) -> LinkRecord {
         let [up, down] = match self {
             Self::Userspace(readings) => {

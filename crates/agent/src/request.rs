@@ -56,7 +56,6 @@ impl Prepared {
     }
 
     /// How many kinds of request there are.
-    #[must_use]
     pub fn kinds(&self) -> usize {
         match self {
             Self::Http1(_) | Self::Http2(_) => 1,
@@ -65,7 +64,6 @@ impl Prepared {
     }
 
     /// Whether the requests of one kind differ by numbers that are drawn.
-    #[must_use]
     pub fn draws_numbers(&self, kind: usize) -> bool {
         match self {
             Self::Http1(_) | Self::Http2(_) => false,
@@ -213,7 +211,6 @@ pub fn client(url: &HttpUrl, tls: &TlsSpec, http2: bool) -> Result<Option<Client
 }
 
 /// What to do about a first look that failed, where TLS or the version of HTTP is the trouble.
-#[must_use]
 pub fn advice(error: &ProbeError) -> Option<&'static str> {
     match error {
         ProbeError::Tls { source, .. } => of_tls(source),

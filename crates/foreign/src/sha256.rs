@@ -5,7 +5,6 @@ use std::io::{self, Read};
 use aws_lc_rs::digest::{Context, Digest, SHA256, digest};
 
 /// Of a text.
-#[must_use]
 pub fn of(text: &str) -> String {
     hexadecimal(&digest(&SHA256, text.as_bytes()))
 }

@@ -5,13 +5,11 @@ use std::fmt::Write as _;
 
 /// A text in which whatever a terminal would act on stands as `\uXXXX`, by which it is also still
 /// the same value where the text is JSON. Ends of lines and tabs stay.
-#[must_use]
 pub fn shown(text: &str) -> Cow<'_, str> {
     shown_but(text, &[])
 }
 
 /// A text made plain but for the sequences by which we paint.
-#[must_use]
 pub fn shown_but<'a>(text: &'a str, ours: &[&str]) -> Cow<'a, str> {
     if !text.contains(steers) {
         return Cow::Borrowed(text);
@@ -34,7 +32,6 @@ pub fn shown_but<'a>(text: &'a str, ours: &[&str]) -> Cow<'a, str> {
 }
 
 /// No more than so many letters of a text, and a sign that there were more.
-#[must_use]
 pub fn clipped(text: &str, most_letters: usize) -> Cow<'_, str> {
     match text.char_indices().nth(most_letters) {
         None => Cow::Borrowed(text),

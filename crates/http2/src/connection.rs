@@ -72,7 +72,6 @@ impl Connection {
 
     /// Whether it takes no more before some of what is to be sent has left: a server that has us answer, and
     /// does not read, is not heard on.
-    #[must_use]
     pub fn is_held_back(&self) -> bool {
         !self.buffers.borrow().input.is_empty()
     }
@@ -140,7 +139,6 @@ impl Connection {
     }
 
     /// Streams that the server takes at once; 0 until it has said so.
-    #[must_use]
     pub fn streams_at_once(&self) -> usize {
         self.requests.current_max_send_streams()
     }
@@ -158,7 +156,6 @@ impl Connection {
     }
 
     /// Whether it is of no more use to anybody.
-    #[must_use]
     pub fn is_over(&self) -> bool {
         self.end.is_some()
     }

@@ -75,7 +75,6 @@ impl Request {
     }
 
     /// Bytes that are sent behind the head.
-    #[must_use]
     pub fn body(&self) -> &Bytes {
         &self.body
     }

@@ -11,7 +11,6 @@ pub struct Woken(Arc<Mutex<VecDeque<usize>>>);
 
 impl Woken {
     /// Wakes a number from now on.
-    #[must_use]
     pub fn waker(&self, number: usize) -> Waker {
         Waker::from(Arc::new(Bell {
             number,
@@ -27,7 +26,6 @@ impl Woken {
     }
 
     /// Whether nothing was.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         let woken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         woken.is_empty()

@@ -14,7 +14,6 @@ const FEWEST_FOR_P99: usize = 1_000;
 const STEP: f64 = 1.2;
 
 /// One pair, of the samples of each of its lines by either method; `None` where a method has none.
-#[must_use]
 pub fn pair(
     cpus: [usize; 2],
     exchange_ns: &[Vec<f64>],
@@ -40,7 +39,6 @@ fn of_lines(samples: &[Vec<f64>]) -> Option<Estimate> {
 ///
 /// CPUs are joined to groups, the nearest first, by the median of the times between them, which a pair that was disturbed
 /// does not turn. A level ends where the next join is `STEP` times as far as the one before it.
-#[must_use]
 pub fn distances(cpus: &[usize], pairs: Vec<CorePair>) -> CoreDistances {
     let (mut cpus, mut pairs) = (cpus.to_vec(), pairs);
     cpus.sort_unstable();

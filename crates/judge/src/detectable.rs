@@ -10,7 +10,6 @@ const SIGNED_RANK_COST: f64 = 1.05;
 
 /// The smallest effect, as a share, that `n` pairs with such differences find with 80 % power at
 /// two-sided error `alpha`. `None` with fewer than two differences or without pairs.
-#[must_use]
 pub fn smallest_visible(differences: &[f64], n: u32, alpha: f64) -> Option<f64> {
     let sigma = median::robust_sigma(differences)?;
     let log_ratio = distance_in_sigmas(alpha) * sigma / f64::from(n).sqrt();

@@ -7,7 +7,6 @@ pub const FAMILY_ALPHA: f64 = 0.05;
 ///
 /// The smallest of K p-values is held against family/K, the next against family/(K − 1) and so
 /// on; from the first that fails, all later ones keep the error at which it failed.
-#[must_use]
 pub fn alphas(p_values: &[f64], family_alpha: f64) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p_values.len()).collect();
     order.sort_by(|a, b| p_values[*a].total_cmp(&p_values[*b]));

@@ -11,7 +11,6 @@ use crate::holm::FAMILY_ALPHA;
 use crate::rules::QUICK_PAIRS;
 
 /// The looks of a run of at most so many rounds: as many as a quick form has, each half as many again, and the last.
-#[must_use]
 pub fn planned(most_rounds: u32) -> Vec<u32> {
     let growing = std::iter::successors(Some(QUICK_PAIRS), |look| Some(look + look / 2));
     let before = growing.take_while(|look| *look < most_rounds);

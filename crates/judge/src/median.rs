@@ -6,14 +6,12 @@ use model::Estimate;
 const MAD_TO_SIGMA: f64 = 1.4826;
 
 /// The median; `None` without values.
-#[must_use]
 pub fn of(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| of_sorted(&sorted(values)))
 }
 
 /// 1.4826 × the median distance from the median: a standard deviation that outliers do not move.
 /// `None` with fewer than two values.
-#[must_use]
 pub fn robust_sigma(values: &[f64]) -> Option<f64> {
     let centre = of(values)?;
     let distances: Vec<f64> = values.iter().map(|value| (value - centre).abs()).collect();
@@ -25,7 +23,6 @@ pub fn robust_sigma(values: &[f64]) -> Option<f64> {
 /// The ends are the k-th smallest and k-th largest value, with the largest `k` for which
 /// P(Bin(n, ½) ≤ k − 1) ≤ alpha/2. With five values or fewer no such `k` exists at 5 %: then the
 /// interval is their whole range. `None` without values.
-#[must_use]
 pub fn estimate(values: &[f64], alpha: f64) -> Option<Estimate> {
     let values = sorted(values);
     let last = values.len().checked_sub(1)?;
@@ -39,7 +36,6 @@ pub fn estimate(values: &[f64], alpha: f64) -> Option<Estimate> {
 }
 
 /// The quantile `q` (0 to 1), between two values in proportion; `None` without values.
-#[must_use]
 #[expect(clippy::cast_possible_truncation, reason = "indices below the length")]
 pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
     let values = sorted(values);

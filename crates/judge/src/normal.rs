@@ -6,7 +6,6 @@ const TAIL: f64 = 0.024_25;
 /// The value below which a standard normal falls with probability `p`; infinite at 0 and 1.
 ///
 /// Acklam's rational approximation, relative error below 1.2e-9.
-#[must_use]
 pub fn quantile(p: f64) -> f64 {
     if p <= 0.0 {
         f64::NEG_INFINITY

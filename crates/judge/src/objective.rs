@@ -21,7 +21,6 @@ const BEYOND: f64 = 20.0;
 
 /// Requests without which a block cannot tell whether it held: twenty beyond each quantile, and
 /// twenty errors that could have been.
-#[must_use]
 #[expect(
     clippy::cast_possible_truncation,
     reason = "a percentile is at most 100 less what f64 tells apart; `as` saturates"
@@ -45,7 +44,6 @@ pub fn fewest_requests(objective: &Objective) -> u64 {
 /// A request that failed counts as one that took longer than any limit: p99 < 5 ms says that 99 %
 /// of all requests were rightly answered within 5 ms, and a server that refuses quickly is not
 /// fast. Nothing answered holds nothing.
-#[must_use]
 pub fn holds(objective: &Objective, served: &Served<'_>) -> bool {
     let mut terms = objective.terms().iter();
     served.ledger.answered > 0 && terms.all(|term| term_holds(term, served))
@@ -53,7 +51,6 @@ pub fn holds(objective: &Objective, served: &Served<'_>) -> bool {
 
 /// Whether it would have held with the waiting for a free connection, or for the client itself,
 /// left out: by the service time in the place of the response time.
-#[must_use]
 pub fn holds_by_service(objective: &Objective, served: &Served<'_>) -> bool {
     let latency = LatencyReading {
         response: served.latency.service.clone(),

@@ -23,7 +23,6 @@ pub struct Pooled<'a> {
 
 impl<'a> Pooled<'a> {
     /// Pools the histograms of an arm's blocks.
-    #[must_use]
     pub fn of(blocks: Vec<&'a Histogram>) -> Self {
         let mut whole = Histogram::default();
         for block in &blocks {
@@ -33,13 +32,11 @@ impl<'a> Pooled<'a> {
     }
 
     /// Durations in all blocks.
-    #[must_use]
     pub fn total(&self) -> u64 {
         self.whole.total()
     }
 
     /// Those of [`REPORTED`] that the data carry.
-    #[must_use]
     pub fn reported(&self) -> Vec<QuantileEstimate> {
         REPORTED
             .iter()
@@ -54,7 +51,6 @@ impl<'a> Pooled<'a> {
     /// the design effect, and t that of one degree of freedom less than there are blocks: the
     /// design effect is itself known from the blocks only. A single block says nothing of the
     /// spread between blocks, so its interval is the whole range.
-    #[must_use]
     pub fn estimate(&self, quantile: f64) -> Option<QuantileEstimate> {
         if self.observations_beyond(quantile) < FEWEST_BEYOND {
             return None;
@@ -74,7 +70,6 @@ impl<'a> Pooled<'a> {
 
     /// The curve up to the last quantile that the data carry, evenly spaced in ln(1/(1 − q)), so
     /// that each further nine gets the same room. Empty with ten observations or fewer.
-    #[must_use]
     pub fn curve(&self) -> Vec<CurvePoint> {
         if self.total() <= FEWEST_BEYOND {
             return Vec::new();

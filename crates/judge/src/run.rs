@@ -23,7 +23,6 @@ use crate::{
 /// Figures are given for whatever was measured; verdicts are withheld (`Invalid`) where the
 /// control differs or was lost, pairs are too few, the arms' requests fail differently, or the client was the
 /// limit of a throughput. The doubts say which.
-#[must_use]
 pub fn judge(run: &RunRecord, blocks: &[BlockRecord]) -> Judgement {
     let rounds = Rounds::of(blocks);
     let rounds_done = rounds.complete(&run.arms);
@@ -91,7 +90,6 @@ pub fn judge(run: &RunRecord, blocks: &[BlockRecord]) -> Judgement {
 
 /// After how many rounds a run is at its end before its last: at the planned look at which its answer was clear, or
 /// where a gate's time was over. `None` where it is not yet, or no look is planned.
-#[must_use]
 pub fn settled_rounds(run: &RunRecord, blocks: &[BlockRecord]) -> Option<u32> {
     let design = &run.study.design;
     if design.looks.is_empty() {
@@ -113,7 +111,6 @@ pub fn settled_rounds(run: &RunRecord, blocks: &[BlockRecord]) -> Option<u32> {
 }
 
 /// The round with which the time of a gate was over, of as many as a verdict takes or more; counted from 1.
-#[must_use]
 pub fn rounds_in_time(run: &RunRecord, blocks: &[BlockRecord]) -> Option<u32> {
     let gate = run.study.gate.as_ref().filter(|gate| gate.most_ms > 0)?;
     let is_over = |block: &&BlockRecord| {

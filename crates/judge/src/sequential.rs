@@ -17,7 +17,6 @@ const ALPHA: f64 = 0.05;
 /// A and its second half B, and counts how often Welch's t-test declares them different.
 ///
 /// `n` is as large as still gives eight windows, from 5 to 10; `None` for shorter runs.
-#[must_use]
 pub fn error_of(outcomes: &[f64]) -> Option<SequentialError> {
     let n = (outcomes.len() + 1).checked_sub(FEWEST_WINDOWS)? / 2;
     let n = n.min(MOST_BLOCKS);

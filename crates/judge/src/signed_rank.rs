@@ -28,7 +28,6 @@ pub struct Interval {
 
 impl SignedRank {
     /// `None` without differences, or where one of them is not finite.
-    #[must_use]
     pub fn of(differences: &[f64]) -> Option<Self> {
         let usable = !differences.is_empty() && differences.iter().all(|d| d.is_finite());
         usable.then(|| Self {
@@ -38,7 +37,6 @@ impl SignedRank {
     }
 
     /// The Hodges–Lehmann estimate: the median of the Walsh averages.
-    #[must_use]
     pub fn estimate(&self) -> f64 {
         median::of_sorted(&self.walsh_averages)
     }
@@ -48,7 +46,6 @@ impl SignedRank {
     /// With `k` the largest rank for which P(W+ ≤ k − 1) ≤ alpha/2, it runs from the k-th
     /// smallest to the k-th largest Walsh average. Ties and zeros among the differences make it
     /// cover more often than promised, never less, because its ends belong to it.
-    #[must_use]
     pub fn interval(&self, alpha: f64) -> Interval {
         let n = self.differences.len();
         let rank = critical_rank(n, alpha);
@@ -66,7 +63,6 @@ impl SignedRank {
     /// Zeros are left out and ties share their mean rank, as Wilcoxon did; the distribution is
     /// that of these very ranks under fair signs, so it stays exact with ties. 1 where only zeros
     /// are left.
-    #[must_use]
     pub fn p_value(&self) -> f64 {
         let nonzero: Vec<f64> = self
             .differences
@@ -87,7 +83,6 @@ impl SignedRank {
     }
 
     /// The effect as a ratio: differences are logarithms of arm ÷ reference.
-    #[must_use]
     pub fn effect(&self, alpha: f64) -> Effect {
         let interval = self.interval(alpha);
         Effect {
@@ -102,13 +97,11 @@ impl SignedRank {
 }
 
 /// The effect in log ratios, or `None` without usable pairs; see [`SignedRank::effect`].
-#[must_use]
 pub fn effect(log_ratios: &[f64], alpha: f64) -> Option<Effect> {
     Some(SignedRank::of(log_ratios)?.effect(alpha))
 }
 
 /// The largest `k` with P(W+ ≤ k − 1) ≤ alpha/2 for `n` untied differences; 0 where there is none.
-#[must_use]
 pub fn critical_rank(n: usize, alpha: f64) -> usize {
     let ranks: Vec<usize> = (1..=n).collect();
     let mut below = 0.0;

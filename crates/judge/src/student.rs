@@ -7,13 +7,11 @@ const FRACTION_STEPS: u32 = 300;
 const TINY: f64 = 1e-300;
 
 /// The probability that |t| is at least this large with `freedom` degrees of freedom.
-#[must_use]
 pub fn two_sided_p(t: f64, freedom: f64) -> f64 {
     incomplete_beta(freedom / 2.0, 0.5, freedom / (freedom + t * t))
 }
 
 /// The value that |t| exceeds with probability `alpha`; infinite without degrees of freedom.
-#[must_use]
 pub fn two_sided_quantile(alpha: f64, freedom: f64) -> f64 {
     if freedom <= 0.0 || alpha <= 0.0 {
         return f64::INFINITY;

@@ -15,7 +15,6 @@ pub enum Direction {
 ///
 /// An interval that lies wholly within the smallest effect is "no difference that matters" even
 /// when it leaves out 1: a planted 0.5 % is real and is still not called.
-#[must_use]
 pub fn decide(effect: &Effect, direction: Direction, smallest_effect: f64) -> Verdict {
     if is_within(effect, smallest_effect) {
         Verdict::NoDifferenceThatMatters
@@ -30,7 +29,6 @@ pub fn decide(effect: &Effect, direction: Direction, smallest_effect: f64) -> Ve
 
 /// Whether the whole interval is nearer to none than the smallest effect: within ±ln(1 + δ) on the
 /// log scale, where halving and doubling are equally far.
-#[must_use]
 pub fn is_within(effect: &Effect, smallest_effect: f64) -> bool {
     effect.low.ln().abs().max(effect.high.ln().abs()) <= smallest_effect.ln_1p()
 }
@@ -40,7 +38,6 @@ pub fn is_within(effect: &Effect, smallest_effect: f64) -> bool {
 /// Two processes of one binary may truly differ a little, by where their memory lies: an effect
 /// that a copy of the baseline shows as well is no effect of the change. It costs power: of lone
 /// 5 % effects at 16 pairs and a CV of 4 %, 88 % are called where 95 % would be without it.
-#[must_use]
 pub fn is_beyond_noise_floor(effect: &Effect, control: &Effect) -> bool {
     let near_end = effect.low.ln().abs().min(effect.high.ln().abs());
     near_end > control.ratio.ln().abs()

@@ -18,7 +18,6 @@ pub enum WarmUp {
 
 /// Where to cut: the number of leading batches `d`, at most half, whose removal makes the squared
 /// standard error of the mean of what is left, S²/(N − d)², the smallest.
-#[must_use]
 pub fn mser5(window_counts: &[f64]) -> WarmUp {
     let batches: Vec<f64> = window_counts
         .chunks_exact(BATCH)

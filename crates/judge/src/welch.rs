@@ -4,7 +4,6 @@ use crate::student;
 
 /// The two-sided p-value of "both samples have one mean"; `None` with fewer than two values in
 /// either. Samples without any spread differ for certain (0) or not at all (1).
-#[must_use]
 pub fn p_value(first: &[f64], second: &[f64]) -> Option<f64> {
     let between = Between::of(first, second)?;
     let Between {
@@ -19,7 +18,6 @@ pub fn p_value(first: &[f64], second: &[f64]) -> Option<f64> {
 
 /// The interval of the first mean less the second at two-sided error `alpha`; `None` with fewer
 /// than two values in either.
-#[must_use]
 pub fn interval(first: &[f64], second: &[f64], alpha: f64) -> Option<[f64; 2]> {
     let between = Between::of(first, second)?;
     if between.variance <= 0.0 {

@@ -39,7 +39,6 @@ const FULL_CAPACITY: u32 = 1024;
 
 impl CpuSplit {
     /// Whether the two sides take time from each other.
-    #[must_use]
     pub fn is_shared(&self) -> bool {
         self.shared() > 0
     }
@@ -65,13 +64,11 @@ impl CpuSplit {
     }
 
     /// The doubt that both sides have CPUs in common.
-    #[must_use]
     pub fn doubt(&self) -> Option<Doubt> {
         self.told().doubt()
     }
 
     /// As it is told and saved.
-    #[must_use]
     pub fn told(&self) -> CpuShare {
         let list = |cpus: &[usize]| {
             let ascending: BTreeSet<usize> = cpus.iter().copied().collect();
@@ -271,7 +268,6 @@ fn beside(cpus: &[Cpu], taken: &[usize]) -> Vec<usize> {
 
 /// The doubt that a server which is running here and a client on `client_cpus` have but one CPU
 /// between them; `None` where they have more, or the server's processes cannot be seen.
-#[must_use]
 pub fn sharing(server_pids: &[u32], client_cpus: &[usize]) -> Option<Doubt> {
     let server_cpus = targets::cpus_of(server_pids);
     let is_shared = matches!((&server_cpus[..], client_cpus), ([one], [other]) if one == other);

@@ -4,7 +4,6 @@ use crate::tree::{Tree, behind};
 
 /// The `ID` of this machine's distribution and, after it, those of `ID_LIKE`: the nearest kin
 /// first (os-release(5)). Empty where there is no such file.
-#[must_use]
 pub fn ids() -> Vec<String> {
     ids_from(&Tree::of_this_machine())
 }

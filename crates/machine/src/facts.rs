@@ -10,7 +10,6 @@ use crate::tree::Tree;
 use crate::{cpus, irq_time};
 
 /// The facts of this machine; with `full`, the names and addresses too.
-#[must_use]
 pub fn collect(full: bool) -> Facts {
     Facts {
         irq_time_accounting: Some(irq_time::probe()),

@@ -20,7 +20,6 @@ pub struct Thief {
 
 impl Thief {
     /// Takes such a share of the time of each CPU from now on, 0 to 1.
-    #[must_use]
     pub fn begin(cpus: &[usize], take: f64) -> Self {
         let is_over = Arc::new(AtomicBool::new(false));
         let thread = |cpu: &usize| {
@@ -34,7 +33,6 @@ impl Thief {
     }
 
     /// Takes no more; the share that was taken of a CPU in the mean, 0 to 1.
-    #[must_use]
     pub fn end(self) -> f64 {
         self.is_over.store(true, Ordering::Relaxed);
         let count = self.threads.len().max(1) as f64;

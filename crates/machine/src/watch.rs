@@ -19,7 +19,6 @@ const SPIN_STEPS: u64 = 700_000;
 
 /// Looks for so long: half of it still, to see what others use, half of it spinning on one CPU, to
 /// see how steady its speed is.
-#[must_use]
 #[expect(
     clippy::disallowed_methods,
     reason = "what others do while we do nothing is the measurement"

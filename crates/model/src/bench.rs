@@ -79,7 +79,6 @@ pub enum Tolerated {
 
 impl Tolerated {
     /// Whether a run that ended so counts.
-    #[must_use]
     pub fn admits(&self, end: CommandEnd) -> bool {
         end.is_success()
             || match (self, end) {
@@ -174,7 +173,6 @@ fn is_zero(count: &u32) -> bool {
 
 impl BenchRecord {
     /// What was measured of a comparison, in a folder or in none.
-    #[must_use]
     pub fn of(run: &SavedBench, blocks: &[BenchBlock]) -> Self {
         let study = &run.study;
         let one = |block: &BenchBlock| BenchRun {
@@ -212,7 +210,6 @@ impl BenchMetric {
     pub const ALL: [Self; 3] = [Self::Wall, Self::Cpu, Self::PeakMemory];
 
     /// The words for a reader.
-    #[must_use]
     pub fn words(self) -> &'static str {
         match self {
             Self::Wall => "wall time",

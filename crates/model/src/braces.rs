@@ -10,7 +10,6 @@ pub fn words_in_braces(text: &str) -> impl Iterator<Item = &str> {
 
 /// The text with every variable replaced by what `value_of` gives for it; one for which it gives
 /// nothing stays as it stands.
-#[must_use]
 pub fn fill(text: &str, value_of: impl Fn(&str) -> Option<String>) -> String {
     pieces(text)
         .map(|piece| match piece {
@@ -22,7 +21,6 @@ pub fn fill(text: &str, value_of: impl Fn(&str) -> Option<String>) -> String {
 }
 
 /// Whether a text can be a variable: a lower-case letter, then such letters, digits and `_`.
-#[must_use]
 pub fn is_word(text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
     text.starts_with(|first: char| first.is_ascii_lowercase()) && text.bytes().all(plain)

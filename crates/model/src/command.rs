@@ -120,7 +120,6 @@ pub struct CommandReading {
 
 impl CommandReading {
     /// User and system time together.
-    #[must_use]
     pub fn cpu_ns(&self) -> u64 {
         self.user_ns + self.system_ns
     }
@@ -143,13 +142,11 @@ pub enum CommandEnd {
 
 impl CommandEnd {
     /// Whether it is what a successful program does.
-    #[must_use]
     pub fn is_success(self) -> bool {
         self == Self::Exited(0)
     }
 
     /// The exit code, where there is one.
-    #[must_use]
     pub fn exit_code(self) -> Option<i32> {
         match self {
             Self::Exited(code) => Some(code),
@@ -158,7 +155,6 @@ impl CommandEnd {
     }
 
     /// For a sentence: `exited with 3`.
-    #[must_use]
     pub fn words(self) -> String {
         match self {
             Self::Exited(code) => format!("exited with {code}"),

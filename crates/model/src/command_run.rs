@@ -91,7 +91,6 @@ pub struct EvidencePiece {
 
 impl Measured {
     /// Whether its figures count: no command of it failed.
-    #[must_use]
     pub fn counts(&self) -> bool {
         self.failed.is_none() && self.command.end.is_success()
     }

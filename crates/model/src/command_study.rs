@@ -342,7 +342,6 @@ fn default_lines() -> u32 {
 
 impl CommandStudy {
     /// A factor by its name.
-    #[must_use]
     pub fn factor(&self, name: &str) -> Option<&Factor> {
         self.factors.iter().find(|factor| factor.name == name)
     }
@@ -358,7 +357,6 @@ impl CommandStudy {
 
 impl Factor {
     /// A level by its name.
-    #[must_use]
     pub fn level(&self, name: &str) -> Option<&Level> {
         self.levels.iter().find(|level| level.name == name)
     }

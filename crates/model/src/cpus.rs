@@ -56,7 +56,6 @@ fn is_none(count: &u32) -> bool {
 
 impl CpuShare {
     /// The wish that comes to the same.
-    #[must_use]
     pub fn again(&self) -> CpuWish {
         CpuWish {
             server: Some(self.server.clone()),
@@ -66,7 +65,6 @@ impl CpuShare {
     }
 
     /// The doubt that both sides have CPUs in common.
-    #[must_use]
     pub fn doubt(&self) -> Option<Doubt> {
         let cpus = self.shared_cpus;
         (cpus > 0).then_some(Doubt::SharedCpus { cpus })
@@ -125,7 +123,6 @@ impl Default for Workers {
 
 impl Workers {
     /// The numbers to measure where the server may have so many CPUs: at least one.
-    #[must_use]
     pub fn counts(&self, server_cpus: u32) -> Vec<u32> {
         let most = server_cpus.clamp(1, MOST_WORKERS);
         match self {
@@ -137,13 +134,11 @@ impl Workers {
     }
 
     /// Whether several numbers stand beside each other in one run.
-    #[must_use]
     pub fn are_compared(&self) -> bool {
         matches!(self, Self::Each(_) | Self::Named(NamedWorkers::Scale))
     }
 
     /// Whether it is the one worker of a target of which nothing was said.
-    #[must_use]
     pub fn is_one(&self) -> bool {
         *self == Self::default()
     }

@@ -61,7 +61,6 @@ pub enum IrqTimeAccounting {
 
 impl IrqTimeAccounting {
     /// For a reader.
-    #[must_use]
     pub fn words(self) -> &'static str {
         match self {
             Self::On => "kept apart, and in no process's CPU time",

@@ -76,7 +76,6 @@ pub const MOST_BUILDS: u32 = 8;
 
 impl GateDesign {
     /// Which builds a round measures, counted from none: in turn one of each arm.
-    #[must_use]
     pub const fn set(&self, round: u32) -> u32 {
         if self.builds == 0 {
             0
@@ -87,7 +86,6 @@ impl GateDesign {
 }
 
 /// The name of one of an arm's builds, as of [`crate::study::Program::Built`].
-#[must_use]
 pub fn of_set(arm: &str, set: u32) -> String {
     format!("{arm}-{}", set + 1)
 }

@@ -91,7 +91,6 @@ impl Histogram {
     }
 
     /// Number of durations counted.
-    #[must_use]
     pub fn total(&self) -> u64 {
         self.total
     }
@@ -111,7 +110,6 @@ impl Histogram {
 
     /// The duration in ns that the share `quantile` (0 to 1) of the counts does not exceed: the
     /// upper edge of the bucket that holds that rank. `None` while nothing is counted.
-    #[must_use]
     #[expect(
         clippy::cast_possible_truncation,
         reason = "a rank lies between 0 and the total"
@@ -122,7 +120,6 @@ impl Histogram {
     }
 
     /// The quantile; `None` where fewer than ten observations lie beyond it, which carry none.
-    #[must_use]
     pub fn carried(&self, quantile: f64) -> Option<u64> {
         const BEYOND: f64 = 10.0;
         let beyond = self.total as f64 * (1.0 - quantile);
@@ -131,7 +128,6 @@ impl Histogram {
     }
 
     /// The duration in ns at a rank from 1 to `total`, counted from the shortest.
-    #[must_use]
     pub fn at_rank(&self, rank: u64) -> Option<u64> {
         let mut seen: u64 = 0;
         self.filled().find_map(|(index, count)| {
@@ -141,7 +137,6 @@ impl Histogram {
     }
 
     /// Mean in ns, from bucket middles. `None` while nothing is counted.
-    #[must_use]
     pub fn mean(&self) -> Option<f64> {
         let sum: f64 = self
             .filled()

@@ -44,19 +44,16 @@ pub struct LeftOut {
 }
 
 /// The arm of one step alone on the first state. Names of steps have no colon.
-#[must_use]
 pub fn alone(step: &str) -> String {
     format!("alone:{step}")
 }
 
 /// The arm of two steps on the first state.
-#[must_use]
 pub fn both(steps: &[String; 2]) -> String {
     format!("both:{}+{}", steps[0], steps[1])
 }
 
 /// The arm of the last state without one step.
-#[must_use]
 pub fn without(step: &str) -> String {
     format!("without:{step}")
 }

@@ -122,7 +122,6 @@ pub enum Takes {
 
 impl LeverShape {
     /// Whether it may take this value; without one it has its default.
-    #[must_use]
     pub fn takes(&self, value: Option<&str>) -> bool {
         value.is_none_or(|value| match &self.takes {
             Takes::Nothing => false,

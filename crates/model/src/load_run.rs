@@ -79,7 +79,6 @@ pub struct Level {
 
 impl Level {
     /// All levels of a sweep, the lowest first.
-    #[must_use]
     pub fn all_of(sweep: &Sweep) -> Vec<Self> {
         let unit = match sweep.axis {
             Axis::Connections => "connections",

@@ -16,7 +16,6 @@ macro_rules! named {
             pub const ALL: [Self; [$($word),+].len()] = [$(Self::$variant),+];
 
             /// As it is written in study files and on command lines.
-            #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $word,)+

@@ -36,7 +36,6 @@ pub enum Figure {
 
 impl Objective {
     /// In the order in which they were typed.
-    #[must_use]
     pub fn terms(&self) -> &[Term] {
         &self.terms
     }

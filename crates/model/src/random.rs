@@ -9,7 +9,6 @@ pub struct SplitMix64 {
 
 impl SplitMix64 {
     /// Starts from a seed.
-    #[must_use]
     pub fn new(seed: u64) -> Self {
         Self { state: seed }
     }

@@ -23,7 +23,6 @@ pub struct Boot {
 impl Boot {
     /// The last of its options that settles what `wanted` does, such as `mitigations=auto` for
     /// `mitigations=off`: the kernel goes by the last one.
-    #[must_use]
     pub fn settles(&self, wanted: &str) -> Option<&str> {
         let mut from_the_last = self.options.iter().rev();
         let found = from_the_last.find(|option| name(option) == name(wanted));
@@ -31,7 +30,6 @@ impl Boot {
     }
 
     /// The option that overrules `wanted`, which it has, by coming after it.
-    #[must_use]
     pub fn overrules(&self, wanted: &str) -> Option<&str> {
         let has_it = self.options.iter().any(|option| option == wanted);
         self.settles(wanted)
@@ -106,7 +104,6 @@ pub struct MeasuredBoot {
 
 impl Reboot {
     /// The rounds of blocks that are of a boot, by its place among them.
-    #[must_use]
     pub fn rounds_of(&self, boot: usize) -> std::ops::Range<u32> {
         let boot = u32::try_from(boot).unwrap_or(u32::MAX);
         let first = boot.saturating_mul(self.rounds);

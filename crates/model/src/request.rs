@@ -31,7 +31,6 @@ pub struct RequestSpec {
 
 impl RequestSpec {
     /// GET of a URL in the clear, and no more.
-    #[must_use]
     pub fn get(url: &str) -> Self {
         Self {
             url: url.to_owned(),
@@ -86,7 +85,6 @@ pub enum Content {
 
 impl Content {
     /// The bytes as they stand, whatever templates are in them.
-    #[must_use]
     pub fn bytes(&self) -> &[u8] {
         match self {
             Self::Text(text) => text.as_bytes(),

@@ -35,7 +35,6 @@ const LONGEST_NAME: usize = 32;
 
 impl RigName {
     /// As it was given.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -138,7 +138,6 @@ impl<S: DeserializeOwned, A: DeserializeOwned> RunRecord<S, A> {
 
 impl<S, A> RunRecord<S, A> {
     /// A run on this machine's loopback that begins now, without what only some runs have.
-    #[must_use]
     pub fn begun(study: S, arms: Vec<A>, facts: Facts, by: Begun) -> Self {
         Self {
             format: RUN_FORMAT,
@@ -187,7 +186,6 @@ impl RunRecord {
     }
 
     /// Whether a server was watched under the traffic that it has, and not loaded.
-    #[must_use]
     pub fn is_watched(&self) -> bool {
         let mut programs = self.arms.iter().map(|arm| &arm.program);
         programs.any(|program| matches!(program, Program::Watched(_)))
@@ -217,13 +215,11 @@ pub enum Rig {
 
 impl Rig {
     /// Whether two runs were on rigs of one kind: of a loopback, the reason for it does not matter.
-    #[must_use]
     pub fn is_like(&self, other: &Self) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other)
     }
 
     /// How such a rig is asked for.
-    #[must_use]
     pub fn kind(&self) -> RigKind {
         match self {
             Self::PrivateNamespace | Self::Loopback { .. } => RigKind::Loopback,
@@ -277,7 +273,6 @@ pub enum RunKind {
 impl RunKind {
     /// The kind of run that a `run.json` describes; `Load` where it does not say, as every run did
     /// before there were others.
-    #[must_use]
     pub fn of(text: &str) -> Self {
         #[derive(Deserialize)]
         struct Run {
@@ -349,7 +344,6 @@ pub struct BlockRecord<R = Reading> {
 
 impl<R> BlockRecord<R> {
     /// What makes a block the same block: none is counted twice.
-    #[must_use]
     pub fn key(&self) -> (Phase, u32, &str) {
         (self.phase, self.round, &self.arm)
     }

@@ -93,7 +93,6 @@ pub struct Service {
 
 /// Whether a text can be the name of a service: lower-case letters, digits and hyphens. A name
 /// becomes part of paths.
-#[must_use]
 pub fn is_name(text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     !text.is_empty() && text.bytes().all(plain)
@@ -283,7 +282,6 @@ type Template<'a> = (Vec<String>, &'a mut String);
 
 impl Service {
     /// Every text in which variables may stand, with the keys that lead to it.
-    #[must_use]
     pub fn texts(&self) -> Vec<(Vec<String>, String)> {
         let mut copy = self.clone();
         let place = |(keys, text): Template<'_>| (keys, text.clone());
@@ -302,14 +300,12 @@ impl Service {
     }
 
     /// Whether any of its texts has this variable.
-    #[must_use]
     pub fn mentions(&self, variable: &str) -> bool {
         let has = |text: &str| words_in_braces(text).any(|word| word == variable);
         self.texts().iter().any(|(_, text)| has(text))
     }
 
     /// Whether it can be told the address to listen on.
-    #[must_use]
     pub fn takes_an_address(&self) -> bool {
         PLACE_VARIABLES
             .iter()
@@ -317,7 +313,6 @@ impl Service {
     }
 
     /// Whether it wants the password that is made for it.
-    #[must_use]
     pub fn wants_a_password(&self) -> bool {
         self.mentions(PASSWORD) || self.mentions(PASSWORD_FILE)
     }

@@ -23,7 +23,6 @@ impl SharedCount {
 
     /// As it is now.
     #[inline]
-    #[must_use]
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
@@ -46,7 +45,6 @@ impl SharedHistogram {
     }
 
     /// What was counted so far.
-    #[must_use]
     pub fn read(&self) -> Histogram {
         Histogram::of_counts(self.0.iter().map(SharedCount::get))
     }

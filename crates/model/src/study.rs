@@ -80,7 +80,6 @@ pub enum StudyFile {
 
 impl StudyFile {
     /// The study of servers under load, if it is one.
-    #[must_use]
     pub fn load(self) -> Option<Study> {
         match self {
             Self::Load(study) => Some(*study),
@@ -89,7 +88,6 @@ impl StudyFile {
     }
 
     /// The study of commands, if it is one.
-    #[must_use]
     pub fn commands(self) -> Option<CommandStudy> {
         match self {
             Self::Commands(study) => Some(*study),
@@ -98,7 +96,6 @@ impl StudyFile {
     }
 
     /// Its name.
-    #[must_use]
     pub fn name(&self) -> &str {
         match self {
             Self::Load(study) => &study.name,
@@ -107,7 +104,6 @@ impl StudyFile {
     }
 
     /// Its title, for a reader.
-    #[must_use]
     pub fn title(&self) -> &str {
         match self {
             Self::Load(study) => &study.title,
@@ -116,7 +112,6 @@ impl StudyFile {
     }
 
     /// The question it answers.
-    #[must_use]
     pub fn question(&self) -> &str {
         match self {
             Self::Load(study) => &study.question,
@@ -127,7 +122,6 @@ impl StudyFile {
 
 impl Study {
     /// Every lever that an arm of it may have, each setting once.
-    #[must_use]
     pub fn levers(&self) -> Vec<LeverSetting> {
         let mut all = self.first_levers();
         all.extend(self.steps.iter().flat_map(|step| step.add.iter().cloned()));
@@ -137,7 +131,6 @@ impl Study {
     }
 
     /// Those of the first state.
-    #[must_use]
     pub fn first_levers(&self) -> Vec<LeverSetting> {
         let of_the_whole = self.whole.iter().flat_map(|whole| &whole.levers);
         let all = self.baseline.levers.iter().chain(of_the_whole);
@@ -145,7 +138,6 @@ impl Study {
     }
 
     /// The services that steps of their own are for, each once, in their order.
-    #[must_use]
     pub fn own_targets(&self) -> Vec<&str> {
         let mut names = Vec::new();
         for name in self.steps.iter().filter_map(|step| step.target.as_deref()) {
@@ -157,7 +149,6 @@ impl Study {
     }
 
     /// Whether its arms differ in program.
-    #[must_use]
     pub fn compares_programs(&self) -> bool {
         let of_steps = self.steps.iter().map(|step| &step.target);
         let mut all = std::iter::once(&self.baseline.target).chain(of_steps);
@@ -275,7 +266,6 @@ pub struct StepSpec {
 
 impl StepSpec {
     /// One that changes nothing yet.
-    #[must_use]
     pub fn named(name: String, title: String) -> Self {
         Self {
             name,
@@ -339,7 +329,6 @@ impl Program {
 }
 
 /// `http://user:word@host:8080/path?query` becomes `http://HOST:8080/path`.
-#[must_use]
 pub fn url_without_secrets(url: &str) -> String {
     let (scheme, rest) = url.split_once("://").unwrap_or(("http", url));
     let end = rest.find(['?', '#']).unwrap_or(rest.len());
@@ -380,7 +369,6 @@ pub enum Role {
 
 impl Role {
     /// Whether it stands on the ladder or beside it, rather than at one of its ends alone.
-    #[must_use]
     pub fn is_of_the_climb(self) -> bool {
         matches!(
             self,

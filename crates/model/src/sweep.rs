@@ -32,7 +32,6 @@ const MOST: f64 = 16.0;
 
 impl Axis {
     /// As it is typed.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Connections => "connections",
@@ -83,7 +82,6 @@ impl Sweep {
         clippy::cast_sign_loss,
         reason = "a whole number above zero; `as` saturates"
     )]
-    #[must_use]
     pub fn most_connections(self, held: u32) -> u32 {
         match self.axis {
             Axis::Connections => self.to as u32,
@@ -93,7 +91,6 @@ impl Sweep {
 
     /// The levels from the lowest to the highest, each as many times the one before; of whole
     /// connections some may coincide.
-    #[must_use]
     pub fn loads(&self) -> Vec<f64> {
         let doublings = (self.to / self.from).log2().ceil();
         let steps = doublings.clamp(FEWEST - 1.0, MOST - 1.0);

@@ -35,13 +35,11 @@ pub struct Effect {
 
 impl Effect {
     /// Change in per cent: −12.5 for a ratio of 0.875.
-    #[must_use]
     pub fn percent(&self) -> f64 {
         (self.ratio - 1.0) * 100.0
     }
 
     /// Whether the interval leaves out 1.
-    #[must_use]
     pub fn is_clear_of_none(&self) -> bool {
         self.low > 1.0 || self.high < 1.0
     }
@@ -63,19 +61,16 @@ pub enum Verdict {
 
 impl Verdict {
     /// Whether it says that the one is not as good as the other.
-    #[must_use]
     pub fn is_call(self) -> bool {
         matches!(self, Self::Better | Self::Worse)
     }
 
     /// Whether nothing may be said.
-    #[must_use]
     pub fn is_void(self) -> bool {
         self == Self::Invalid
     }
 
     /// The words for a reader.
-    #[must_use]
     pub fn words(self) -> &'static str {
         match self {
             Self::Better => "better",

@@ -61,7 +61,6 @@ pub enum Arrivals {
 
 impl Arrivals {
     /// As it is typed.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Uniform => "uniform",

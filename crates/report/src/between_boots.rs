@@ -245,7 +245,6 @@ fn surroundings(one: &Facts, other: &Facts) -> Vec<String> {
 /// What a person does next, as lines that are not broken, so that each can be copied: the reboot that
 /// a run waits for, and the way back. None where nothing is to be done. `resume` is the command that
 /// goes on with the run.
-#[must_use]
 pub fn next_steps(run: &RunRecord, judgement: &Judgement, resume: &str) -> Vec<String> {
     let Some((reboot, found)) = asked(run, judgement) else {
         return Vec::new();

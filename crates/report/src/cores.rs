@@ -24,7 +24,6 @@ pub struct About<'a> {
 }
 
 /// The answer in one sentence.
-#[must_use]
 pub fn answer(found: &CoreDistances) -> String {
     match (&found.levels[..], &found.pairs[..]) {
         (_, []) => "No pair of CPUs was measured.".to_owned(),
@@ -88,7 +87,6 @@ fn grouped(level: &CoreLevel) -> String {
 }
 
 /// The levels for a terminal: the time, and the groups as lists.
-#[must_use]
 pub fn levels(found: &CoreDistances) -> Vec<String> {
     let level = |level: &CoreLevel| {
         let groups = level.groups.iter().filter(|group| group.len() > 1);
@@ -115,7 +113,6 @@ fn list(cpus: &[usize]) -> String {
 
 /// The matrix for a terminal of so many columns: figures in ns, or shades where these have no room; empty where those
 /// have none either.
-#[must_use]
 pub fn matrix(found: &CoreDistances, width: usize) -> Vec<String> {
     let cpus = found.cpus.len();
     if CELL * (cpus + 1) <= width {
@@ -158,7 +155,6 @@ fn figure(ns: f64) -> String {
 
 /// What a spreadsheet takes, in the shape of `core-to-core-latency --csv`: a row and a column for each CPU, medians in ns
 /// below the diagonal, nothing elsewhere.
-#[must_use]
 pub fn csv(found: &CoreDistances) -> String {
     let cell = |pair: Option<&CorePair>| {
         pair.map_or_else(String::new, |pair| format!("{:.3}", pair.exchange_ns.value))
@@ -218,7 +214,6 @@ impl Shade {
 ///
 /// # Panics
 /// When the template that is compiled in is wrong, which a test would see.
-#[must_use]
 pub fn html(found: &CoreDistances, about: &About<'_>) -> String {
     let shade = Shade::of(found);
     let cell = |pair: Option<&CorePair>| {

@@ -6,7 +6,6 @@ use serde::Serialize;
 ///
 /// # Panics
 /// Never: all that a judgement holds, JSON holds too.
-#[must_use]
 pub fn render(judgement: &impl Serialize) -> String {
     serde_json::to_string_pretty(judgement)
         .expect("a judgement is structs, lists, strings and numbers, which JSON always holds")

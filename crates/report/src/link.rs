@@ -5,7 +5,6 @@ use model::link::{LinkPlan, LinkRate, LinkShape, LinkSpec, QueueLimit, Via};
 use crate::numbers;
 
 /// What a link does to what passes, and what carries it, as part of a sentence.
-#[must_use]
 pub fn words(plan: &LinkPlan) -> String {
     let (up, down) = (&plan.up, &plan.down);
     let what = if up == down {

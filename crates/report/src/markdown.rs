@@ -8,7 +8,6 @@ use crate::servers;
 use crate::view::{Item, Medium, Shown, Table};
 
 /// Renders a judged run as Markdown.
-#[must_use]
 pub fn render(run: &RunRecord, judgement: &Judgement) -> String {
     let page = servers::view(run, &[], judgement).on(Medium::Terminal);
     let mut text = format!("**{}**\n", plain(&page.answer));

@@ -291,7 +291,6 @@ fn in_open_loop(study: &Study, arms: usize) -> u64 {
 }
 
 /// How long a plan takes once its servers are up.
-#[must_use]
 pub fn planned_ms(study: &Study, arms: usize) -> u64 {
     let rounds = u64::from(study.design.rounds) * arms as u64;
     let rounds = rounds * block_ms(study, study.design.score_ms);

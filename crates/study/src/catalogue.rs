@@ -102,7 +102,6 @@ fn unknown(name: &str) -> CatalogueError {
 
 /// Whether the commands of a study are those of one that is compiled in, whatever its rounds and
 /// whether in full or in its smoke form: what it runs was read by the authors of this program.
-#[must_use]
 pub fn is_our_own(study: &CommandStudy) -> bool {
     let rounds = study.design.rounds;
     let ours = BUILT_IN
@@ -136,7 +135,6 @@ pub struct Listed {
 /// Every study that can be had by its name: those compiled in, in their order, each by the file of
 /// that name below the current folder where there is one; then the other files, by name. A file
 /// that is wrong is listed with what is wrong with it.
-#[must_use]
 pub fn all() -> Vec<Listed> {
     let mut on_disk = names_on_disk();
     let mut names: Vec<String> = built_in_names().map(str::to_owned).collect();

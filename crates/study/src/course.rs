@@ -40,7 +40,6 @@ pub struct Order {
 
 impl Order {
     /// How far levers may reach.
-    #[must_use]
     pub const fn leave(&self) -> Leave {
         Leave {
             on_host: self.on_host,

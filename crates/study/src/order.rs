@@ -4,7 +4,6 @@ use model::random::SplitMix64;
 
 /// The order of `arms` arms in each of `rounds` rounds, as indices. A round's order depends only
 /// on the seed and the round, so a resumed run goes on with the order that was planned.
-#[must_use]
 pub(crate) fn rounds(arms: usize, rounds: u32, seed: u64) -> Vec<Vec<usize>> {
     let mut random = SplitMix64::new(seed);
     let mut round = || {

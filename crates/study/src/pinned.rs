@@ -41,7 +41,6 @@ pub(crate) fn is_path(text: &str) -> bool {
 }
 
 /// The name of the service that a target means: what becomes part of paths, and tells two versions apart.
-#[must_use]
 pub fn name_of(target: &str) -> String {
     let (name, pin) = parts(target);
     let plain = |letter: char| match letter {

@@ -54,7 +54,6 @@ impl<'a> Rounds<'a> {
     }
 
     /// The blocks that are not saved yet, the arms of each round in random order.
-    #[must_use]
     pub fn remaining<R>(&self, saved: &[BlockRecord<R>]) -> Vec<Planned> {
         let done: HashSet<_> = saved.iter().map(BlockRecord::key).collect();
         let orders = order::rounds(self.arms.len(), self.rounds.end, self.seed);
@@ -154,7 +153,6 @@ impl Design for SavedLoad {
 }
 
 /// What confirms a ladder's last state.
-#[must_use]
 pub fn confirming<'a>(record: &RunRecord, confirmation: &'a Confirmation) -> Rounds<'a> {
     let whole = record.study.whole.as_ref();
     let rounds = whole.map_or(0, |whole| whole.confirm_rounds);
@@ -164,7 +162,6 @@ pub fn confirming<'a>(record: &RunRecord, confirmation: &'a Confirmation) -> Rou
 
 /// What is measured of the last state in a boot, by its place among those of the run; `None` where the run
 /// has no such boot.
-#[must_use]
 pub fn in_boot(record: &RunRecord, boot: usize) -> Option<Rounds<'_>> {
     let reboot = record.reboot.as_ref()?;
     let rounds = reboot.rounds_of(boot);
@@ -195,7 +192,6 @@ fn in_open_loop(study: &Study, arms: &[Arm]) -> Vec<usize> {
 }
 
 /// How long a block of a phase is scored.
-#[must_use]
 pub fn score_ms(record: &RunRecord, phase: Phase) -> u32 {
     match (phase, &record.study.latency) {
         (Phase::Latency, Some(latency)) => latency.score_ms,
@@ -206,7 +202,6 @@ pub fn score_ms(record: &RunRecord, phase: Phase) -> u32 {
 /// The open-loop rate that all arms in open loop are offered: the study's share of what the slowest
 /// of them carried in closed loop, by its median block, or the rate that it names. `None` where one of them
 /// answered nothing.
-#[must_use]
 pub fn common_rate_rps(record: &RunRecord, saved: &[BlockRecord]) -> Option<f64> {
     let latency = record.study.latency.as_ref();
     if let Some(rate_rps) = latency.and_then(|latency| latency.rate_rps) {

@@ -13,7 +13,6 @@ const BOTH_SIDES_CPUS: f64 = 2.0;
 
 /// The doubts that a look at the machine at rest raises. Any of them means that it is at work,
 /// and that it should not be loaded without its owner's word.
-#[must_use]
 pub fn work_of_others(watched: &Watched) -> Vec<Doubt> {
     let mut doubts = Vec::new();
     if let Some(cpu_share) = watched
@@ -38,7 +37,6 @@ pub fn work_of_others(watched: &Watched) -> Vec<Doubt> {
 }
 
 /// Other work on the client's host, where it is another machine.
-#[must_use]
 pub fn work_beside_the_client(client: &ClientHost) -> Vec<Doubt> {
     if client.same_machine {
         Vec::new()
@@ -48,14 +46,12 @@ pub fn work_beside_the_client(client: &ClientHost) -> Vec<Doubt> {
 }
 
 /// The doubt that a quota below what both sides use raises: whoever runs in it is stopped.
-#[must_use]
 pub fn quota_doubt(facts: &Facts) -> Option<Doubt> {
     let cpus = facts.cpu_quota.filter(|cpus| *cpus < BOTH_SIDES_CPUS)?;
     Some(Doubt::CpuQuota { cpus })
 }
 
 /// The doubt that interrupts are in no process's CPU time, on any of these machines.
-#[must_use]
 pub fn irq_time_doubt<'a>(facts: impl IntoIterator<Item = &'a Facts>) -> Option<Doubt> {
     let is_on = |facts: &Facts| facts.irq_time_accounting == Some(IrqTimeAccounting::On);
     facts.into_iter().any(is_on).then_some(Doubt::IrqTimeApart)

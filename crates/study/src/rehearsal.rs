@@ -36,7 +36,6 @@ pub fn pairs<R, E>(
 
 /// Natural logarithm of control ÷ baseline for each pair: of CPU per request where both tell it,
 /// else of throughput.
-#[must_use]
 pub fn differences(pairs: &[Pair]) -> Vec<f64> {
     let told = |(baseline, control): &Pair| {
         let cpu = Reading::server_cpu_us_per_request;
@@ -50,7 +49,6 @@ pub fn differences(pairs: &[Pair]) -> Vec<f64> {
 }
 
 /// Natural logarithm of control ÷ baseline of one value, for each pair in which both have it.
-#[must_use]
 pub fn differences_of<R>(pairs: &[(R, R)], value: impl Fn(&R) -> Option<f64>) -> Vec<f64> {
     let difference = |(baseline, control): &(R, R)| Some((value(control)? / value(baseline)?).ln());
     let differences = pairs.iter().filter_map(difference);

@@ -55,7 +55,6 @@ pub struct SoFar {
 
 impl SoFar {
     /// What so many further blocks take if they are like those before, ms.
-    #[must_use]
     pub fn left_ms(self, blocks: usize) -> u64 {
         self.at_ms * blocks as u64 / self.done.max(1) as u64
     }
@@ -73,7 +72,6 @@ pub struct SavedBlocks<R> {
 
 impl<R: Serialize> SavedBlocks<R> {
     /// A run of which these blocks are saved.
-    #[must_use]
     pub fn new(blocks: Vec<BlockRecord<R>>, store: Option<Store>) -> Self {
         Self {
             saved: blocks.len(),
@@ -89,7 +87,6 @@ impl<R: Serialize> SavedBlocks<R> {
     }
 
     /// Blocks that are not saved yet.
-    #[must_use]
     pub fn waiting(&self) -> usize {
         self.blocks.len() - self.saved
     }

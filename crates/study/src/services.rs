@@ -88,7 +88,6 @@ impl KnownService {
     }
 
     /// SHA-256 of the file, in hexadecimal, as `sha256sum` prints it.
-    #[must_use]
     pub fn sha256(&self) -> String {
         sha256::of(&self.text)
     }
@@ -132,7 +131,6 @@ pub fn find(name: &str) -> Result<KnownService, ServiceError> {
 }
 
 /// Where a file of that name would be, below the current folder.
-#[must_use]
 pub fn path_of(name: &str) -> String {
     format!("{FOLDER}/{name}.toml")
 }
@@ -145,7 +143,6 @@ fn from_disk(name: &str, path: String) -> Result<KnownService, ServiceError> {
 }
 
 /// The names of all services, compiled in and on disk, in order.
-#[must_use]
 pub fn names() -> Vec<String> {
     let entries = std::fs::read_dir(FOLDER).into_iter().flatten();
     let files = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
@@ -179,7 +176,6 @@ pub fn check_speaks(service: &Service, driven: Protocol, study: &str) -> Result<
 
 /// Whether a service is, word for word, one that is compiled in, or some version of it: what it runs was
 /// read by the authors of this program. Any other may run anything, and so may a program by its path.
-#[must_use]
 pub fn is_our_own(service: &Service) -> bool {
     BUILT_IN.iter().any(|(name, text)| {
         service_spec::parse(text, name).is_ok_and(|built_in| match &service.find.version {
@@ -190,7 +186,6 @@ pub fn is_our_own(service: &Service) -> bool {
 }
 
 /// What is saved of a service that was found with a version.
-#[must_use]
 pub fn record(known: &KnownService, found: FoundService) -> ServiceRecord {
     ServiceRecord {
         description: known.service.clone(),

@@ -189,7 +189,6 @@ impl Store {
     }
 
     /// Where the run is.
-    #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }

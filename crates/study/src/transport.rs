@@ -64,7 +64,6 @@ pub enum AgentError {
 
 impl AgentError {
     /// Whether the agent is well and said no.
-    #[must_use]
     pub fn is_refusal(&self) -> bool {
         match self {
             Self::Refused(_) => true,
@@ -181,7 +180,6 @@ impl LineAgent {
     }
 
     /// Its process.
-    #[must_use]
     pub fn process(&self) -> &Child {
         &self.child
     }

@@ -47,7 +47,6 @@ pub enum Targets {
 
 impl Targets {
     /// Our own server in every arm.
-    #[must_use]
     pub const fn ours() -> Self {
         Self::Started {
             common: None,

@@ -66,7 +66,6 @@ impl Address {
 }
 
 /// Whether a socket refused a connection because it is one of datagrams or packets.
-#[must_use]
 pub fn carries_no_stream(refusal: &io::Error) -> bool {
     refusal.raw_os_error() == Some(libc::EPROTOTYPE)
 }
@@ -102,7 +101,6 @@ impl SocketPath {
     }
 
     /// The path as it was given.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.0
     }

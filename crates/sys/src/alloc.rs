@@ -9,7 +9,6 @@ static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 pub struct CountingAllocator;
 
 /// Allocations and reallocations of the whole process so far.
-#[must_use]
 pub fn allocations() -> u64 {
     ALLOCATIONS.load(Ordering::Relaxed)
 }

@@ -41,7 +41,6 @@ impl CacheLines {
     }
 
     /// How many pages there are.
-    #[must_use]
     pub fn pages(&self) -> usize {
         self.count
     }
@@ -50,7 +49,6 @@ impl CacheLines {
     ///
     /// # Panics
     /// Where there is no such page or line.
-    #[must_use]
     pub fn line(&self, page: usize, line: usize) -> &AtomicU32 {
         assert!(page < self.count && line < LINES_OF_A_PAGE);
         // SAFETY: the place is within the mapping by the line above, aligned as the mapping is to a page, and mapped for

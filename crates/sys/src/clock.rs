@@ -18,33 +18,28 @@ use crate::check;
 
 /// Time since an arbitrary start that never goes back (`CLOCK_MONOTONIC`, by the vDSO).
 #[inline]
-#[must_use]
 pub fn monotonic_ns() -> u64 {
     read(libc::CLOCK_MONOTONIC).unwrap_or(0)
 }
 
 /// That clock in the standard library's type, for limits of waiting.
-#[must_use]
 pub fn now() -> Instant {
     Instant::now()
 }
 
 /// The wall clock, which may be set and may go back.
-#[must_use]
 pub fn wall() -> SystemTime {
     SystemTime::now()
 }
 
 /// The wall clock as ns since 1970, as the kernel stamps packets with it.
 #[inline]
-#[must_use]
 pub fn wall_ns() -> u64 {
     read(libc::CLOCK_REALTIME).unwrap_or(0)
 }
 
 /// How far the wall clock is ahead of the monotonic one, ns, modulo 2⁶⁴. Who is interrupted between
 /// the two clocks reads them again, a few times.
-#[must_use]
 pub fn wall_ahead_ns() -> u64 {
     const NEAR_NS: u64 = 1_000;
     let mut nearest = wall_and_monotonic();
@@ -66,7 +61,6 @@ fn wall_and_monotonic() -> (u64, u64) {
 }
 
 /// Time since this machine was started, sleep included (`CLOCK_BOOTTIME`).
-#[must_use]
 pub fn since_boot_ms() -> u64 {
     read(libc::CLOCK_BOOTTIME).unwrap_or(0) / 1_000_000
 }
@@ -130,7 +124,6 @@ fn wait(
 
 /// Rate of the processor's time stamp counter, kHz, measured over that time. `None` on processors
 /// without one.
-#[must_use]
 pub fn counter_khz(time: Duration) -> Option<u64> {
     let (begin_ns, begin) = nearest_counter()?;
     wait_until(time, || false);
@@ -163,7 +156,6 @@ fn counter() -> Option<u64> {
 }
 
 /// CPU time that the calling thread has used.
-#[must_use]
 pub fn thread_cpu_ns() -> u64 {
     read(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0)
 }

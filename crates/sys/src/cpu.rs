@@ -79,7 +79,6 @@ pub fn parse_list(text: &str) -> Result<Vec<usize>, String> {
 }
 
 /// Writes CPUs as the kernel does: `0-3,8`. They must be in ascending order.
-#[must_use]
 pub fn format_list(cpus: &[usize]) -> String {
     let runs = cpus.chunk_by(|left, right| left + 1 == *right);
     let texts = runs.map(|run| match run {

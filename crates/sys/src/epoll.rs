@@ -68,7 +68,6 @@ pub struct Events {
 
 impl Events {
     /// Room for so many events a wait.
-    #[must_use]
     pub fn with_capacity(capacity: usize) -> Self {
         let none = epoll::Event {
             flags: EventFlags::empty(),
@@ -87,7 +86,6 @@ impl Events {
 
     /// One of the things that the last wait found, by its place; `None` after the last one.
     #[inline]
-    #[must_use]
     pub fn at(&self, index: usize) -> Option<Event> {
         self.raw[..self.filled].get(index).map(Event::from_raw)
     }

@@ -53,7 +53,6 @@ impl Folder {
     }
 
     /// The path of itself, by the descriptor as well.
-    #[must_use]
     pub fn inside(&self) -> PathBuf {
         PathBuf::from(format!("/proc/self/fd/{}", self.0.as_raw_fd()))
     }

@@ -30,7 +30,6 @@ impl Leader {
     }
 
     /// Its number.
-    #[must_use]
     pub fn id(&self) -> u32 {
         self.child.id()
     }

@@ -4,7 +4,6 @@ use std::fs;
 use std::path::Path;
 
 /// The file's text without the white space around it; `None` when it cannot be read.
-#[must_use]
 pub fn text(path: impl AsRef<Path>) -> Option<String> {
     fs::read_to_string(path)
         .ok()
@@ -12,7 +11,6 @@ pub fn text(path: impl AsRef<Path>) -> Option<String> {
 }
 
 /// The file's text as a number; `None` when it cannot be read or is none.
-#[must_use]
 pub fn number<N: std::str::FromStr>(path: impl AsRef<Path>) -> Option<N> {
     text(path)?.parse().ok()
 }

@@ -117,7 +117,6 @@ pub fn signal_group(leader: u32, signal: i32) -> io::Result<()> {
 
 /// Kills what the leader of a process group has left in it, when it has ended itself and was not
 /// waited for: until then the group's number is no other's. Whether there was anybody.
-#[must_use]
 pub fn kill_left_behind(leader: u32) -> bool {
     let was_left = others_in_group(leader);
     // That nobody is there to be hit is as good.
@@ -145,7 +144,6 @@ fn lives_in_group(stat: &str, leader: u32) -> bool {
 }
 
 /// Whether any process of a group is left, ended and not waited for or alive.
-#[must_use]
 pub fn group_is_alive(leader: u32) -> bool {
     signal_group(leader, 0).is_ok()
 }

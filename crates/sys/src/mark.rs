@@ -25,7 +25,6 @@ pub fn write(folder: &Path, text: &str) -> io::Result<()> {
 }
 
 /// What stands on a folder; `None` where nothing of ours does.
-#[must_use]
 pub fn read(folder: &Path) -> Option<String> {
     let mut bytes = [0; MOST_BYTES];
     let length = lgetxattr(folder, name(), &mut bytes[..]).ok()?;

@@ -3,7 +3,6 @@
 
 /// The sum of all, each of which is read once, in order.
 #[inline(never)]
-#[must_use]
 pub fn sum(words: &[u64]) -> u64 {
     words.iter().fold(0, |sum, word| sum.wrapping_add(*word))
 }

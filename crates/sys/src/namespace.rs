@@ -162,7 +162,6 @@ impl NetworkNamespace {
     }
 
     /// The descriptor under which this process holds it.
-    #[must_use]
     pub fn descriptor(&self) -> i32 {
         self.0.as_raw_fd()
     }

@@ -32,7 +32,6 @@ pub fn reap_orphans(own: u32) {
 /// Kills all children, and theirs as they come back to us, until there is none; `false` when some
 /// are still there at the limit. For a process of one thread that adopts orphans, and that will
 /// wait for none of its children itself any more.
-#[must_use]
 pub fn end_all(limit: Duration) -> bool {
     clock::wait_until(limit, || {
         for child in children() {

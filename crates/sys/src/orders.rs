@@ -51,7 +51,6 @@ impl Orders {
     }
 
     /// Takes note of the orders so far, and tells whether this one was among them.
-    #[must_use]
     pub fn take(&self, order: Order) -> bool {
         self.0.silence();
         WANTED[order.place()].swap(false, Ordering::SeqCst)

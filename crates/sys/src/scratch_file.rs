@@ -41,7 +41,6 @@ const BLOCK: usize = 4096;
 
 impl Blocks {
     /// So many bytes, all the same.
-    #[must_use]
     pub fn of(bytes: usize, byte: u8) -> Self {
         let bytes = vec![byte; bytes + BLOCK];
         let first = bytes.as_ptr().align_offset(BLOCK).min(BLOCK);

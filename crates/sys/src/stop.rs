@@ -69,7 +69,6 @@ impl AsFd for StopSignal {
 }
 
 /// The number of the signal that was heard first, in a process that listens.
-#[must_use]
 pub fn heard() -> Option<i32> {
     Some(HEARD.load(Ordering::Relaxed)).filter(|signal| *signal != 0)
 }

@@ -37,7 +37,6 @@ const OLDER_CALLS: &[(libc::c_long, &str)] = named! {
 const OLDER_CALLS: &[(libc::c_long, &str)] = &[];
 
 /// The name of a call, as its manual page has it.
-#[must_use]
 pub fn name(number: u64) -> Option<&'static str> {
     let number = libc::c_long::try_from(number).ok()?;
     let mut calls = CALLS.iter().chain(OLDER_CALLS);

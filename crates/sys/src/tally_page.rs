@@ -67,7 +67,6 @@ impl TallyPage {
     }
 
     /// What they are now, each for itself.
-    #[must_use]
     pub fn read(&self) -> [u64; NUMBERS] {
         let numbers = self.numbers();
         std::array::from_fn(|place| numbers[place].load(Ordering::Relaxed))

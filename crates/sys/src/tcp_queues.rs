@@ -29,7 +29,6 @@ pub struct Ends {
 
 impl Ends {
     /// Of a socket that listens there.
-    #[must_use]
     pub const fn of_listener(local: SocketAddr) -> Self {
         let nobody = match local {
             SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),

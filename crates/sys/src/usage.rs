@@ -19,7 +19,6 @@ pub struct Usage {
 
 impl Usage {
     /// User and system time together.
-    #[must_use]
     pub fn cpu_ns(&self) -> u64 {
         self.user_ns + self.system_ns
     }

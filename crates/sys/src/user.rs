@@ -22,14 +22,12 @@ pub const NOBODY: u32 = 65_534;
 const LONGEST_END: Duration = Duration::from_secs(1);
 
 /// The user whose rights this process has, by its number in the user namespace it is in.
-#[must_use]
 pub fn ours() -> u32 {
     geteuid().as_raw()
 }
 
 /// This user by its number in the user namespace around the one it is in; its own number where
 /// there is none around it (user_namespaces(7)).
-#[must_use]
 pub fn ours_outside() -> u32 {
     outside(ours(), &map().unwrap_or_default()).unwrap_or_else(ours)
 }
@@ -71,7 +69,6 @@ fn outside(user: u32, map: &str) -> Option<u32> {
 /// Whether this process is root to others: on the machine, or in a container that has users of its
 /// own. Whoever has made himself root of a user namespace is it to nobody else: what is the machine's
 /// own is not his there.
-#[must_use]
 pub fn is_root() -> bool {
     let root_is_ours = || fs::metadata("/").is_ok_and(|found| found.uid() == 0);
     ours() == 0 && (ours_outside() == 0 || root_is_ours())

@@ -47,7 +47,6 @@ impl HeldLatency {
     }
 
     /// The time that it is.
-    #[must_use]
     pub fn most_us(&self) -> u32 {
         self.most_us
     }

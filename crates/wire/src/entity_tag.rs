@@ -11,7 +11,6 @@ pub enum Comparison {
 
 /// Whether `value`, a list of tags or `*`, has a tag that is equal to `tag`, which has its quotes,
 /// and `W/` before them where it is weak. Of a malformed list counts what stands before the fault.
-#[must_use]
 pub fn matches(value: &[u8], tag: &[u8], comparison: Comparison) -> bool {
     if value == b"*" {
         return true;

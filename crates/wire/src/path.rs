@@ -50,7 +50,6 @@ pub fn resolve(target: &[u8], path: &mut Vec<u8>) -> Result<(), NoPath> {
 }
 
 /// The target up to its question mark.
-#[must_use]
 pub fn without_query(target: &[u8]) -> &[u8] {
     let end = memchr::memchr(b'?', target).unwrap_or(target.len());
     &target[..end]

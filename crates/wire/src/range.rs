@@ -16,7 +16,6 @@ pub enum Selection {
 /// Reads `bytes=FIRST-LAST`, `bytes=FIRST-` or `bytes=-LAST_BYTES` for a length in bytes. A field
 /// that is malformed, of another unit, or with several ranges selects all, as a server may
 /// overlook any (RFC 9110 §14.2).
-#[must_use]
 pub fn select(value: &[u8], length: u64) -> Selection {
     one_range(value).map_or(Selection::Whole, |(first, last)| place(first, last, length))
 }

@@ -36,7 +36,6 @@ pub struct HeadTemplate {
 
 impl HeadTemplate {
     /// `fields` are whole lines, each with its CR LF. The date is blank until it is set.
-    #[must_use]
     pub fn new(status: Status, content_type: &str, fields: &str) -> Self {
         let mut head = Self::without_body(status);
         let more = [
@@ -50,7 +49,6 @@ impl HeadTemplate {
     }
 
     /// For [`Self::append_head`]: nothing is said of a body. The date is blank until it is set.
-    #[must_use]
     pub fn without_body(status: Status) -> Self {
         let mut bytes = format!("HTTP/1.1 {}\r\nServer: linerate\r\nDate: ", status.line());
         let date_at = bytes.len();

@@ -47,7 +47,6 @@ impl Status {
     ];
 
     /// Code and reason as they stand in a status line.
-    #[must_use]
     pub const fn line(self) -> &'static str {
         match self {
             Self::Ok => "200 OK",

@@ -10,7 +10,6 @@ pub enum Scheme {
 
 impl Scheme {
     /// As it stands in a URL.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Http => "http",
@@ -19,7 +18,6 @@ impl Scheme {
     }
 
     /// The port of a URL that names none.
-    #[must_use]
     pub fn usual_port(self) -> u16 {
         match self {
             Self::Http => 80,
@@ -100,14 +98,12 @@ impl HttpUrl {
     }
 
     /// The URL without its query, which may hold secrets.
-    #[must_use]
     pub fn without_query(&self) -> String {
         let path = self.target.split('?').next().unwrap_or_default();
         format!("{}://{}{path}", self.scheme.name(), self.host_header())
     }
 
     /// The value of the `Host` header (RFC 9110 §7.2): the port only where it is not the usual one.
-    #[must_use]
     pub fn host_header(&self) -> String {
         let host = if self.host.contains(':') {
             format!("[{}]", self.host)

@@ -57,7 +57,6 @@ pub fn hears(kind: Choice, bytes: &[u8], piece_bytes: usize) {
 }
 
 /// A handshake, a request and its answer. What our end hears is cut into pieces and altered.
-#[must_use]
 pub fn shake_hands(kind: Choice, changes: &[u8], piece_bytes: usize) -> Heard {
     let mut changes = Changes {
         changes,

@@ -50,7 +50,6 @@ impl Choice {
     pub const COUNT: usize = 8;
 
     /// By the lowest bits of a byte.
-    #[must_use]
     pub fn of(byte: u8) -> Self {
         Self {
             version: [Version::Tls12, Version::Tls13][usize::from(byte & 1)],

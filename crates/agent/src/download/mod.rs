@@ -96,19 +96,16 @@ pub struct Side {
 
 impl Downloaded {
     /// Bytes per second.
-    #[must_use]
     pub fn bytes_per_second(&self) -> f64 {
         self.sending.acked_bytes as f64 * 1e9 / self.window_ns.max(1) as f64
     }
 
     /// CPU time of a side per GB, s.
-    #[must_use]
     pub fn cpu_seconds_per_gb(&self, side: &Side) -> f64 {
         self.seconds_per_gb(side.cpu_ns)
     }
 
     /// Any CPU time per GB, s.
-    #[must_use]
     pub fn seconds_per_gb(&self, cpu_ns: u64) -> f64 {
         // ns per byte are s per GB.
         cpu_ns as f64 / self.sending.acked_bytes.max(1) as f64

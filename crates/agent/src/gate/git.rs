@@ -89,7 +89,6 @@ impl Repository {
     }
 
     /// Whether files that git knows have changes that are in no commit.
-    #[must_use]
     pub fn is_dirty(&self) -> bool {
         // Without it, git would write its index anew.
         let reads = ["--no-optional-locks", "status"];

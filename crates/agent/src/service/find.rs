@@ -123,7 +123,6 @@ fn usable(title: &str, find: &Find) -> Result<Vec<PathBuf>, Failure> {
 
 /// The names that a program is looked for under, or its path. Distributions have several versions beside one another as `python3.12`
 /// and `gcc-12`.
-#[must_use]
 pub fn names(find: &Find) -> Vec<String> {
     if let Some(path) = &find.path {
         return vec![path.clone()];

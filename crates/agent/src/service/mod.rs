@@ -77,7 +77,6 @@ pub struct RunningService {
 }
 
 /// A path for the folder of a service that is about to be started.
-#[must_use]
 pub fn new_folder() -> PathBuf {
     leftovers::new_path(&std::env::temp_dir(), "service")
 }
@@ -139,7 +138,6 @@ impl RunningService {
     }
 
     /// Whether its socket is there: some programs have one or an address, never both.
-    #[must_use]
     pub fn listens_on_its_socket(&self) -> bool {
         let socket = self.service.socket.as_deref();
         socket.is_some_and(|socket| Path::new(socket).exists())

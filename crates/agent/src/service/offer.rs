@@ -93,7 +93,6 @@ impl Offer {
     }
 
     /// How its URLs begin.
-    #[must_use]
     pub fn scheme(&self) -> &'static str {
         match self.identity {
             Some(_) => "https",

@@ -25,7 +25,6 @@ const ALPHA: f64 = 0.05;
 ///
 /// All verdicts of a page share one error of 5 %: the family is every metric of every command.
 /// Where the control differs in a metric, no command has a verdict on it.
-#[must_use]
 pub fn judge_bench(record: &BenchRecord) -> BenchJudgement {
     let bench = Bench::of(record);
     let control = bench.judge_control();
@@ -40,7 +39,6 @@ pub fn judge_bench(record: &BenchRecord) -> BenchJudgement {
 }
 
 /// The effect of one metric in a comparison.
-#[must_use]
 pub fn effect_on(comparison: &BenchComparison, metric: BenchMetric) -> Judged {
     match metric {
         BenchMetric::Wall => comparison.wall,

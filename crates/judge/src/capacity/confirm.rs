@@ -36,14 +36,12 @@ impl Tally {
     }
 
     /// Blocks in all.
-    #[must_use]
     pub fn blocks(&self) -> u32 {
         self.held + self.failed + self.not_offered
     }
 
     /// What seven or more of its blocks say; that it was not offered where it did not hold, and in two
     /// blocks or more the client or its connections were the reason.
-    #[must_use]
     pub fn agreed(&self) -> Option<Seen> {
         if self.held >= AGREE {
             Some(Seen::Holds)

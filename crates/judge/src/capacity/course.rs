@@ -38,7 +38,6 @@ pub struct Look {
 
 impl Look {
     /// Out of the first blocks of a run; `None` where they are not among these.
-    #[must_use]
     pub fn of(blocks: &[BlockRecord]) -> Option<Self> {
         let carried = |name: &str| {
             let mut blocks = blocks.iter();
@@ -53,7 +52,6 @@ impl Look {
     }
 
     /// Whether waiting for a free connection says nothing of the target.
-    #[must_use]
     pub fn connections_bind(&self) -> bool {
         let more = self.more_connections_rps.unwrap_or(0.0);
         more > self.closed_loop_rps * BOUND_BY_CONNECTIONS
@@ -151,7 +149,6 @@ impl<'a> Course<'a> {
     }
 
     /// What is known now.
-    #[must_use]
     pub fn found(&self) -> Capacity {
         self.search.found()
     }

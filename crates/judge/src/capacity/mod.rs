@@ -52,7 +52,6 @@ pub enum Seen {
 
 impl Seen {
     /// As it is told in JSON.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Holds => "holds",
@@ -112,7 +111,6 @@ pub struct Capacity {
 
 impl Search {
     /// Begins; the random numbers decide the order of the blocks of a confirmation.
-    #[must_use]
     pub fn new(range: Range, random: SplitMix64) -> Self {
         let Range {
             lowest_rps,
@@ -210,7 +208,6 @@ impl Search {
     }
 
     /// What is known now.
-    #[must_use]
     pub fn found(&self) -> Capacity {
         let confirm = match &self.phase {
             Phase::Confirmation(confirm) | Phase::Over(confirm) => Some(confirm),
@@ -228,7 +225,6 @@ impl Search {
     }
 
     /// What the next block is for, for a reader who waits.
-    #[must_use]
     pub fn purpose(&self) -> &'static str {
         match self.phase {
             Phase::Ramp(_) => "bracketing",

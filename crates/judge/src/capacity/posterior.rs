@@ -18,7 +18,6 @@ pub struct Posterior {
 
 impl Posterior {
     /// Knows only that the threshold lies between two rates.
-    #[must_use]
     #[expect(
         clippy::cast_possible_truncation,
         reason = "rates of a load lie within eleven powers of ten: 5,100 steps"
@@ -45,7 +44,6 @@ impl Posterior {
     }
 
     /// The rate below which the threshold lies with probability `share`.
-    #[must_use]
     pub fn quantile(&self, share: f64) -> f64 {
         let mut below = 0.0;
         for (index, weight) in self.weights.iter().enumerate() {
@@ -59,7 +57,6 @@ impl Posterior {
     }
 
     /// The two rates between which the central `share` of the weight lies.
-    #[must_use]
     pub fn central(&self, share: f64) -> [f64; 2] {
         let beyond = (1.0 - share) / 2.0;
         [self.quantile(beyond), self.quantile(1.0 - beyond)]

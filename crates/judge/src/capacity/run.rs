@@ -11,7 +11,6 @@ use super::{Seen, TRUST, Tally};
 
 /// Judges a search for the highest rate that holds an objective; `None` where it had not begun, or has
 /// blocks that no such search asks for.
-#[must_use]
 pub fn judge_capacity(
     run: &SavedLoad,
     objective: &Objective,

@@ -42,7 +42,6 @@ const ALPHA: f64 = 0.05;
 /// mean, and everything that an interaction says. Figures are given for whatever was measured;
 /// verdicts are withheld (`Invalid`) where the control differs, pairs are too few, runs did not end
 /// in time, or outputs that must agree do not. The doubts say which.
-#[must_use]
 pub fn judge_commands(run: &CommandRun, blocks: &[CommandBlock]) -> FactorialJudgement {
     let study = Factorial::of(run, blocks);
     let control = study.judge_control();

@@ -10,7 +10,6 @@ use crate::family;
 /// The smallest effect, as a share, that a study will find in its rounds with 80 % power, by the
 /// logarithms of ratios of identical runs. The error is shared by as many contrasts as a whole run
 /// is judged by. `None` with fewer than two differences.
-#[must_use]
 pub fn visible_to_plan(
     study: &CommandStudy,
     arms: &[CommandArm],

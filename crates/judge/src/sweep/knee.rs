@@ -23,7 +23,6 @@ pub enum Knee {
 }
 
 /// Finds the knee of levels in rising order of load.
-#[must_use]
 pub fn knee(levels: &[Level], mut random: SplitMix64) -> Knee {
     let logs: Vec<Vec<f64>> = levels.iter().map(log_powers).collect();
     let Some(parts) = Draws::of(&logs).filter(|_| levels.len() > 2) else {

@@ -27,7 +27,6 @@ struct Measured<'a> {
 }
 
 /// Judges a sweep of this range.
-#[must_use]
 pub fn judge_sweep(
     run: &SavedLoad,
     (range, rounds): (Sweep, u32),

@@ -52,7 +52,6 @@ pub enum Peak {
 
 impl Usl {
     /// The law at so many connections, requests/s.
-    #[must_use]
     pub fn throughput_rps(&self, connections: f64) -> f64 {
         let others = connections - 1.0;
         self.lambda_rps * connections
@@ -75,7 +74,6 @@ struct Point {
 /// agree; the intervals come from drawing rounds and blocks again. The n-th blocks of all levels
 /// are of one round; a round that is not complete is left out. `None` with fewer than
 /// [`FEWEST_LEVELS`], or where the levels carry no fit.
-#[must_use]
 pub fn fit(levels: &[Level], mut random: SplitMix64) -> Option<UslFit> {
     if levels.len() < FEWEST_LEVELS {
         return None;

@@ -26,7 +26,6 @@ struct Tables {
 
 /// What is told of this machine's boot, and of how it starts with what a lever of the boot wants:
 /// such a lever is called as its option of the kernel is.
-#[must_use]
 pub fn tell(wanted: &LeverSetting) -> BootTell {
     let tree = Tree::of_this_machine();
     let boot = Boot {
@@ -47,7 +46,6 @@ pub fn tell(wanted: &LeverSetting) -> BootTell {
 
 /// Whether this is how a machine, whatever it is, has a boot started with an option: words that we
 /// would say ourselves. Its warning is a sentence and is not looked at.
-#[must_use]
 pub fn knows(option: &str, boot: &Boot, change: &BootChange) -> bool {
     let said = |known: &BootChange| {
         (&known.loader, &known.make, &known.undo) == (&change.loader, &change.make, &change.undo)

@@ -89,7 +89,6 @@ static CHECKS: [Check; 22] = [
 
 /// Everything that was looked at, the most serious first. With `pid`, also how that process is set
 /// up. Takes less than two seconds.
-#[must_use]
 pub fn look(pid: Option<u32>) -> Vec<Finding> {
     let subject = Subject {
         tree: Tree::of_this_machine(),

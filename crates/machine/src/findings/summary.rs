@@ -11,7 +11,6 @@ pub struct Summary {
 }
 
 /// Sums findings up.
-#[must_use]
 pub fn summary(findings: &[Finding]) -> Summary {
     let count = |severity| {
         findings

@@ -22,7 +22,6 @@ use crate::{facts, irq_time};
 use look::Look;
 
 /// The inventory of this machine; with `full`, names, addresses and serial numbers too.
-#[must_use]
 pub fn collect(full: bool) -> Inventory {
     let look = Look::new(Tree::of_this_machine(), full);
     let links = links::here(&look);

@@ -67,7 +67,6 @@ const GUARDS_MOMENT_MS: u64 = 1_000;
 impl LeverChange {
     /// Whether its time is over and it was not put back: the process that was to do so was killed, or
     /// tries in vain. `now_ms` is of `CLOCK_BOOTTIME`.
-    #[must_use]
     pub fn is_overdue(&self, now_ms: u64) -> bool {
         self.reverts_at_ms
             .is_some_and(|at_ms| at_ms + GUARDS_MOMENT_MS <= now_ms)

@@ -84,7 +84,6 @@ impl Found {
 
 impl UnknownLine {
     /// For a person.
-    #[must_use]
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.text).into_owned()
     }

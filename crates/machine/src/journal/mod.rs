@@ -91,7 +91,6 @@ impl Journal {
     }
 
     /// What stands, the oldest first.
-    #[must_use]
     pub fn entries(&self) -> &[Entry] {
         &self.found.entries
     }

@@ -39,7 +39,6 @@ impl Owner {
     }
 
     /// Whether that process still runs. One that has ended and is not waited for does not.
-    #[must_use]
     pub fn is_alive(&self) -> bool {
         ProcessStat::of(self.pid)
             .is_ok_and(|stat| stat.started_ticks == self.started_ticks && !stat.has_ended())

@@ -58,7 +58,6 @@ pub fn all() -> impl Iterator<Item = &'static Lever> {
 }
 
 /// The lever of that name.
-#[must_use]
 pub fn find(name: &str) -> Option<&'static Lever> {
     all().find(|lever| lever.name == name)
 }

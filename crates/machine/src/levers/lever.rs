@@ -117,21 +117,18 @@ impl Lever {
     }
 
     /// The value that is set when none is typed; `None` where that depends on what the machine is for.
-    #[must_use]
     pub fn recommended(&self, site: &Site) -> Option<String> {
         self.knobs()?.recommended(site)
     }
 
     /// What it may be set to besides what it is, where nobody has typed a value: what is recommended;
     /// where nothing is, each other of its few values, none where they are many.
-    #[must_use]
     pub fn other_values(&'static self, site: &Site) -> Vec<String> {
         let values = self.knobs().map(|knobs| knobs.other_values(self, site));
         values.unwrap_or_default()
     }
 
     /// The values that it takes, in words.
-    #[must_use]
     pub fn values(&self) -> String {
         match &self.how {
             How::Knobs(knobs) => knobs.accepts.words(),
@@ -142,7 +139,6 @@ impl Lever {
 
     /// Its knobs as a page names them, with DEVICE and N for what a machine has several of; of what is set
     /// at a start, the system calls.
-    #[must_use]
     pub fn sets(&self) -> Vec<String> {
         match &self.how {
             How::Knobs(knobs) => knobs.places.patterns(),
@@ -152,34 +148,29 @@ impl Lever {
     }
 
     /// Whether a knob is one of its own. What a journal says of any other is not believed.
-    #[must_use]
     pub fn owns(&self, knob: &Knob) -> bool {
         self.knobs().is_some_and(|knobs| knobs.places.have(knob))
     }
 
     /// Whether what is set goes back by itself unless it is confirmed: it may lock us out, or reaches
     /// a device, whose driver may do what no row of ours knows.
-    #[must_use]
     pub fn is_on_trial(&self) -> bool {
         let is_risky = self.scope == Scope::Device || self.worst.locks_out();
         is_risky && self.knobs().is_some()
     }
 
     /// What a person would type in our place, where that is not a command for each knob.
-    #[must_use]
     pub fn by_hand(&self) -> Option<&str> {
         Some(&self.start()?.by_hand)
     }
 
     /// Whether it is a flag of our own server, that no other program has.
-    #[must_use]
     pub fn is_of_our_server(&self) -> bool {
         self.start().is_some_and(SetAtStart::is_of_our_server)
     }
 
     /// What a program is to be started with, for a value as a person types it; `None` for what is
     /// set in the machine.
-    #[must_use]
     pub fn at_start(&'static self, value: Option<&str>) -> Option<Result<AtStart, Obstacle>> {
         Some(self.start()?.part(&self.name, value))
     }
@@ -223,7 +214,6 @@ pub enum Group {
 
 impl Group {
     /// The heading.
-    #[must_use]
     pub fn title(self) -> &'static str {
         match self {
             Self::Application => "Application",
@@ -257,7 +247,6 @@ pub enum Scope {
 
 impl Scope {
     /// In one word.
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             Self::Process => "process",
@@ -290,7 +279,6 @@ pub enum Worst {
 
 impl Worst {
     /// In one word, as JSON says it too.
-    #[must_use]
     pub fn word(&self) -> &'static str {
         match self {
             Self::None(_) => "none",
@@ -303,7 +291,6 @@ impl Worst {
     }
 
     /// How it comes to that.
-    #[must_use]
     pub fn how(&self) -> &str {
         match self {
             Self::None(how)
@@ -316,7 +303,6 @@ impl Worst {
     }
 
     /// Whether it may keep whoever set it from putting it back.
-    #[must_use]
     pub fn locks_out(&self) -> bool {
         matches!(self, Self::Memory(_) | Self::Access(_))
     }

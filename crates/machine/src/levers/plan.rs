@@ -64,14 +64,12 @@ pub struct Plan {
 
 impl Plan {
     /// What a person would type to do it.
-    #[must_use]
     pub fn commands(&self) -> Vec<String> {
         let set = self.steps.iter().filter(|step| !step.follows);
         set.map(|step| step.knob.command(&step.new)).collect()
     }
 
     /// What of it can be written where it outlives a reboot; the rest has [`Self::commands`] alone.
-    #[must_use]
     pub fn lasting(&self) -> Vec<Lasting> {
         let lasting = |step: &Step| {
             let (name, value) = (step.knob.to_string(), step.knob.written(&step.new));
@@ -88,7 +86,6 @@ impl Plan {
     }
 
     /// What a person would type to put it back.
-    #[must_use]
     pub fn undo_commands(&self) -> Vec<String> {
         let command = |step: &Step| step.knob.command(&step.old);
         self.steps.iter().rev().map(command).collect()

@@ -23,7 +23,6 @@ type Links = Result<Vec<Device>, Obstacle>;
 impl Site {
     /// This machine; without a device, the one that the default route leads through, or the only one
     /// besides loopback, or loopback where there is no other.
-    #[must_use]
     pub fn here(device: Option<DeviceName>) -> Self {
         let tree = Tree::of_this_machine();
         let links = links::list().map_err(|error| {
@@ -45,7 +44,6 @@ impl Site {
 
     /// This machine, and the device of its that is in the network of an address; where none is, as
     /// [`Self::here`] has it.
-    #[must_use]
     pub fn towards(address: IpAddr) -> Self {
         let device = device_towards(&Tree::of_this_machine(), address);
         Self::here(device.and_then(|name| name.parse().ok()))

@@ -52,7 +52,6 @@ impl TestBench {
 
 impl Lever {
     /// Where tests set it, for a reader.
-    #[must_use]
     pub fn tested_words(&self) -> String {
         let places: Vec<&str> = self.tested_in.iter().map(|bench| bench.words()).collect();
         match (places.as_slice(), &self.untested) {

@@ -86,7 +86,6 @@ impl Hook {
 
 impl Table {
     /// As it is loaded, of so many rules or addresses where it has several.
-    #[must_use]
     pub fn ruleset(&self, count: u16) -> Ruleset {
         let rules = match self.rule {
             Rule::DropFromNobody => count,

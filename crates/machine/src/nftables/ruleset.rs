@@ -90,7 +90,6 @@ impl Ruleset {
     }
 
     /// How many rules there are.
-    #[must_use]
     pub fn rules(&self) -> usize {
         self.rules.len()
     }
@@ -136,7 +135,6 @@ impl Ruleset {
     }
 
     /// Whether a table of that name is one of these.
-    #[must_use]
     pub fn has_table(&self, wanted: &str) -> bool {
         let mut tables = self.tables.iter();
         tables.any(|table| name(&table.attributes, TABLE) == wanted.as_bytes())

@@ -186,7 +186,6 @@ impl PlantedError {
 }
 
 /// The cost, the switch or the lever of that name.
-#[must_use]
 pub fn find(name: &str) -> Option<&'static dyn Planted> {
     everything().find(|lever| lever.name() == name)
 }
@@ -196,7 +195,6 @@ fn everything() -> impl Iterator<Item = &'static dyn Planted> {
 }
 
 /// How each may be written in a study file.
-#[must_use]
 pub fn shapes() -> Vec<LeverShape> {
     let shape = |lever: &'static dyn Planted| LeverShape {
         name: lever.name(),

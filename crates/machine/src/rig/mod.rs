@@ -32,7 +32,6 @@ use inside::{GRACE, Inside};
 
 /// Whether the calling process is on a host of a rig: every device of its network namespace that is
 /// up is a loopback or a rig's, so nothing that is sent there leaves the rig.
-#[must_use]
 pub fn is_inside() -> bool {
     let is_rigs = |device: &Device| {
         let kind = device.virtual_kind.as_deref();
@@ -72,20 +71,17 @@ impl Lab {
     }
 
     /// The host of that name: `client`, `server`, and what its topology has beside them.
-    #[must_use]
     pub fn host(&self, name: &str) -> Option<&Host> {
         self.hosts.iter().find(|host| host.name() == name)
     }
 
     /// Client and server, each with the address where the other reaches it.
-    #[must_use]
     pub fn ends(&self) -> Option<[(&Host, Ipv4Addr); 2]> {
         let (client, server) = (self.hosts.first()?, self.hosts.last()?);
         Some([(client, client.address()?), (server, server.address()?)])
     }
 
     /// All of them, the client first and the server last.
-    #[must_use]
     pub fn hosts(&self) -> &[Host] {
         &self.hosts
     }
@@ -111,19 +107,16 @@ impl Host {
     }
 
     /// What it is called in its rig.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.held.name
     }
 
     /// Where the other hosts of the rig reach it; the host of a wire has no address.
-    #[must_use]
     pub fn address(&self) -> Option<Ipv4Addr> {
         self.held.address
     }
 
     /// Inode of its network namespace.
-    #[must_use]
     pub fn namespace(&self) -> u64 {
         self.held.namespace
     }

@@ -167,35 +167,29 @@ impl Standing {
         Ok(taken)
     }
 
-    #[must_use]
     pub fn name(&self) -> &RigName {
         &self.rig.name
     }
 
-    #[must_use]
     pub fn topology(&self) -> Topology {
         self.rig.topology
     }
 
-    #[must_use]
     pub fn state(&self) -> State {
         self.state
     }
 
     /// Number of the process that holds it, or held it.
-    #[must_use]
     pub fn holder(&self) -> u32 {
         self.entry.owner.pid
     }
 
     /// As the holder has them; none until it is built.
-    #[must_use]
     pub fn hosts(&self) -> &[HeldHost] {
         &self.rig.hosts
     }
 
     /// Numbers of the programs that run in it.
-    #[must_use]
     pub fn programs(&self) -> Vec<u32> {
         self.inside().ours()
     }

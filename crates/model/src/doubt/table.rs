@@ -25,7 +25,6 @@ macro_rules! doubts {
 
         impl $name {
             /// What is doubtful, in one sentence.
-            #[must_use]
             pub fn what(&self) -> String {
                 match self {
                     $(Self::$doubt $({ $($figure),+ })? => {
@@ -37,7 +36,6 @@ macro_rules! doubts {
             }
 
             /// What to do about it.
-            #[must_use]
             pub fn advice(&self) -> &'static str {
                 match self {
                     $(Self::$doubt { .. } => $advice,)+
@@ -46,7 +44,6 @@ macro_rules! doubts {
             }
 
             /// Whether two doubts are of one kind, so that a reader needs only the worse.
-            #[must_use]
             pub fn is_same_kind(&self, other: &Self) -> bool {
                 $($(if let (Self::$family(one), Self::$family(other)) = (self, other) {
                     return one.is_same_kind(other);
@@ -57,7 +54,6 @@ macro_rules! doubts {
 
             /// Orders doubts of one kind, the worse the larger; on no scale, and equal where a kind has no
             /// better and worse.
-            #[must_use]
             pub fn severity(&self) -> f64 {
                 match self {
                     $(Self::$doubt $({ $($figure),+ })? => {

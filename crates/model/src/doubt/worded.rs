@@ -17,7 +17,6 @@ pub struct WordedDoubt {
 }
 
 /// Doubts with their words.
-#[must_use]
 pub fn worded(doubts: &[Doubt]) -> Vec<WordedDoubt> {
     let one = |doubt: &Doubt| WordedDoubt {
         doubt: doubt.clone(),

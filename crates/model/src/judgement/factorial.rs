@@ -129,7 +129,6 @@ pub enum Change {
 
 impl Change {
     /// The estimate, where it is one.
-    #[must_use]
     pub fn effect(&self) -> Option<&Effect> {
         match self {
             Self::Estimated(effect) => Some(effect),
@@ -138,7 +137,6 @@ impl Change {
     }
 
     /// How many times the one is of the other; `None` where there is no such number.
-    #[must_use]
     pub fn ratio(&self) -> Option<f64> {
         let ratio = match self {
             Self::Estimated(effect) => effect.ratio,

@@ -57,7 +57,6 @@ pub enum LinkRate {
 
 impl LinkRate {
     /// The most that it lets through at any time, bit/s.
-    #[must_use]
     pub fn peak_bits_per_second(self) -> u64 {
         match self {
             Self::Steady { bits_per_second } => bits_per_second,

@@ -112,7 +112,6 @@ impl Setting {
 }
 
 /// A rate that is always the same.
-#[must_use]
 pub fn steady(bits_per_second: u64) -> LinkRate {
     LinkRate::Steady { bits_per_second }
 }

@@ -37,7 +37,6 @@ const TBF_HAS_TOO: &str = "`userspace` has it, and so has `tbf`";
 
 impl Via {
     /// Whether a program of ours carries, which can do all that may be asked and tells of itself.
-    #[must_use]
     pub const fn is_ours(self) -> bool {
         matches!(self, Self::Userspace)
     }

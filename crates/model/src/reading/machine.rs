@@ -24,7 +24,6 @@ pub struct MachineCpu {
 
 impl MachineCpu {
     /// All that was used: everything but what was stolen.
-    #[must_use]
     pub fn busy_ns(&self) -> u64 {
         let parts = [self.user_ns, self.system_ns, self.irq_ns, self.softirq_ns];
         parts.into_iter().fold(0, u64::saturating_add)
@@ -75,7 +74,6 @@ pub struct MachineRuns {
 
 impl MachineRuns {
     /// Adds runs up; `None` where the machine's time is known of none.
-    #[must_use]
     pub fn of(runs: impl Iterator<Item = MachineCpu>) -> Option<Self> {
         let mut sum = Self::default();
         for run in runs {
@@ -86,7 +84,6 @@ impl MachineRuns {
     }
 
     /// The mean of a run.
-    #[must_use]
     pub fn each(&self) -> MachineCpu {
         self.spent.each(|ns| ns / u64::from(self.runs.max(1)))
     }

@@ -70,27 +70,23 @@ impl CarriedReading {
     const SEGMENTS_PER_UNSEEN: u64 = 40;
 
     /// Whether there was enough to be scored.
-    #[must_use]
     pub const fn is_enough(&self) -> bool {
         self.segments >= Self::FEWEST_SEGMENTS
     }
 
     /// Whether enough of it was seen.
-    #[must_use]
     pub const fn is_seen(&self) -> bool {
         self.unseen.saturating_mul(Self::SEGMENTS_PER_UNSEEN) <= self.segments
     }
 
     /// What connections carried of the bytes that were opened before the levers were set, 0 to 1; 0 where that
     /// does not matter.
-    #[must_use]
     pub fn older_share(&self) -> f64 {
         let older = self.older.map_or(0, |older| older.bytes);
         older as f64 / self.bytes.max(1) as f64
     }
 
     /// Whether nearly all was carried by connections that were opened after the levers were set.
-    #[must_use]
     pub fn is_of_new(&self) -> bool {
         self.older_share() <= Self::MOST_OLDER_SHARE
     }
@@ -134,7 +130,6 @@ pub struct Errors {
 
 impl Errors {
     /// All failed requests; those cut off by the end of the block are not failures.
-    #[must_use]
     pub fn failed(&self) -> u64 {
         let bins = [
             self.status,
@@ -153,7 +148,6 @@ impl Errors {
 
 impl Ledger {
     /// Whether every request sent is in exactly one bin.
-    #[must_use]
     pub fn balances(&self) -> bool {
         self.sent == self.answered.saturating_add(self.errors.sum())
     }
@@ -269,7 +263,6 @@ impl Counts {
     /// Busy time of the host's CPUs that neither the target nor a load generator there, nor
     /// ksoftirqd, spent. Ticks are coarser than what is taken off, so a small remainder below
     /// nought is nought. `None` where the target's time is unknown, which would count as theirs.
-    #[must_use]
     pub fn foreign_ns(&self, client_ns: u64) -> Option<u64> {
         // A far host may tell any, which stay at the most there is.
         let known_ns = client_ns
@@ -315,46 +308,39 @@ impl LatencyReading {
 impl Reading {
     /// The work that was done within the scored window: right answers, or kilobytes carried where those
     /// are counted.
-    #[must_use]
     pub fn units(&self) -> f64 {
         self.carried
             .map_or(self.answered as f64, |carried| carried.kilobytes())
     }
 
     /// Answers per second of the scored window, or kilobytes.
-    #[must_use]
     pub fn throughput_rps(&self) -> f64 {
         self.units() / (self.window_ns as f64 / 1e9)
     }
 
     /// Requests that failed, as a share of those sent in the whole block, 0 to 1.
-    #[must_use]
     pub fn failed_share(&self) -> f64 {
         self.ledger.errors.failed() as f64 / self.ledger.sent.max(1) as f64
     }
 
     /// Whether the load generator was at its own limit.
-    #[must_use]
     pub fn client_is_limit(&self) -> bool {
         let mut doubts = self.doubts.iter();
         doubts.any(|doubt| matches!(doubt, Doubt::ClientIsLimit { .. }))
     }
 
     /// CPU time of the target per answer, in µs. `None` where it is unknown or nothing came in.
-    #[must_use]
     pub fn server_cpu_us_per_request(&self) -> Option<f64> {
         self.per_request_us(self.cpu.server_ns?)
     }
 
     /// CPU time of the load generator per answer, in µs.
-    #[must_use]
     pub fn client_cpu_us_per_request(&self) -> Option<f64> {
         self.per_request_us(self.cpu.client_ns)
     }
 
     /// CPU time of all CPUs of the server's host per answer, in µs: the target, the load generator
     /// where it is there, the kernel's own work and that of others. `None` as above.
-    #[must_use]
     pub fn machine_cpu_us_per_request(&self) -> Option<f64> {
         self.per_request_us(self.cpu.machine?.busy_ns())
     }

@@ -11,7 +11,6 @@ pub use page::render;
 pub(crate) use page::view;
 
 /// The whole of it, as `linerate bench --json` prints it.
-#[must_use]
 pub fn report(record: BenchRecord, judgement: BenchJudgement) -> BenchReport {
     BenchReport {
         format: BENCH_FORMAT,

@@ -9,7 +9,6 @@ use crate::view::{Column, Item, Page, Row, Shown, Table};
 use crate::{machine_runs, numbers, text};
 
 /// Renders a comparison for a terminal of `width` columns, with or without colour.
-#[must_use]
 pub fn render(report: &BenchReport, width: usize, colour: bool) -> String {
     let text = text::laid_out(view(report), width, colour);
     text.trim_end().to_owned()

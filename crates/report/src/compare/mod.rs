@@ -123,7 +123,6 @@ pub struct SideBySide {
 
 impl SideBySide {
     /// For a terminal of `width` columns.
-    #[must_use]
     pub fn text(&self, width: usize) -> String {
         let mut sheet = Sheet::new(width, Paint { colour: false });
         for (mark, about) in ["A  ", "B  "].into_iter().zip(&self.about) {
@@ -135,7 +134,6 @@ impl SideBySide {
     }
 
     /// As one JSON value: [`Compared`] or [`ComparedCommands`].
-    #[must_use]
     pub fn value(&self) -> &Value {
         &self.value
     }

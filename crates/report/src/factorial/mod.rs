@@ -21,7 +21,6 @@ pub(crate) use told::size;
 pub(crate) use view::{Cell, PREDICTED, View, figure_on};
 
 /// Renders a judged run of commands for a terminal of `width` columns, with or without colour.
-#[must_use]
 pub fn render(
     run: &CommandRun,
     judgement: &FactorialJudgement,

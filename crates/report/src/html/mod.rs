@@ -38,7 +38,6 @@ pub(crate) const STYLE: &str = include_str!("../../templates/style.css");
 ///
 /// # Panics
 /// When a template that is compiled in is wrong, which a test would see.
-#[must_use]
 pub fn render(run: &RunRecord, blocks: &[BlockRecord], judgement: &Judgement) -> String {
     let study = &run.study;
     let method = Method {
@@ -62,7 +61,6 @@ pub fn render(run: &RunRecord, blocks: &[BlockRecord], judgement: &Judgement) ->
 ///
 /// # Panics
 /// When a template that is compiled in is wrong, which a test would see.
-#[must_use]
 pub fn render_factorial(
     run: &CommandRun,
     blocks: &[CommandBlock],
@@ -90,7 +88,6 @@ pub fn render_factorial(
 ///
 /// # Panics
 /// When a template that is compiled in is wrong, which a test would see.
-#[must_use]
 pub fn render_bench(run: &SavedBench, report: &BenchReport) -> String {
     let method = Method {
         title: "Commands side by side",
@@ -110,7 +107,6 @@ pub fn render_bench(run: &SavedBench, report: &BenchReport) -> String {
 ///
 /// # Panics
 /// When a template that is compiled in is wrong, which a test would see.
-#[must_use]
 pub fn render_look(look: &SavedLook, explanation: &Explanation) -> String {
     let target = &look.study.target;
     let method = Method {

@@ -22,7 +22,6 @@ pub struct Searched<'a> {
 }
 
 /// Adds to a search what is to be remarked of the target, and by what it was stopped.
-#[must_use]
 pub fn remarked(mut found: LoadSlo, binds: bool, stopped_by: Option<&str>) -> LoadSlo {
     let more_rps = found.closed_loop_rps_at_four_times_the_connections;
     let binds = more_rps.filter(|_| binds).map(|more_rps| {
@@ -50,7 +49,6 @@ pub fn remarked(mut found: LoadSlo, binds: bool, stopped_by: Option<&str>) -> Lo
 }
 
 /// Whether even the lowest rate that a block can judge fails.
-#[must_use]
 pub fn fails_at_the_lowest(found: &LoadSlo) -> bool {
     let is_lowest = |rate_rps: f64| rate_rps <= found.lowest_rps * (1.0 + 1e-9);
     let fails = found.fails.as_ref();
@@ -59,7 +57,6 @@ pub fn fails_at_the_lowest(found: &LoadSlo) -> bool {
 }
 
 /// Renders a search for a terminal of `width` columns, with or without colour.
-#[must_use]
 pub fn render(searched: Searched<'_>, width: usize, colour: bool) -> String {
     text::laid_out(view(searched), width, colour)
         .trim_end()
@@ -67,7 +64,6 @@ pub fn render(searched: Searched<'_>, width: usize, colour: bool) -> String {
 }
 
 /// Renders it for a browser.
-#[must_use]
 pub fn page(searched: Searched<'_>) -> String {
     html::render_load(
         searched.run,

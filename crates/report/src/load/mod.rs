@@ -10,7 +10,6 @@ use crate::view::{Item, Page};
 
 /// The protocol and how many requests are at once on each connection, where that is more than one or of
 /// HTTP/2.
-#[must_use]
 pub fn at_once(http: HttpVersion, streams: u32) -> Option<(&'static str, String)> {
     let count = numbers::whole(f64::from(streams));
     let plural = if streams == 1 { "" } else { "s" };
@@ -24,7 +23,6 @@ pub fn at_once(http: HttpVersion, streams: u32) -> Option<(&'static str, String)
 }
 
 /// Connections, and what is at once on each, in words.
-#[must_use]
 pub fn connections(connections: u32, http: HttpVersion, streams: u32) -> String {
     let connections = numbers::whole(f64::from(connections));
     match at_once(http, streams) {

@@ -13,7 +13,6 @@ use crate::{html, numbers, text, usl};
 const FEWEST_ROUNDS: u32 = 6;
 
 /// Adds to a sweep what is to be remarked of its levels, and by what it was stopped.
-#[must_use]
 pub fn remarked(mut sweep: LoadSweep, stopped_by: Option<&str>) -> LoadSweep {
     let named = |is: &dyn Fn(&LevelShape) -> bool| {
         let of = sweep.levels.iter().filter(|level| is(level));
@@ -52,7 +51,6 @@ fn is_silent(sweep: &LoadSweep, level: &LevelShape) -> bool {
 }
 
 /// Renders a sweep for a terminal of `width` columns, with or without colour.
-#[must_use]
 pub fn render(sweep: &LoadSweep, width: usize, colour: bool) -> String {
     text::laid_out(view(sweep), width, colour)
         .trim_end()
@@ -60,7 +58,6 @@ pub fn render(sweep: &LoadSweep, width: usize, colour: bool) -> String {
 }
 
 /// Renders it for a browser.
-#[must_use]
 pub fn page(run: &SavedLoad, sweep: &LoadSweep) -> String {
     html::render_load(
         run,

@@ -12,7 +12,6 @@ use model::{Effect, Estimate};
 pub const MISSING: &str = "–";
 
 /// A whole number with thousands separators: `1,203,164`.
-#[must_use]
 pub fn whole(value: f64) -> String {
     if !value.is_finite() {
         return MISSING.to_owned();
@@ -32,7 +31,6 @@ pub fn whole(value: f64) -> String {
 }
 
 /// A rate to three significant digits: `164,000` for 163,934.
-#[must_use]
 pub fn rate(value: f64) -> String {
     if !value.is_finite() || value.abs() < 1000.0 {
         return whole(value);
@@ -42,7 +40,6 @@ pub fn rate(value: f64) -> String {
 }
 
 /// Microseconds without the unit, as a table's column shows them: `6.10`, `11.9`, `132`.
-#[must_use]
 pub fn micros(us: f64) -> String {
     match us.abs() {
         size if !size.is_finite() => MISSING.to_owned(),
@@ -53,7 +50,6 @@ pub fn micros(us: f64) -> String {
 }
 
 /// Microseconds for a sentence: two digits are enough, `6.1 µs`.
-#[must_use]
 pub fn micros_roughly(us: f64) -> String {
     match us.abs() {
         size if !size.is_finite() => MISSING.to_owned(),
@@ -65,14 +61,12 @@ pub fn micros_roughly(us: f64) -> String {
 
 /// A duration to three significant digits in the unit that suits it: `842 ns`, `84.2 µs`,
 /// `1.32 ms`, `2.40 s`.
-#[must_use]
 pub fn duration(ns: u64) -> String {
     let (divisor, unit) = duration_unit(ns);
     format!("{} {unit}", in_unit(ns, divisor))
 }
 
 /// A duration in seconds, as one in ns.
-#[must_use]
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -83,7 +77,6 @@ pub fn seconds(seconds: f64) -> String {
 }
 
 /// A duration with its interval in the same unit: `84.2 µs (83.9 … 84.6)`.
-#[must_use]
 pub fn duration_with_interval(ns: u64, low_ns: u64, high_ns: u64) -> String {
     let (divisor, unit) = duration_unit(ns);
     let [value, low, high] = [ns, low_ns, high_ns].map(|ns| in_unit(ns, divisor));
@@ -112,7 +105,6 @@ fn in_unit(ns: u64, divisor: f64) -> String {
 }
 
 /// A figure to three significant digits: `304,000`, `12.3`, `0.253`.
-#[must_use]
 pub fn three_digits(value: f64) -> String {
     match value.abs() {
         size if !size.is_finite() => MISSING.to_owned(),
@@ -128,7 +120,6 @@ pub fn three_digits(value: f64) -> String {
 }
 
 /// A figure in its unit: `304 µs` for 303,972 `ns`, `8.00 MB`, `12.3 rounds`.
-#[must_use]
 pub fn quantity(value: f64, unit: &str) -> String {
     if value == 0.0 {
         return "0".to_owned();
@@ -141,7 +132,6 @@ pub fn quantity(value: f64, unit: &str) -> String {
 
 /// A round figure, as on a chart's axis: `200 µs`, `1 MB`; of other units, which may be long, the
 /// number alone.
-#[must_use]
 pub fn axis(value: f64, unit: &str) -> String {
     let (divisor, shown) = shown_unit(value, unit);
     let number = (value / divisor * 1e4).round() / 1e4;
@@ -157,13 +147,11 @@ pub fn axis(value: f64, unit: &str) -> String {
 }
 
 /// Whether figures of a unit are shown in larger or smaller ones of its kind.
-#[must_use]
 pub fn is_scaled(unit: &str) -> bool {
     matches!(unit, "ns" | "bytes")
 }
 
 /// An estimate in its unit, with its interval: `304 µs (301 … 307)`.
-#[must_use]
 pub fn quantity_with_interval(found: &Estimate, unit: &str) -> String {
     format!(
         "{} ({})",
@@ -173,14 +161,12 @@ pub fn quantity_with_interval(found: &Estimate, unit: &str) -> String {
 }
 
 /// The interval of an estimate in the unit of its value, which is not repeated: `301 … 307`.
-#[must_use]
 pub fn quantity_interval(found: &Estimate, unit: &str) -> String {
     let (divisor, _) = shown_unit(found.value, unit);
     interval(found, |end| three_digits(end / divisor))
 }
 
 /// A value that was counted and not estimated, with all its digits: `1,048,576 inputs`.
-#[must_use]
 pub fn counted(value: f64, unit: &str) -> String {
     if is_scaled(unit) || value.fract() != 0.0 {
         return quantity(value, unit);
@@ -204,7 +190,6 @@ fn shown_unit(value: f64, unit: &str) -> (f64, &str) {
 }
 
 /// Two figures in one unit, that of the larger: `249 … 406 µs`.
-#[must_use]
 pub fn quantity_span(low: f64, high: f64, unit: &str) -> String {
     let (divisor, shown) = shown_unit(high, unit);
     let [low, high] = [low, high].map(|value| three_digits(value / divisor));
@@ -212,7 +197,6 @@ pub fn quantity_span(low: f64, high: f64, unit: &str) -> String {
 }
 
 /// Two ratios in the same words: `+16.0 … +42.0 %`, or `1.16 … 5.53 times`.
-#[must_use]
 pub fn ratio_span(low: f64, high: f64) -> String {
     if [low, high].into_iter().all(reads_as_change) {
         let [low, high] = [low, high].map(|ratio| signed((ratio - 1.0) * 100.0));
@@ -223,7 +207,6 @@ pub fn ratio_span(low: f64, high: f64) -> String {
 }
 
 /// A ratio as people say it: as a change while that is small, `−22.1 %`, else as times, `2.73 times`.
-#[must_use]
 pub fn ratio(ratio: f64) -> String {
     if reads_as_change(ratio) {
         change(ratio)
@@ -233,7 +216,6 @@ pub fn ratio(ratio: f64) -> String {
 }
 
 /// Two ratios in the same words: `+16.0 %` and `+42.0 %`, or `1.16 times` and `5.53 times`.
-#[must_use]
 pub fn ratios_alike(ratios: [f64; 2]) -> [String; 2] {
     if ratios.into_iter().all(reads_as_change) {
         return ratios.map(change);
@@ -242,7 +224,6 @@ pub fn ratios_alike(ratios: [f64; 2]) -> [String; 2] {
 }
 
 /// A round ratio, as on a chart's axis: `+20 %`, `2 times`.
-#[must_use]
 pub fn ratio_roughly(ratio: f64) -> String {
     let percent = ((ratio - 1.0) * 1000.0).round() / 10.0;
     if reads_as_change(ratio) {
@@ -252,13 +233,11 @@ pub fn ratio_roughly(ratio: f64) -> String {
 }
 
 /// An effect in the words of [`ratio`] with its interval: `2.73 times (2.70 … 2.76)`.
-#[must_use]
 pub fn ratio_with_interval(effect: &Effect) -> String {
     format!("{} ({})", ratio(effect.ratio), ratio_interval(effect))
 }
 
 /// The interval of an effect in the words of its ratio.
-#[must_use]
 pub fn ratio_interval(effect: &Effect) -> String {
     if reads_as_change(effect.ratio) {
         return change_interval(effect);
@@ -273,13 +252,11 @@ fn reads_as_change(ratio: f64) -> bool {
 }
 
 /// A change in per cent with its sign, to a tenth: `−22.1`.
-#[must_use]
 pub fn signed(percent: f64) -> String {
     signed_to(percent, 1)
 }
 
 /// A ratio as a change for a sentence: `−49 %`, `+4.1 %`.
-#[must_use]
 pub fn change_roughly(ratio: f64) -> String {
     let percent = (ratio - 1.0) * 100.0;
     let decimals = usize::from(percent.abs() < 9.95);
@@ -287,26 +264,22 @@ pub fn change_roughly(ratio: f64) -> String {
 }
 
 /// A ratio as a change to a tenth: `−22.1 %`.
-#[must_use]
 pub fn change(ratio: f64) -> String {
     format!("{} %", signed((ratio - 1.0) * 100.0))
 }
 
 /// The interval of an effect as changes, without the unit: `−23.0 … −21.2`.
-#[must_use]
 pub fn change_interval(effect: &Effect) -> String {
     let percent = |ratio: f64| signed((ratio - 1.0) * 100.0);
     format!("{} … {}", percent(effect.low), percent(effect.high))
 }
 
 /// An effect as a change with its interval: `−22.1 % (−23.0 … −21.2)`.
-#[must_use]
 pub fn effect(effect: &Effect) -> String {
     format!("{} ({})", change(effect.ratio), change_interval(effect))
 }
 
 /// A gain as an article prints it: `+55 %` for 0.55, `+2.5 %` for 0.025.
-#[must_use]
 pub fn published_gain(gain: f64) -> String {
     let percent = gain * 100.0;
     let decimals = usize::from((percent - percent.round()).abs() > 0.05);
@@ -314,7 +287,6 @@ pub fn published_gain(gain: f64) -> String {
 }
 
 /// A share as a percentage without a sign: `98 %`, `3.4 %`.
-#[must_use]
 pub fn share(share: f64) -> String {
     if !share.is_finite() {
         return MISSING.to_owned();
@@ -325,20 +297,17 @@ pub fn share(share: f64) -> String {
 }
 
 /// The interval of an estimate in the words of `shown`: `11.7 … 12.1`.
-#[must_use]
 pub fn interval(estimate: &Estimate, shown: impl Fn(f64) -> String) -> String {
     format!("{} … {}", shown(estimate.low), shown(estimate.high))
 }
 
 /// A quantile's name: `p99.9` for 0.999.
-#[must_use]
 pub fn quantile(quantile: f64) -> String {
     let text = format!("{:.4}", quantile * 100.0);
     format!("p{}", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
 /// Bytes in the decimal unit that suits them: `16.4 GB`.
-#[must_use]
 pub fn bytes(count: u64) -> String {
     let count = count as f64;
     match count {
@@ -349,7 +318,6 @@ pub fn bytes(count: u64) -> String {
 }
 
 /// A text with no-break spaces between numbers and their units.
-#[must_use]
 pub fn glued(text: &str) -> String {
     [" %", " µs", " ms", " ns", " times", "n = "]
         .into_iter()

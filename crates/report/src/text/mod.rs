@@ -19,7 +19,6 @@ pub use wrap::{hanging, wrap};
 pub const NARROWEST: usize = 20;
 
 /// Renders a judged run for a terminal of `width` columns, with or without colour.
-#[must_use]
 pub fn render(run: &RunRecord, judgement: &Judgement, width: usize, colour: bool) -> String {
     laid_out(servers::view(run, &[], judgement), width, colour)
 }

@@ -6,7 +6,6 @@ use crate::numbers;
 
 /// Fills lines with words, and shows what would steer the terminal as what it is. A number stays with
 /// its unit. A word wider than a line is cut, because a terminal would cut it too.
-#[must_use]
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let glued = numbers::glued(&foreign::shown(text));
@@ -22,7 +21,6 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
 }
 
 /// Lines behind a mark, such as a list's dash; further lines stand under the first word.
-#[must_use]
 pub fn hanging(mark: &str, text: &str, width: usize) -> Vec<String> {
     let indent = columns(mark);
     wrap(text, width.saturating_sub(indent).max(1))

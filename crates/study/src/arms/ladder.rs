@@ -42,7 +42,6 @@ pub(super) fn beside_the_climb(climbed: &[Arm], whole: &Whole) -> Vec<Arm> {
 
 /// How the last state is confirmed, without the steps that made things worse; without an arm where
 /// no step is left.
-#[must_use]
 pub fn confirmation(climbed: &[Arm], dropped: &[String]) -> Confirmation {
     Confirmation {
         dropped: dropped.to_vec(),

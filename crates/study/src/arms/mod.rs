@@ -33,7 +33,6 @@ pub struct Arms {
 /// Builds the arms for a machine that offers `levers`. A lever it does not offer is left out of
 /// every arm by name; a step in which nothing is left to change, or whose program is not there, is
 /// left out as a whole.
-#[must_use]
 pub fn build(study: &Study, programs: &Programs, levers: &[LeverState]) -> Arms {
     let builder = Builder {
         study,
@@ -174,7 +173,6 @@ pub struct Programs {
 
 impl Programs {
     /// One program for every arm.
-    #[must_use]
     pub const fn all(common: Program) -> Self {
         Self {
             common,

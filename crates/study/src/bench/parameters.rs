@@ -21,7 +21,6 @@ pub struct RangeError(String);
 
 impl Parameter {
     /// From a list such as `gcc,clang`; `\,` is a comma within a value and `\\` a backslash.
-    #[must_use]
     pub fn list(name: &str, values: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -56,14 +55,12 @@ impl Parameter {
     }
 
     /// How it stands in a command.
-    #[must_use]
     pub fn placeholder(&self) -> String {
         format!("{{{}}}", self.name)
     }
 }
 
 /// Every combination of the values; the first parameter changes fastest.
-#[must_use]
 pub fn combinations(parameters: &[Parameter]) -> Vec<BTreeMap<String, String>> {
     parameters
         .iter()
@@ -84,7 +81,6 @@ pub fn combinations(parameters: &[Parameter]) -> Vec<BTreeMap<String, String>> {
 
 /// The template with every `{name}` of the values filled in, in one pass: what a value brings in
 /// is not filled in again.
-#[must_use]
 pub fn fill(template: &str, values: &BTreeMap<String, String>) -> String {
     let mut text = String::with_capacity(template.len());
     let mut rest = template;

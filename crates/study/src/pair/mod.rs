@@ -54,7 +54,6 @@ pub struct Pair<'a> {
 }
 
 impl<'a> Pair<'a> {
-    #[must_use]
     pub fn new(
         server: NamedAgent<'a>,
         client: NamedAgent<'a>,

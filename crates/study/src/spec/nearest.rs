@@ -4,7 +4,6 @@
 const ALIKE: f64 = 0.8;
 
 /// `; did you mean …?` with the known word most like the one that was given, or nothing.
-#[must_use]
 pub fn did_you_mean<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> String {
     let alike = |candidate: &'a str| (strsim::jaro_winkler(word, candidate), candidate);
     let nearest = known

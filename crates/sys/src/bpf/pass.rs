@@ -83,7 +83,6 @@ impl PassProgram {
     }
 
     /// The kernel's number of the program.
-    #[must_use]
     pub fn id(&self) -> u32 {
         self.id
     }

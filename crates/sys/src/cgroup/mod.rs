@@ -47,19 +47,16 @@ pub struct Group {
 
 impl Group {
     /// The group of this process; `None` where the controller is not mounted.
-    #[must_use]
     pub fn of_this_process(controller: Controller) -> Option<Self> {
         Self::below("/", controller)
     }
 
     /// The group of another process.
-    #[must_use]
     pub fn of_process(pid: u32, controller: Controller) -> Option<Self> {
         Self::find(Path::new("/"), &pid.to_string(), controller)
     }
 
     /// The group of this process, from a copy of the files of `/proc` and `/sys` below `root`.
-    #[must_use]
     pub fn below(root: impl AsRef<Path>, controller: Controller) -> Option<Self> {
         Self::find(root.as_ref(), "self", controller)
     }
@@ -72,26 +69,22 @@ impl Group {
         Some(Self { version, folders })
     }
 
-    #[must_use]
     pub fn version(&self) -> Hierarchy {
         self.version
     }
 
     /// Its folder.
-    #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folders[0]
     }
 
     /// The folder of the group that it is in, as far as that can be seen.
-    #[must_use]
     pub fn parent(&self) -> Option<&Path> {
         self.folders.get(1).map(PathBuf::as_path)
     }
 
     /// CPUs' worth of time granted: the tightest quota of the group and its ancestors, since each
     /// of them is kept. `None` without a quota.
-    #[must_use]
     pub fn cpu_quota(&self) -> Option<f64> {
         let quotas = self.texts(|folder| match self.version {
             Hierarchy::One => {
@@ -108,7 +101,6 @@ impl Group {
 
     /// How often the group, or the ancestor that was throttled most, was stopped; `None` where no
     /// group counts it.
-    #[must_use]
     pub fn throttling(&self) -> Option<Throttling> {
         let stats = self.texts(|folder| kernel_file::text(folder.join("cpu.stat")));
         stats
@@ -118,7 +110,6 @@ impl Group {
 
     /// The CPUs that the group may run on, as a list such as `0-3`, after what its ancestors
     /// leave of them; `None` where no group limits them.
-    #[must_use]
     pub fn cpuset(&self) -> Option<String> {
         let file = match self.version {
             Hierarchy::One => "cpuset.effective_cpus",
@@ -130,7 +121,6 @@ impl Group {
 
     /// The memory that the group may use, in bytes: the tightest limit of it and its ancestors.
     /// `None` without a limit.
-    #[must_use]
     pub fn memory_limit_bytes(&self) -> Option<u64> {
         let file = match self.version {
             Hierarchy::One => "memory.limit_in_bytes",

@@ -17,7 +17,6 @@ pub struct Batch {
 
 impl Batch {
     /// For so many datagrams of at most so many bytes.
-    #[must_use]
     pub fn new(datagrams: usize, slot_bytes: usize) -> Self {
         let piece = libc::iovec {
             iov_base: std::ptr::null_mut(),

@@ -68,7 +68,6 @@ impl Descent {
 
     /// Who must own the files that such a child writes, as user and group; `None` where what we
     /// make is already its own.
-    #[must_use]
     pub fn owner(self) -> Option<u32> {
         match self {
             Self::ToNobody => Some(NOBODY),
@@ -80,7 +79,6 @@ impl Descent {
     /// Whether a child that comes down so may execute it: such a user is neither the owner nor of the
     /// group of anything, so that only the permissions of others count, those of all folders on the
     /// way included. Anybody else has been asked for by looking.
-    #[must_use]
     pub fn may_run(self, path: &Path) -> bool {
         if self.owner().is_none() {
             return true;

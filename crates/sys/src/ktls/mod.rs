@@ -72,7 +72,6 @@ pub struct Keys<'a> {
 
 impl Cipher {
     /// The length of its keys.
-    #[must_use]
     pub fn key_bytes(self) -> usize {
         match self {
             Self::Aes128Gcm => 16,

@@ -50,7 +50,6 @@ impl fmt::Display for Lack {
 }
 
 /// What a sandbox lacks here.
-#[must_use]
 pub fn lacks() -> Vec<Lack> {
     let files = match landlock::version() {
         Err(error) => Some(Lack::Files(error)),

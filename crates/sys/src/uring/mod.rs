@@ -171,7 +171,6 @@ impl Ring {
 
     /// Operations that were not handed to the kernel yet.
     #[inline]
-    #[must_use]
     pub fn queued(&self) -> usize {
         self.queued
     }
@@ -208,7 +207,6 @@ impl Ring {
 
     /// Completions of the last wait that were not taken yet.
     #[inline]
-    #[must_use]
     pub fn untaken(&self) -> usize {
         self.untaken
     }
@@ -228,7 +226,6 @@ impl Ring {
 
     /// The bytes of the last completion, where it was [`What::Received`].
     #[inline]
-    #[must_use]
     pub fn received(&self) -> &[u8] {
         self.ring.memory.buffers.held()
     }

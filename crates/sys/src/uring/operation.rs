@@ -12,7 +12,6 @@ pub struct Owner {
 
 impl Owner {
     /// Generations are counted to 29 bits, and then from zero.
-    #[must_use]
     pub const fn new(slot: u32, generation: u32) -> Self {
         Self {
             slot,

@@ -104,7 +104,6 @@ pub struct SocketSettings {
 
 impl Exchanged {
     /// Sent, and not received within a second.
-    #[must_use]
     pub fn lost(&self) -> u64 {
         self.sent.datagrams.saturating_sub(self.received.datagrams)
     }

@@ -29,7 +29,6 @@ pub struct FilePart {
 
 impl FilePart {
     /// So many bytes, at least one, from an offset on, of the file as `metadata` has it.
-    #[must_use]
     pub fn new(file: File, metadata: &Metadata, (offset, bytes): (u64, u64)) -> Self {
         Self {
             file,

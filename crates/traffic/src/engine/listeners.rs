@@ -65,7 +65,6 @@ pub fn open(address: SocketAddr, count: usize, backlog: u32) -> io::Result<Vec<T
 /// How they are dealt out where nobody says: to the worker on the CPU that received the connection,
 /// where that can be done, otherwise by hash. On loopback the receiving CPU is the client's, so
 /// there it pays only for clients on all of them.
-#[must_use]
 pub fn usual_steering(workers: usize, cpus: &[usize]) -> Steering {
     match workers > 1 && is_by_number(workers, cpus) {
         true => Steering::Program,

@@ -17,7 +17,6 @@ pub struct Echo {
 }
 
 impl Echo {
-    #[must_use]
     pub fn new(request_bytes: NonZeroUsize, answer: Vec<u8>) -> Self {
         Self {
             request_bytes,

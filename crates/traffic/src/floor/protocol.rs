@@ -17,7 +17,6 @@ pub struct EchoProtocol {
 
 impl EchoProtocol {
     /// Both lengths are at least one byte: an empty request would never be answered.
-    #[must_use]
     pub fn new(request_bytes: usize, answer_bytes: usize) -> Self {
         Self {
             request: vec![b'x'; request_bytes.max(1)],

@@ -74,7 +74,6 @@ const _: () = assert!(
 impl<P> Direction<P> {
     /// An empty link that draws its losses from `random`. The shape must have passed
     /// the check of a [`model::link::LinkPlan`].
-    #[must_use]
     pub fn new(shape: LinkShape, random: &SplitMix64) -> Self {
         let reorder_share = shape.reorder.map_or(0.0, |reorder| reorder.share);
         Self {
@@ -145,7 +144,6 @@ impl<P> Direction<P> {
     }
 
     /// When [`Self::poll`] has the next packet, ns; `None` while nothing is under way.
-    #[must_use]
     pub fn next_due_ns(&self) -> Option<u64> {
         let queues = [&self.punctual, &self.early];
         queues
@@ -155,7 +153,6 @@ impl<P> Direction<P> {
     }
 
     /// What became of the packets so far.
-    #[must_use]
     pub fn tally(&self) -> LinkTally {
         LinkTally {
             held_packets: (self.punctual.len() + self.early.len()) as u64,

@@ -12,7 +12,6 @@ const LATE_SHARE: f64 = 0.01;
 const LATE_PACKETS: u64 = 10;
 
 /// What a sceptic would ask about a link that did this.
-#[must_use]
 pub fn doubts(readings: &LinkReadings) -> Vec<Doubt> {
     let up = of_direction("up", &readings.up);
     let down = of_direction("down", &readings.down);

@@ -94,7 +94,6 @@ impl HttpProtocol {
     }
 
     /// Length of the request, in bytes.
-    #[must_use]
     pub fn request_bytes(&self) -> usize {
         self.request.len()
     }

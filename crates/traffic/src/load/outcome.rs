@@ -175,19 +175,16 @@ impl LoadOutcome {
     }
 
     /// Answers per second of the scored window.
-    #[must_use]
     pub fn throughput_rps(&self) -> f64 {
         self.answered as f64 / (self.window_ns.max(1) as f64 / 1e9)
     }
 
     /// Bytes received per second of the scored window.
-    #[must_use]
     pub fn received_bytes_per_second(&self) -> f64 {
         self.received_bytes as f64 / (self.window_ns.max(1) as f64 / 1e9)
     }
 
     /// CPU time of the load threads per answer, in µs; `None` when nothing was answered.
-    #[must_use]
     pub fn client_cpu_us_per_request(&self) -> Option<f64> {
         (self.answered > 0).then(|| self.client_cpu_ns as f64 / 1e3 / self.answered as f64)
     }

@@ -113,7 +113,6 @@ impl LoadPlan {
     }
 
     /// Requests under way at once on each connection.
-    #[must_use]
     pub fn streams(&self) -> u32 {
         self.streams.unwrap_or(self.pipeline)
     }

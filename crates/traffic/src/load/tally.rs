@@ -146,7 +146,6 @@ impl Live {
     }
 
     /// Every request that all workers have sent by now.
-    #[must_use]
     pub fn ledger(&self) -> Ledger {
         let mut sum = Ledger::default();
         let ledgers = self.tallies.iter().map(Tally::ledger);
@@ -155,7 +154,6 @@ impl Live {
     }
 
     /// What all workers have counted by now. The workers do not notice.
-    #[must_use]
     pub fn so_far(&self) -> SoFar {
         let mut sum = SoFar {
             ledger: self.ledger(),

@@ -10,7 +10,6 @@
 /// window-driven sender may be, and says nothing of one that paces, such as BBR.
 ///
 /// `None` where there is no window or no segment.
-#[must_use]
 pub fn round_trips(page_bytes: u64, window_segments: u32, segment_bytes: u32) -> Option<u32> {
     let first = u128::from(window_segments) * u128::from(segment_bytes);
     let needed = u128::from(page_bytes.max(1)).div_ceil(Some(first).filter(|bytes| *bytes > 0)?);

@@ -50,7 +50,6 @@ impl PageServer {
     }
 
     /// As the kernel names it.
-    #[must_use]
     pub fn congestion_control(&self) -> &str {
         &self.congestion_control
     }

@@ -97,7 +97,6 @@ impl PlantedCost {
     }
 
     /// What a request took; `None` where no request was timed.
-    #[must_use]
     pub fn per_request(&self) -> Option<PlantedNs> {
         let sums = &*self.0;
         let timed = sums.timed.load(Ordering::Relaxed) as f64;

@@ -65,7 +65,6 @@ pub struct Memory {
 }
 
 impl Http {
-    #[must_use]
     pub fn new(options: Options) -> Self {
         Self {
             answers: Answers::new(options.message),

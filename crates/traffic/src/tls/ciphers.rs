@@ -7,7 +7,6 @@ use rustls::crypto::aws_lc_rs;
 const OWN_PREFIX: &str = "TLS13_";
 
 /// The cipher suites that can be chosen, by their names at IANA.
-#[must_use]
 pub fn cipher_names() -> Vec<String> {
     aws_lc_rs::ALL_CIPHER_SUITES.iter().map(name).collect()
 }

@@ -79,7 +79,6 @@ pub enum ClientError {
 
 impl ClientError {
     /// Whether the certificates are the trouble that were to vouch for servers.
-    #[must_use]
     pub fn is_of_roots(&self) -> bool {
         matches!(self, Self::Roots(_) | Self::NoRoot { .. })
     }
@@ -292,13 +291,11 @@ impl ClientEnd {
     }
 
     /// What came with the end of the handshake, once.
-    #[must_use]
     pub fn take_early(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.early)
     }
 
     /// What the handshake came to; `None` before it is done.
-    #[must_use]
     pub fn agreed(&self) -> Option<Agreed> {
         let state = self.end.state()?;
         let cipher = name(&state.negotiated_cipher_suite()?);
@@ -310,7 +307,6 @@ impl ClientEnd {
     }
 
     /// Whether the handshake went on with an earlier session.
-    #[must_use]
     pub fn is_resumed(&self) -> bool {
         let kind = self.end.state().and_then(CommonState::handshake_kind);
         kind == Some(HandshakeKind::Resumed)
@@ -331,7 +327,6 @@ impl ClientEnd {
     }
 
     /// Whether something that was taken is not yet sent.
-    #[must_use]
     pub fn has_output(&self) -> bool {
         self.end.has_output()
     }

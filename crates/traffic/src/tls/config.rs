@@ -95,7 +95,6 @@ impl Config {
     }
 
     /// What the kernel can have of its sessions; nothing where it is to have none.
-    #[must_use]
     pub fn offer(&self) -> &Offer {
         &self.offer
     }

@@ -45,7 +45,6 @@ impl Identity {
     }
 
     /// As a text, to hand it to another process.
-    #[must_use]
     pub fn to_text(&self) -> String {
         let digits: Vec<String> = self
             .ticket_key

@@ -38,7 +38,6 @@ pub struct Common {
 }
 
 impl Common {
-    #[must_use]
     pub fn new(config: Config) -> Self {
         Self {
             incoming: vec![0; INCOMING_BYTES],

@@ -58,7 +58,6 @@ impl<'a> Request<'a> {
     }
 
     /// The value of the one field of that name; `None` also where there are several.
-    #[must_use]
     pub fn value(&self, name: &str) -> Option<&'a [u8]> {
         let mut values = self.values(name);
         values.next().filter(|_| values.next().is_none())

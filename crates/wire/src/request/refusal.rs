@@ -30,7 +30,6 @@ pub enum Refusal {
 
 impl Refusal {
     /// The status that tells the client.
-    #[must_use]
     pub const fn status(self) -> Status {
         match self {
             Self::RequestLine | Self::Field | Self::Host | Self::Framing => Status::BadRequest,

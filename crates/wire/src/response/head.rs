@@ -54,7 +54,6 @@ impl KnownHead {
     }
 
     /// The first value of a header of it.
-    #[must_use]
     pub fn value(&self, name: &str) -> Option<&[u8]> {
         let mut fields = fields(&self.bytes);
         let found = fields.find(|(found, _)| found.eq_ignore_ascii_case(name.as_bytes()));

@@ -10,7 +10,6 @@ pub struct BodyMark {
 
 impl BodyMark {
     /// The mark of a whole body.
-    #[must_use]
     pub fn of(body: &[u8]) -> Self {
         let mut marker = Marker::default();
         marker.add(body);
@@ -44,7 +43,6 @@ impl Marker {
     }
 
     /// The mark of all that was taken, which is so long.
-    #[must_use]
     pub fn mark(&self, bytes: u64) -> BodyMark {
         BodyMark {
             bytes,

@@ -80,7 +80,6 @@ pub struct ResponseReader {
 
 impl ResponseReader {
     /// A reader of answers to HEAD, or to any other method.
-    #[must_use]
     pub fn new(head_request: bool) -> Self {
         Self {
             bodiless: head_request,
@@ -133,7 +132,6 @@ impl ResponseReader {
 
     /// The status and the length of the body, as the head has them, once it was read; the length
     /// is `None` where it is not known before the end.
-    #[must_use]
     pub fn announced(&self) -> Option<(u16, Option<u64>)> {
         let length = match self.stage {
             Stage::Head => return None,

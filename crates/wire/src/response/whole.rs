@@ -15,7 +15,6 @@ pub struct WholeAnswer {
 impl WholeAnswer {
     /// Takes apart what a [`super::ResponseReader`] has found to be an answer; `None` where the end of its head
     /// was not kept.
-    #[must_use]
     pub fn of(mut kept: &[u8]) -> Option<Self> {
         loop {
             let (bytes, rest) = kept.split_at(head::find_end(kept, 0).ok()??);

@@ -124,7 +124,6 @@ impl Register {
 
     /// The services that run, and those that ended unasked, by name; what crashes left is taken
     /// away on the way.
-    #[must_use]
     pub fn entries(&self) -> Vec<Entry> {
         let entries = fs::read_dir(self.place.folder.inside())
             .into_iter()

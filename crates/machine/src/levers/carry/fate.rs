@@ -39,7 +39,6 @@ pub enum KnobFate {
 
 impl KnobFate {
     /// Whether nothing of ours is left in it.
-    #[must_use]
     pub fn is_back(&self) -> bool {
         !matches!(
             self,
@@ -48,7 +47,6 @@ impl KnobFate {
     }
 
     /// Whether it holds what it did before, or is no more.
-    #[must_use]
     pub fn is_as_before(&self) -> bool {
         let is_anothers = matches!(self, Self::SetByOthers { .. } | Self::ChangedHands { .. });
         self.is_back() && !is_anothers

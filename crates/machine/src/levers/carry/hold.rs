@@ -30,7 +30,6 @@ enum PutBackBy {
 
 impl Plan {
     /// Whether all that it sets is of one network namespace.
-    #[must_use]
     pub fn is_of_a_namespace(&self) -> bool {
         let of_namespace = |step: &Step| step.knob.is_of_a_namespace();
         self.steps.iter().all(of_namespace)

@@ -29,7 +29,6 @@ pub struct Standing {
 impl Standing {
     /// Whether the network namespace that we are in has what was set: it was set there, or reaches
     /// the whole machine.
-    #[must_use]
     pub fn is_here(&self) -> bool {
         let here = is_here(self.namespace);
         self.change.steps.iter().all(|step| here(&step.knob))

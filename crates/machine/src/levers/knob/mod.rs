@@ -234,13 +234,11 @@ impl Knob {
     }
 
     /// What a person would type to set it.
-    #[must_use]
     pub fn command(&self, value: &Value) -> String {
         self.place().command(value)
     }
 
     /// The value as a person reads it.
-    #[must_use]
     pub fn show(&self, value: &Value) -> String {
         self.place().form().show(value)
     }

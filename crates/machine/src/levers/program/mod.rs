@@ -85,7 +85,6 @@ impl OfAProgram {
 
 impl ProgramPart {
     /// Whether no ordinary program of the machine runs where this one wants to (sched(7)).
-    #[must_use]
     pub(crate) fn goes_before_all_others(&self) -> bool {
         let ProgramSetting::Attribute(Attribute::Scheduling(scheduling)) = &self.setting else {
             return false;

@@ -44,7 +44,6 @@ impl Start {
     }
 
     /// The CPUs that it is given, where it is given any.
-    #[must_use]
     pub fn cpus(&self) -> Option<&[usize]> {
         self.attributes()
             .find_map(|(_, attribute)| match attribute {
@@ -84,14 +83,12 @@ impl Start {
     }
 
     /// As they are typed; empty where nothing is given.
-    #[must_use]
     pub fn words(&self) -> String {
         let words: Vec<String> = self.parts.iter().map(ToString::to_string).collect();
         words.join(" ")
     }
 
     /// Whether a control group has to be taken away after the program.
-    #[must_use]
     pub fn leaves_a_group(&self) -> bool {
         self.group.is_some()
     }

@@ -102,7 +102,6 @@ impl MetricChoice {
 }
 
 /// The symbol of a unit of time by one of its names.
-#[must_use]
 pub fn time_unit(name: &str) -> Option<&'static str> {
     let symbol = match name {
         "nanosecond" | "nanoseconds" => "ns",

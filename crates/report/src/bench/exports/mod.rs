@@ -39,7 +39,6 @@ pub struct Form {
 }
 
 /// The JSON of `--export-json`.
-#[must_use]
 pub fn json(record: &BenchRecord, form: &Form) -> String {
     let rows = rows(record, form);
     match form.generation {
@@ -49,7 +48,6 @@ pub fn json(record: &BenchRecord, form: &Form) -> String {
 }
 
 /// The summary as CSV (RFC 4180).
-#[must_use]
 pub fn csv(record: &BenchRecord, form: &Form) -> String {
     let rows = rows(record, form);
     match form.generation {
@@ -59,7 +57,6 @@ pub fn csv(record: &BenchRecord, form: &Form) -> String {
 }
 
 /// The summary as a table of a document. What it compares by means is no verdict.
-#[must_use]
 pub fn table(record: &BenchRecord, form: &Form, markup: Markup) -> String {
     let rows = rows(record, form);
     match form.generation {

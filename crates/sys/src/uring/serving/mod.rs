@@ -247,14 +247,12 @@ impl ServingRing {
 
     /// How often all that was queued was handed over: what was queued at another count is no
     /// longer.
-    #[must_use]
     pub fn entered(&self) -> u64 {
         self.entered
     }
 
     /// Whether [`Self::next_unsent`] or [`Self::take`] has something.
     #[inline]
-    #[must_use]
     pub fn has_untaken(&self) -> bool {
         !self.untaken.is_empty() || !self.unsent.is_empty()
     }
@@ -263,7 +261,6 @@ impl ServingRing {
     /// only: it looks after 20 operations or so in one [`Self::enter`] and leaves the others for
     /// the next (`IO_LOCAL_TW_DEFAULT_MAX` in io_uring/io_uring.c, Linux 6.14). Seldom this is said
     /// in vain, until something happens.
-    #[must_use]
     pub fn has_more(&mut self) -> bool {
         let submission = self.ring.submission();
         let is_done = submission.is_empty() && !submission.taskrun() && !submission.cq_overflow();
@@ -273,7 +270,6 @@ impl ServingRing {
 
     /// Connections that were accepted and not taken.
     #[inline]
-    #[must_use]
     pub fn untaken_sockets(&self) -> usize {
         self.untaken_sockets
     }
@@ -301,7 +297,6 @@ impl ServingRing {
 
     /// The bytes of the last completion, where it was [`What::Received`].
     #[inline]
-    #[must_use]
     pub fn received(&self) -> &[u8] {
         self.ring.memory.held()
     }

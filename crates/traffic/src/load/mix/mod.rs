@@ -72,13 +72,11 @@ impl Mix {
     }
 
     /// One request of each kind as it may be sent, in the order of the specifications.
-    #[must_use]
     pub fn samples(&self) -> Vec<&HttpProtocol> {
         self.kinds.iter().map(|kind| &kind.request).collect()
     }
 
     /// Whether each request of a kind is the same.
-    #[must_use]
     pub fn is_constant(&self, kind: usize) -> bool {
         self.kinds[kind].template.is_none()
     }

@@ -63,7 +63,6 @@ impl Files {
     }
 
     /// The folder of them.
-    #[must_use]
     pub fn root(&self) -> &RootFolder {
         &self.root
     }

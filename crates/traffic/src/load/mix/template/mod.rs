@@ -37,7 +37,6 @@ pub enum TemplateError {
 }
 
 /// Whether a text has a template in it, right or wrong.
-#[must_use]
 pub fn has_template(text: &str) -> bool {
     places(text.as_bytes()).any(|place| place.span.is_some())
 }
