@@ -3,6 +3,7 @@
 
 use std::fmt::Display;
 use std::io;
+use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
 use machine::instruments::stacks;
@@ -17,22 +18,31 @@ const CALLS_MS: u32 = 100;
 pub(crate) const LONGEST_MS: u32 = 5_000;
 /// Samples a second of each CPU.
 const HERTZ: u32 = 199;
-/// Of stacks on a CPU and of those asleep each: an answer of an agent has room for both.
-const MOST_STACK_BYTES: usize = 150_000;
+/// Of stacks on a CPU at either end and of those asleep each: an answer of an agent has room for all.
+const MOST_STACK_BYTES: usize = 100_000;
 
 /// What they saw, or why they could not.
 pub(crate) struct Bursts {
     on_cpu: io::Result<Stacks>,
+    of_client: Option<Stacks>,
     asleep: io::Result<Stacks>,
     calls: io::Result<Vec<(String, u64)>>,
 }
 
 impl Bursts {
-    /// Goes through them.
-    pub(crate) fn of(pids: &[u32]) -> Self {
+    /// Goes through them; our own threads are seen beside those of the program where they load it.
+    pub(crate) fn of(pids: &[u32], is_loaded: bool) -> Self {
         let ms = |ms: u32| Duration::from_millis(ms.into());
+        let on_cpu = |pids: &[u32]| stacks::on_cpu(pids, ms(ON_CPU_MS), HERTZ);
+        let (of_program, of_client) = std::thread::scope(|scope| {
+            let client = is_loaded.then(|| scope.spawn(|| on_cpu(&[std::process::id()])));
+            let of_program = on_cpu(pids);
+            let of_client = client.map(ScopedJoinHandle::join);
+            (of_program, of_client.and_then(Result::ok))
+        });
         Self {
-            on_cpu: stacks::on_cpu(pids, ms(ON_CPU_MS), HERTZ),
+            on_cpu: of_program,
+            of_client: of_client.and_then(io::Result::ok),
             asleep: stacks::off_cpu(pids, ms(ASLEEP_MS)),
             calls: stacks::system_calls(pids, ms(CALLS_MS)),
         }
@@ -47,6 +57,7 @@ impl Bursts {
         let within = |stacks: Stacks| stacks.within(MOST_STACK_BYTES);
         let unseen = &mut observation.unseen;
         observation.stacks = seen(self.on_cpu, "which functions take the time", unseen).map(within);
+        observation.client_stacks = self.of_client.map(within);
         observation.asleep = seen(self.asleep, "what threads sleep in", unseen).map(within);
         observation.calls = seen(calls, "which system calls are made", unseen);
     }

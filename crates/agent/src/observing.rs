@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use machine::cpus::CpuSplit;
 use machine::instruments::moments::Watchee;
+use machine::instruments::threads::OwnThreads;
 use machine::look::Look;
 use machine::targets;
 use machine::thief::Thief;
@@ -29,10 +30,15 @@ pub(crate) fn under_load(
     cpus: &CpuSplit,
 ) -> Result<Observation, Failure> {
     let mut beside = Beside {
-        watchee: watchee(target.pids.clone()),
+        watchee: Watchee {
+            asked_by: ask.workload.connections as usize,
+            ..watchee(target.pids.clone())
+        },
         cpus: cpus.client.clone(),
         seed,
         look: None,
+        client: None,
+        client_ready_share: 0.0,
         seen: None,
     };
     let reading = block::measure_beside(target, ask, cpus, &mut beside)?.reading;
@@ -43,6 +49,7 @@ pub(crate) fn under_load(
         errors: reading.ledger.errors,
         client_ns: reading.cpu.client_ns,
         client_busy_share: reading.cpu.client_busy_share,
+        client_ready_share: beside.client_ready_share,
     });
     let own = targets::cpus_of(&target.pids);
     let shared = cpus.client.iter().filter(|cpu| own.contains(cpu)).count();
@@ -76,7 +83,7 @@ struct BurstsBeside {
 impl Observer for BurstsBeside {
     fn window_opens(&mut self) {
         let pids = self.pids.clone();
-        self.thread = Some(std::thread::spawn(move || Bursts::of(&pids)));
+        self.thread = Some(std::thread::spawn(move || Bursts::of(&pids, true)));
     }
 
     fn window_closes(&mut self) {}
@@ -107,7 +114,7 @@ pub(crate) fn at_work(
         sys::stop::heard().is_some()
     });
     let mut observation = look.end();
-    Bursts::of(pids).keep(&mut observation);
+    Bursts::of(pids, false).keep(&mut observation);
     Ok(observation)
 }
 
@@ -148,6 +155,7 @@ fn watchee(pids: Vec<u32>) -> Watchee {
     Watchee {
         listens: targets::addresses_of_all(&pids),
         pids,
+        asked_by: 0,
     }
 }
 
@@ -157,6 +165,8 @@ struct Beside {
     cpus: Vec<usize>,
     seed: u64,
     look: Option<Look>,
+    client: Option<OwnThreads>,
+    client_ready_share: f64,
     seen: Option<Observation>,
 }
 
@@ -169,9 +179,13 @@ impl Observer for Beside {
         if let Some(look) = &mut self.look {
             look.begin(&self.cpus, self.seed);
         }
+        self.client = Some(OwnThreads::open());
     }
 
     fn window_closes(&mut self) {
+        if let Some(client) = self.client.take() {
+            self.client_ready_share = client.ready_share();
+        }
         self.seen = self.look.take().map(Look::end);
     }
 }

@@ -76,6 +76,7 @@ impl Look {
             others: busiest(&self.others, &others(&self.watchee.pids)),
             unseen,
             stacks: None,
+            client_stacks: None,
             asleep: None,
             calls: None,
         }
@@ -176,7 +177,9 @@ fn unseen(watchee: &Watchee, seen: &Seen) -> Vec<Unseen> {
         add("who has a request", "none of its connections is seen");
     }
     let is_hidden = |it: &Moment| match &it.doing {
-        Doing::Asleep(at) | Doing::Blocked(at) | Doing::Idle(at) => at == HIDDEN,
+        Doing::Asleep(at) | Doing::AsleepBeside(at) | Doing::Blocked(at) | Doing::Idle(at) => {
+            at == HIDDEN
+        }
         Doing::Running | Doing::Stopped => false,
     };
     if seen.moments.iter().any(is_hidden) {
@@ -208,7 +211,7 @@ mod tests {
     fn a_look_at_this_process_has_its_threads_and_the_machine() {
         let watchee = Watchee {
             pids: vec![std::process::id()],
-            listens: Vec::new(),
+            ..Watchee::default()
         };
         let mut look = Look::prepare(watchee);
         look.begin(&sys::cpu::allowed().unwrap(), 1);

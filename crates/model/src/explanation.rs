@@ -93,6 +93,8 @@ pub struct Account {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum AccountKind {
+    /// A connection is being opened for it, or the one before closed.
+    Opening,
     /// The program runs its own code.
     OwnCode,
     /// The kernel works for the program.

@@ -28,6 +28,9 @@ pub struct Observation {
     /// Where its threads were on a CPU, in a burst after the look; absent where that could not be seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stacks: Option<Stacks>,
+    /// Where those of our own load were meanwhile; absent likewise, and where there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_stacks: Option<Stacks>,
     /// What its threads slept in, in a burst after that; absent where that could not be seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asleep: Option<Stacks>,
@@ -53,6 +56,9 @@ pub struct SeenLoad {
     pub client_ns: u64,
     /// Share of the time for which the busiest of them had a CPU, 0 to 1.
     pub client_busy_share: f64,
+    /// Share of the time for which that one could have run and had none, 0 to 1.
+    #[serde(default)]
+    pub client_ready_share: f64,
 }
 
 /// One thread of the program.
@@ -103,6 +109,8 @@ pub struct Moment {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Holder {
+    /// Nobody: a connection is being opened for it, or that of the one before closed.
+    Opening,
     /// The network: the request is written, and not all there.
     Asking,
     /// The server's kernel: it came in, and the program has not read it.
@@ -112,6 +120,8 @@ pub enum Holder {
     Program,
     /// The network: the answer is written, and not all there.
     Network,
+    /// The server's kernel: all that is written is there, its send buffer is full, and no acknowledgement has come.
+    Full,
     /// The client: the answer lies at its end, unread.
     Client,
     /// It cannot be told: the connection is not seen, or has gone.
@@ -126,6 +136,8 @@ pub enum Doing {
     Running,
     /// Threads sleep in the midst of work, in this function of the kernel.
     Asleep(String),
+    /// Threads sleep in this function of the kernel while another has a CPU: they wait for it, or have nothing to do.
+    AsleepBeside(String),
     /// Threads sleep in this function of the kernel, and cannot be woken by a signal.
     Blocked(String),
     /// Somebody has stopped it by a signal or a debugger.

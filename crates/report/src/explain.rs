@@ -175,6 +175,7 @@ fn ledger(explanation: &Explanation) -> Table {
 
 fn words(account: &Account) -> String {
     let words = match account.kind {
+        AccountKind::Opening => "a connection is opened for it",
         AccountKind::OwnCode => "it runs its own code",
         AccountKind::Kernel => "the kernel works for it",
         AccountKind::NoCpu => "it is ready, without a CPU",

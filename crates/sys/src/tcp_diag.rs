@@ -14,6 +14,8 @@ const REQUEST_BYTES: usize = 56;
 pub(crate) const ANSWER_BYTES: usize = 72;
 /// `INET_DIAG_INFO`: the attribute that holds `struct tcp_info`.
 pub(crate) const INFO: u16 = 2;
+/// `INET_DIAG_SKMEMINFO`: the attribute that holds how its buffers are filled.
+pub(crate) const MEMORY: u16 = 7;
 /// `TCP_ESTABLISHED` of net/tcp_states.h.
 const ESTABLISHED: u32 = 1;
 /// All states of net/tcp_states.h in which a socket carries data or has carried some, and has counters:
@@ -168,9 +170,17 @@ pub(crate) fn address(answer: &[u8], port_at: usize, ip_at: usize) -> Option<Soc
 }
 
 pub(crate) fn info(answer: &[u8]) -> Option<&[u8]> {
+    attribute(answer, INFO)
+}
+
+pub(crate) fn memory(answer: &[u8]) -> Option<&[u8]> {
+    attribute(answer, MEMORY)
+}
+
+fn attribute(answer: &[u8], wanted: u16) -> Option<&[u8]> {
     let mut attributes = attributes(answer.get(ANSWER_BYTES..)?);
-    let (_, info) = attributes.find(|(kind, _)| *kind == INFO)?;
-    Some(info)
+    let (_, value) = attributes.find(|(kind, _)| *kind == wanted)?;
+    Some(value)
 }
 
 pub(crate) fn number(of: &[u8], at: usize) -> Option<u64> {

@@ -7,7 +7,8 @@ use std::ops::ControlFlow;
 
 use crate::netlink::{Family, Netlink, push_message};
 use crate::tcp_diag::{
-    ACKED_AT, ANSWER_BYTES, BY_FAMILY, INFO, RECEIVED_AT, address, bytes, info, number,
+    ACKED_AT, ANSWER_BYTES, BY_FAMILY, INFO, MEMORY, RECEIVED_AT, address, bytes, info, memory,
+    number,
 };
 
 /// `TCP_ESTABLISHED` and `TCP_CLOSE_WAIT` of net/tcp_states.h: whose other end may still ask for something.
@@ -15,6 +16,10 @@ const OPEN: u32 = 1 << 1 | 1 << 8;
 /// Where `struct inet_diag_msg` has its queues.
 const UNREAD_AT: usize = 56;
 const UNACKED_AT: usize = 60;
+/// Where the words of `INET_DIAG_SKMEMINFO` have the size of the send buffer, and what is queued in it
+/// (`SK_MEMINFO_SNDBUF` and `SK_MEMINFO_WMEM_QUEUED` of linux/sock_diag.h).
+const SEND_BUFFER_AT: usize = 3 * 4;
+const QUEUED_AT: usize = 5 * 4;
 /// `INET_DIAG_NOCOOKIE`, twice.
 const ANY_COOKIE: [u8; 8] = [0xff; 8];
 
@@ -62,6 +67,8 @@ pub struct Queues {
     pub written: u64,
     /// What came in since then, bytes; 0 of a listener.
     pub came: u64,
+    /// The send buffer has no room until more is acknowledged.
+    pub full: bool,
 }
 
 /// The door that they are asked at.
@@ -129,7 +136,15 @@ fn queues(answer: &[u8]) -> Option<Queues> {
         unacked,
         written: acked.map_or(0, |acked| acked.saturating_add(unacked.into())),
         came: count(RECEIVED_AT).unwrap_or(0),
+        full: memory(answer).and_then(is_full).unwrap_or(false),
     })
+}
+
+/// A program is told of room once as much as half of what is queued is free (`sk_stream_is_writeable` of net/sock.h).
+fn is_full(memory: &[u8]) -> Option<bool> {
+    let word = |at| Some(u64::from(u32::from_ne_bytes(bytes(memory, at)?)));
+    let (buffer, queued) = (word(SEND_BUFFER_AT)?, word(QUEUED_AT)?);
+    Some(queued > 0 && queued + queued / 2 > buffer)
 }
 
 fn of_port(family: libc::c_int, port: u16) -> Vec<u8> {
@@ -161,8 +176,8 @@ fn request(flags: libc::c_int, family: libc::c_int, id: impl FnOnce(&mut Vec<u8>
     let mut datagram = Vec::new();
     push_message(&mut datagram, BY_FAMILY, flags, 1, |payload| {
         payload.extend([family, libc::IPPROTO_TCP].map(|number| number.to_ne_bytes()[0]));
-        // Its counters, and padding.
-        payload.extend([1 << (INFO - 1), 0]);
+        // Its counters and its memory, and padding.
+        payload.extend([1 << (INFO - 1) | 1 << (MEMORY - 1), 0]);
         payload.extend(OPEN.to_ne_bytes());
         id(payload);
     });

@@ -1,6 +1,7 @@
 //! The answer is written and does not arrive: by the kernel's own reasons.
 
 use model::explanation::{AccountKind, Hindrance};
+use model::observation::{Doing, Holder};
 
 use super::{Case, Ruling, advice, gain, limiter, percent, ruled_out};
 
@@ -17,7 +18,7 @@ const PUT_OFF_US: std::ops::Range<f64> = 25_000.0..120_000.0;
 type Cause = (&'static str, &'static str, String, &'static str);
 
 pub(super) fn rule(case: &Case<'_>) -> Ruling {
-    let share = case.ledger.share(AccountKind::Answering);
+    let share = case.ledger.share(AccountKind::Answering) + case.held_by_window();
     if case.ledger.accounts.is_empty() {
         return Ruling::Silent;
     }
@@ -59,13 +60,14 @@ fn cause(case: &Case<'_>) -> Cause {
             "have the client read faster, or give its sockets larger receive buffers (net.ipv4.tcp_rmem, SO_RCVBUF)",
         );
     }
-    let sndbuf = part("senders.sndbuf_limited_us", "senders.busy_us");
+    let full = case.moments(|it| it.holder == Holder::Full && it.doing != Doing::Running);
+    let sndbuf = part("senders.sndbuf_limited_us", "senders.busy_us").max(full);
     if sndbuf > MOSTLY {
         return (
             "send-buffer",
             "the server's send buffers hold less than the way takes",
             format!(
-                "limited by the send buffer for {} of the time in which there was something to send (tcp_info)",
+                "the send buffer is full, and limits what is sent, for {} of the time (tcp_info, skmeminfo)",
                 percent(sndbuf)
             ),
             "larger send buffers: net.ipv4.tcp_wmem, and no SO_SNDBUF in the server",
@@ -107,7 +109,7 @@ fn cause(case: &Case<'_>) -> Cause {
 
 #[cfg(test)]
 mod tests {
-    use model::observation::{Holder, Observation};
+    use model::observation::Observation;
 
     use super::super::cases::{busy, held, idle, is_accused, moment};
     use super::*;

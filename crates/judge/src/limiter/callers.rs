@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use model::stacks::{Stack, StackFrame, Stacks};
+use model::stacks::{CUT, Stack, StackFrame, Stacks};
+
+use super::lock::INTERPRETERS;
 
 /// Beginnings of names that say how a program sleeps and not why: those of the C library and of files without names.
 const PLUMBING: [&str; 9] = [
@@ -17,15 +19,77 @@ const PLUMBING: [&str; 9] = [
     "PyThread_",
 ];
 
+/// Functions in which the threads of a runtime wait for work: Go's (runtime/proc.go), libuv's and Node's, tokio's.
+const IDLE: [&str; 8] = [
+    "runtime.stopm",
+    "runtime.mPark",
+    "runtime.sysmon",
+    "runtime.notetsleep",
+    "runtime.templateThread",
+    "uv_cond_wait",
+    "node::TaskQueue",
+    "tokio::runtime::scheduler",
+];
+/// Half of the time for which it is seen what threads sleep in, µs.
+const SHORT_US: f64 = 150_000.0;
+/// Functions in which a thread waits to be told something by another.
+const TOLD: [&str; 3] = ["pthread_cond_", "Unsafe_Park", "std::thread::park"];
+/// JavaScript's `Atomics.wait`, which goes through them too, is a lock of the program's own.
+const OWN_LOCK: &str = "v8::internal::FutexEmulation";
+
+/// What threads sleep for that sleep in functions whose names begin alike, as shares of their time, 0 to 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Sleepers {
+    /// For work.
+    pub(super) idle: f64,
+    /// For something that another thread will tell them.
+    pub(super) told: f64,
+}
+
+/// By the functions that lead there. Of a thread that slept all the time they are not known: where answers take less than
+/// that, it had none to give.
+pub(super) fn sleepers(asleep: Option<&Stacks>, at: &str, response_us: Option<f64>) -> Sleepers {
+    let are_short = response_us.is_some_and(|us| us < SHORT_US);
+    let (mut found, mut all) = (Sleepers::default(), 0.0);
+    let sleeping = asleep.iter().flat_map(|asleep| &asleep.stacks);
+    for stack in sleeping.filter(|stack| sleeps_in(stack, at) && (are_short || is_known(stack))) {
+        let weight = stack.weight_ns as f64;
+        all += weight;
+        match () {
+            () if goes_through(stack, &INTERPRETERS) || goes_through(stack, &[OWN_LOCK]) => {}
+            () if !is_known(stack) || goes_through(stack, &IDLE) => found.idle += weight,
+            () if goes_through(stack, &TOLD) => found.told += weight,
+            () => {}
+        }
+    }
+    if all > 0.0 {
+        found.idle /= all;
+        found.told /= all;
+    }
+    found
+}
+
+fn sleeps_in(stack: &Stack, at: &str) -> bool {
+    let mut kernel = stack.frames.iter().filter(|frame| frame.kernel);
+    kernel.any(|frame| frame.name.starts_with(at))
+}
+
+/// Behind the name of the thread.
+fn is_known(stack: &Stack) -> bool {
+    let mut frames = stack.frames.iter().skip(1);
+    frames.any(|frame| !frame.kernel && frame.name != CUT)
+}
+
+fn goes_through(stack: &Stack, functions: &[&str]) -> bool {
+    let begins = |name: &str| functions.iter().any(|function| name.starts_with(function));
+    stack.frames.iter().any(|frame| begins(&frame.name))
+}
+
 /// The innermost function of the program that is more than plumbing, of the stacks that sleep in functions of the kernel
 /// whose names begin so; the one with most of their time, and its share of it, 0 to 1.
 pub(super) fn of(asleep: Option<&Stacks>, at: &str) -> Option<(String, f64)> {
-    let sleeps = |stack: &&Stack| {
-        let mut kernel = stack.frames.iter().filter(|frame| frame.kernel);
-        kernel.any(|frame| frame.name.starts_with(at))
-    };
     let (mut sums, mut all) = (BTreeMap::<&str, f64>::new(), 0.0);
-    for stack in asleep?.stacks.iter().filter(sleeps) {
+    for stack in asleep?.stacks.iter().filter(|stack| sleeps_in(stack, at)) {
         let weight = stack.weight_ns as f64;
         all += weight;
         if let Some(frame) = stack.frames.iter().rev().find(|frame| is_telling(frame)) {
@@ -45,6 +109,33 @@ fn is_telling(frame: &StackFrame) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn threads_without_work_are_told_from_those_that_wait_for_a_lock() {
+        let asleep = Stacks::of(
+            100,
+            [
+                ("runtime.stopm", 50),
+                ("pthread_cond_wait", 30),
+                ("take_gil", 20),
+                (CUT, 900),
+            ]
+            .map(|(name, weight)| {
+                let frames = [StackFrame::of_program("app"), StackFrame::of_program(name)];
+                let kernel = StackFrame::of_kernel("futex_do_wait");
+                (frames.into_iter().chain([kernel]).collect(), weight)
+            }),
+        );
+        let expected = Sleepers {
+            idle: 0.5,
+            told: 0.3,
+        };
+        assert_eq!(sleepers(Some(&asleep), "futex_", None), expected);
+        assert_eq!(sleepers(None, "futex_", None), Sleepers::default());
+        // Those that slept all the time, 900 of 1000, had none of the many answers to give.
+        let known = sleepers(Some(&asleep), "futex_", Some(1_000.0));
+        assert!((known.idle - 0.95).abs() < 1e-9, "{known:?}");
+    }
 
     #[test]
     fn the_innermost_function_that_tells_something_is_the_caller() {

@@ -1,15 +1,18 @@
 //! Who asks is the limit: the answers are there, and are not read.
 
-use model::explanation::{AccountKind, Hindrance};
+use model::explanation::Hindrance;
 
-use super::{Case, Ruling, advice, gain, limiter, percent, ruled_out};
+use super::{Case, Ruling, advice, gain, limiter, part, percent, ruled_out};
 
 const WHAT: &str = "the client";
-/// A client that answers wait for has less only where it gets less.
+/// More of its time than this it waits itself.
 const BUSY: f64 = 0.5;
 
 pub(super) fn rule(case: &Case<'_>) -> Ruling {
-    let share = case.ledger.share(AccountKind::Client);
+    let (waits, shares_cpus) = (case.client_waits(), case.shares_cpus_with_client());
+    let share = case.client_works();
+    // What a part of its work takes that could be less has a name of its own.
+    let share = share * (1.0 - part::of(case).map_or(0.0, |part| part.of_client));
     if share == 0.0 && case.seen.load.is_none() {
         return Ruling::Silent;
     }
@@ -26,7 +29,7 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
         return Ruling::by_share(found, || ruled_out("clients that read slowly", by));
     };
     let busy = percent(load.client_busy_share);
-    let why = match load.client_busy_share < BUSY {
+    let why = match !shares_cpus && waits > BUSY * share {
         true => "it is ready, and others have its CPU",
         false => "the server could do more",
     };

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use model::explanation::{Account, AccountKind, TimeLedger};
 use model::observation::{Doing, Holder, Moment, Observation};
 
+use super::callers;
+
 /// How the time of threads that run, or could, is dealt out.
 struct Split {
     own_code: f64,
@@ -20,9 +22,11 @@ pub(super) fn of(seen: &Observation) -> TimeLedger {
     let split = split(seen);
     let is_ours = seen.load.is_some();
     let (mut sums, mut missing) = (BTreeMap::<Key, f64>::new(), 0.0);
-    for moment in &seen.moments {
+    let response_us = response_us(seen);
+    let moments = seen.moments.iter();
+    for moment in moments.flat_map(|moment| without_idlers(moment, seen, response_us)) {
         let share = moment.count / all;
-        match account(moment, is_ours) {
+        match account(&moment, is_ours) {
             Some(Placed::At(kind, at)) => *sums.entry((kind, at)).or_default() += share,
             Some(Placed::OnCpu) => {
                 for (kind, part) in split.parts() {
@@ -41,11 +45,44 @@ pub(super) fn of(seen: &Observation) -> TimeLedger {
     accounts.retain(|account| account.share > 0.0);
     accounts.sort_by(|one, other| other.share.total_cmp(&one.share));
     TimeLedger {
-        response_us: response_us(seen),
+        response_us,
         accounts,
         missing_share: if all > 0.0 { missing } else { 1.0 },
         share_error: if all > 0.0 { 0.5 / all.sqrt() } else { 1.0 },
     }
+}
+
+/// Some threads that sleep have no work, or wait for another to tell them something: beside one that runs they have no
+/// request of their own.
+fn without_idlers(moment: &Moment, seen: &Observation, response_us: Option<f64>) -> Vec<Moment> {
+    let sleepers = |at| callers::sleepers(seen.asleep.as_ref(), at, response_us);
+    let part = |doing, share: f64| Moment {
+        doing,
+        count: moment.count * share,
+        holder: moment.holder,
+    };
+    let parts = match &moment.doing {
+        Doing::Asleep(at) => {
+            let idle = sleepers(at).idle;
+            [
+                (Doing::Idle(at.clone()), idle),
+                (moment.doing.clone(), 1.0 - idle),
+            ]
+        }
+        Doing::AsleepBeside(at) => {
+            let found = sleepers(at);
+            let others = found.idle + found.told;
+            [
+                (Doing::Running, others),
+                (Doing::Asleep(at.clone()), 1.0 - others),
+            ]
+        }
+        _ => return vec![moment.clone()],
+    };
+    parts
+        .into_iter()
+        .map(|(doing, share)| part(doing, share))
+        .collect()
 }
 
 /// Where a moment belongs.
@@ -57,24 +94,27 @@ enum Placed {
 
 fn account(moment: &Moment, is_ours: bool) -> Option<Placed> {
     use AccountKind::{
-        Answering, Asking, Asleep, Blocked, Client, Elsewhere, NotAsked, Stopped, Waking,
+        Answering, Asking, Asleep, Blocked, Client, Elsewhere, NotAsked, Opening, Stopped, Waking,
     };
     let at = |kind| Some(Placed::At(kind, None));
     // Of somebody else's connections most are between two requests: what the program does is what counts.
     match (moment.holder, &moment.doing) {
         (Holder::Unknown, _) if is_ours => None,
+        (Holder::Opening, _) if is_ours => at(Opening),
         (Holder::Asking, _) if is_ours => at(Asking),
         (Holder::Network, _) if is_ours => at(Answering),
         (Holder::Client, _) if is_ours => at(Client),
         (_, Doing::Running) => Some(Placed::OnCpu),
-        (_, Doing::Asleep(function)) => Some(Placed::At(Asleep, Some(function.clone()))),
+        (_, Doing::Asleep(function) | Doing::AsleepBeside(function)) => {
+            Some(Placed::At(Asleep, Some(function.clone())))
+        }
         (_, Doing::Blocked(function)) => Some(Placed::At(Blocked, Some(function.clone()))),
         (_, Doing::Stopped) => at(Stopped),
         (Holder::Unread, Doing::Idle(_)) => at(Waking),
         (Holder::Program, Doing::Idle(function)) if is_ours => {
             Some(Placed::At(Elsewhere, Some(function.clone())))
         }
-        (Holder::Network, Doing::Idle(_)) => at(Answering),
+        (Holder::Full | Holder::Network, Doing::Idle(_)) => at(Answering),
         (Holder::Client, Doing::Idle(_)) => at(Client),
         (_, Doing::Idle(_)) => at(NotAsked),
     }

@@ -8,7 +8,8 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
         return Ruling::Silent;
     };
     let accepted = seen.rise("Tcp.PassiveOpens");
-    let share = overflows as f64 / (overflows + accepted).max(1) as f64;
+    let refused = overflows as f64 / (overflows + accepted).max(1) as f64;
+    let share = turned_away(case).unwrap_or(refused);
     let by = format!(
         "{overflows} connections found the queue full (ListenOverflows), {accepted} were opened; at most {} of {} waited",
         seen.rise("listen.waiting_most"),
@@ -19,7 +20,7 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
         share,
         format!(
             "Connections are turned away: {} of them find the queue of the listener full, and try again after 1 s.",
-            percent(share)
+            percent(refused)
         ),
         vec![by.clone()],
     );
@@ -28,6 +29,14 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
         "see why it accepts too slowly (more workers, a listener each), and give it a longer queue: its backlog, and net.core.somaxconn",
     ]);
     Ruling::by_share(found, || ruled_out("the listen queue", by))
+}
+
+/// Share of the time of our load's connections in which they wait to try again, 1 s after each that was turned away
+/// (`TCP_TIMEOUT_INIT` of net/tcp.h).
+pub(super) fn turned_away(case: &Case<'_>) -> Option<f64> {
+    let load = case.seen.load?;
+    let again = case.rate(case.seen.rise("TcpExt.ListenOverflows"));
+    Some((again / f64::from(load.connections.max(1))).min(1.0))
 }
 
 #[cfg(test)]

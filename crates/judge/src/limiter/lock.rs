@@ -7,7 +7,8 @@ use super::{Case, Ruling, advice, called_from, callers, gain, limiter, percent, 
 /// All functions in which a futex call sleeps begin so (kernel/futex/).
 pub(super) const FUTEX: &str = "futex_";
 /// Functions that wait for it (`CPython`'s ceval_gil, Ruby's thread_sync).
-const INTERPRETERS: [&str; 3] = ["take_gil", "gvl_acquire", "thread_sched_wait_running_turn"];
+pub(super) const INTERPRETERS: [&str; 3] =
+    ["take_gil", "gvl_acquire", "thread_sched_wait_running_turn"];
 
 pub(super) fn rule(case: &Case<'_>) -> Ruling {
     if case.seen.threads.len() < 2 {
@@ -95,6 +96,7 @@ mod tests {
             .push(moment(Holder::Unread, asleep("futex_do_wait"), 100.0));
         for (caller, expected) in [("take_gil", "interpreter-lock"), ("flush", "lock")] {
             let frames = vec![
+                StackFrame::of_program("app"),
                 StackFrame::of_program(caller),
                 StackFrame::of_kernel("futex_do_wait"),
             ];

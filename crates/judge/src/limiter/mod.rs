@@ -16,22 +16,35 @@ mod memory;
 mod no_cpu;
 mod not_asked;
 mod one_thread;
+mod opening;
 mod other_sleep;
+mod part;
 mod parts;
 mod stolen;
 mod stopped;
+mod system_calls;
 mod waking;
 mod work;
 
+use std::cmp::Ordering;
+
 use model::Explanation;
-use model::explanation::{Limiter, Looked, RuledOut, TimeLedger};
-use model::observation::{Doing, Holder, Observation};
+use model::explanation::{AccountKind, Limiter, Looked, RuledOut, TimeLedger};
+use model::observation::{Doing, Holder, Moment, Observation};
 use model::stacks::Stacks;
 
 use hindered::hindered;
 
 /// From this share of the time on something is named: what costs a fiftieth is never, what costs a fifth always is.
 const ENOUGH: f64 = 0.10;
+
+/// Somebody works all the time, and most of it is work: what can be taken away stands before it from this share on.
+const TOLD_FIRST: f64 = 0.15;
+/// What there is in any case.
+const ALWAYS_THERE: [&str; 5] = ["work", "hot-function", "client", "wake-ups", "not-asked"];
+
+/// A client that has a CPU or wants one for such a part of the time can read no faster.
+const CLIENT_IS_FULL: f64 = 0.7;
 
 /// What a rule is asked.
 struct Case<'a> {
@@ -51,7 +64,7 @@ enum Ruling {
 
 type Rule = fn(&Case<'_>) -> Ruling;
 
-static RULES: [Rule; 16] = [
+static RULES: [Rule; 18] = [
     stopped::rule,
     cpu_quota::rule,
     stolen::rule,
@@ -60,6 +73,7 @@ static RULES: [Rule; 16] = [
     answering::rule,
     files::rule,
     listen_queue::rule,
+    opening::rule,
     memory::rule,
     disk::rule,
     lock::rule,
@@ -68,6 +82,7 @@ static RULES: [Rule; 16] = [
     waking::rule,
     one_thread::rule,
     not_asked::rule,
+    part::rule,
 ];
 
 /// Explains what was seen, and says whether the trial bears it out.
@@ -110,7 +125,12 @@ pub fn explain(seen: &Observation) -> Explanation {
         Ruling::Not(out) => ruled_out.push(out),
         _ => {}
     }
-    limiters.sort_by(|one, other| other.share.total_cmp(&one.share));
+    limiters.sort_by(|one, other| {
+        let rank = |it: &Limiter| (could_be_done_without(it), it.share);
+        rank(other)
+            .partial_cmp(&rank(one))
+            .unwrap_or(Ordering::Equal)
+    });
     let mut limiters = limiters.into_iter();
     Explanation {
         limiter: limiters.next(),
@@ -120,6 +140,11 @@ pub fn explain(seen: &Observation) -> Explanation {
         proof: None,
         unproved: None,
     }
+}
+
+/// What there is in any case is the answer where nothing else takes enough to be told first.
+fn could_be_done_without(limiter: &Limiter) -> bool {
+    limiter.share >= TOLD_FIRST && !ALWAYS_THERE.contains(&&*limiter.name)
 }
 
 impl Ruling {
@@ -142,6 +167,53 @@ impl Case<'_> {
     /// Per second of the look.
     fn rate(&self, count: u64) -> f64 {
         count as f64 / (self.seen.window_ns.max(1) as f64 / 1e9)
+    }
+
+    /// Share of the moments that are so, 0 to 1.
+    fn moments(&self, is_so: impl Fn(&Moment) -> bool) -> f64 {
+        let all: f64 = self.seen.moments.iter().map(|it| it.count).sum();
+        let those = self.seen.moments.iter().filter(|it| is_so(it));
+        those.map(|it| it.count).sum::<f64>() / all.max(1.0)
+    }
+
+    /// Share of the time in which the answer lies at the client's end and the server may send no more, though our load has
+    /// a CPU and time to read: its receive buffer is too small.
+    fn held_by_window(&self) -> f64 {
+        let Some(load) = self.seen.load else {
+            return 0.0;
+        };
+        let all_us = f64::from(load.connections) * self.seen.window_ns as f64 / 1e3;
+        let limited = self.seen.rise("senders.rwnd_limited_us") as f64 / all_us.max(1.0);
+        let client = self.ledger.share(AccountKind::Client);
+        match load.client_busy_share + load.client_ready_share < CLIENT_IS_FULL {
+            true => limited.min(client),
+            false => 0.0,
+        }
+    }
+
+    /// Share of the time in which the answer lies at the client's end, for want of nothing that the program has.
+    fn client_works(&self) -> f64 {
+        let waits = match self.shares_cpus_with_client() {
+            true => self.client_waits(),
+            false => 0.0,
+        };
+        (self.ledger.share(AccountKind::Client) - self.held_by_window() - waits).max(0.0)
+    }
+
+    /// Share of the time in which the answer lies at the client's end, and our load is ready and has no CPU.
+    fn client_waits(&self) -> f64 {
+        let (busy, ready) = self.seen.load.map_or((0.0, 0.0), |load| {
+            (load.client_busy_share, load.client_ready_share)
+        });
+        self.ledger.share(AccountKind::Client) * ready / (busy + ready).max(f64::MIN_POSITIVE)
+    }
+
+    /// Whether both ends run on the same CPUs, and use more of them than any other program.
+    fn shares_cpus_with_client(&self) -> bool {
+        let most = self.seen.others.first().map_or(0, |other| other.cpu_ns);
+        let own: u64 = self.seen.threads.iter().map(|it| it.running_ns).sum();
+        let client_ns = self.seen.load.map_or(0, |load| load.client_ns);
+        self.seen.rise("load.shared_cpus") > 0 && own.min(client_ns) > most
     }
 
     /// Whether most requests lie unread while it does this, so that they stand in a queue before it.
@@ -221,7 +293,7 @@ fn advice<const N: usize>(lines: [&str; N]) -> Vec<String> {
 mod cases {
     //! Observations as they are recorded, cut down to what a rule reads.
 
-    use model::observation::{Moment, SeenLoad, SeenThread};
+    use model::observation::{SeenLoad, SeenThread};
 
     use super::*;
 

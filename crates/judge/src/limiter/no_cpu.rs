@@ -13,7 +13,11 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     let ready: u64 = case.seen.threads.iter().map(|it| it.ready_ns).sum();
     // What a quota takes is the quota's.
     let others_part = ready.saturating_sub(throttled_ns) as f64 / ready.max(1) as f64;
-    let share = case.ledger.share(AccountKind::NoCpu) * others_part;
+    let of_client = match case.shares_cpus_with_client() {
+        true => case.client_waits(),
+        false => 0.0,
+    };
+    let share = case.ledger.share(AccountKind::NoCpu) * others_part + of_client;
     let preemptions: u64 = case.seen.threads.iter().map(|it| it.preemptions).sum();
     let (name, who, what_to_do) = competitor(case);
     let mut found = limiter(
@@ -51,10 +55,8 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
 
 /// Who has the CPUs, and what to do about it.
 fn competitor(case: &Case<'_>) -> (&'static str, String, &'static str) {
-    let client_ns = case.seen.load.map_or(0, |load| load.client_ns);
-    let shared = case.seen.rise("load.shared_cpus") > 0;
     let most = case.seen.others.first().map_or(0, |other| other.cpu_ns);
-    if shared && client_ns > most {
+    if case.shares_cpus_with_client() {
         return (
             "client-on-server-cpu",
             "our own load runs on the same CPUs".to_owned(),

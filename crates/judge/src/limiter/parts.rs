@@ -132,14 +132,7 @@ const HOT: f64 = 0.25;
 
 /// Of the CPU time, 0 to 1.
 pub(super) fn largest(stacks: &Stacks) -> Option<(&'static WorkPart, f64)> {
-    let all = stacks.weight_ns().max(1) as f64;
-    let mut sums = [0.0; PARTS.len()];
-    for stack in &stacks.stacks {
-        if let Some(at) = PARTS.iter().position(|part| part.has(stack)) {
-            sums[at] += stack.weight_ns as f64 / all;
-        }
-    }
-    let shares = PARTS.iter().zip(sums);
+    let shares = PARTS.iter().map(|part| (part, part.share(stacks)));
     shares
         .filter(|(_, share)| *share >= ENOUGH)
         .max_by(|one, other| one.1.total_cmp(&other.1))
@@ -183,6 +176,16 @@ pub(super) fn busiest(stacks: &Stacks, count: usize) -> Vec<(String, f64)> {
 }
 
 impl WorkPart {
+    /// Its share of the CPU time, 0 to 1: of the stacks that are no earlier part's.
+    pub(super) fn share(&self, stacks: &Stacks) -> f64 {
+        let is_its = |stack: &&Stack| {
+            let mut parts = PARTS.iter().filter(|part| part.has(stack));
+            parts.next().is_some_and(|part| part.name == self.name)
+        };
+        let its = stacks.stacks.iter().filter(is_its);
+        its.map(|stack| stack.weight_ns as f64).sum::<f64>() / stacks.weight_ns().max(1) as f64
+    }
+
     fn has(&self, stack: &Stack) -> bool {
         let mut names = stack.frames.iter().map(|frame| frame.name.as_str());
         names.any(|name| {

@@ -2,7 +2,7 @@
 
 use model::explanation::{AccountKind, Hindrance};
 
-use super::{Case, Limiter, Ruling, Stacks, advice, gain, limiter, parts, percent, ruled_out};
+use super::{Case, Ruling, Stacks, advice, gain, limiter, part, parts, percent, ruled_out};
 
 /// The functions that are named.
 const NAMED: usize = 4;
@@ -13,7 +13,8 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     }
     let [own, kernel] =
         [AccountKind::OwnCode, AccountKind::Kernel].map(|kind| case.ledger.share(kind));
-    let share = own + kernel;
+    // What a part of it takes has a name of its own.
+    let share = (own + kernel) * (1.0 - part::of(case).map_or(0.0, |part| part.of_cpu));
     let each = case.answered().map(|answered| {
         let used_us = case.cpus_used() * case.seen.window_ns as f64 / 1e3;
         format!(
@@ -57,14 +58,23 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     };
     found.shown_by.extend(calls(case));
     if let Some(stacks) = &case.seen.stacks {
-        in_particular(&mut found, stacks);
+        if let Some((function, of_cpu)) = parts::hot(stacks) {
+            "hot-function".clone_into(&mut found.name);
+            found.what = format!(
+                "Of its CPU time {} goes to its function {function}.",
+                percent(of_cpu)
+            );
+            found.gain = gain(of_cpu * found.share);
+            found.advice = vec![format!("make {function} cheaper, or call it less")];
+        }
+        found.shown_by.extend(functions(stacks));
     }
     found.hindrance = Some(Hindrance::ServerCpus);
     Ruling::by_share(found, || ruled_out("its own work", by))
 }
 
 /// Which system calls it makes most. To count them slows it down, so that how many it makes elsewhere is not known.
-fn calls(case: &Case<'_>) -> Option<String> {
+pub(super) fn calls(case: &Case<'_>) -> Option<String> {
     let counts = &case.seen.calls.as_ref()?.counts;
     let all: f64 = counts.values().map(|count| *count as f64).sum();
     let mut most: Vec<(&String, f64)> = counts
@@ -79,34 +89,19 @@ fn calls(case: &Case<'_>) -> Option<String> {
     (all > 0.0).then(|| format!("system calls: {}", named.join(", ")))
 }
 
-/// Names the part or the function that takes most of it, where there is one.
-fn in_particular(found: &mut Limiter, stacks: &Stacks) {
-    if let Some((part, of_cpu)) = parts::largest(stacks) {
-        part.name.clone_into(&mut found.name);
-        found.what = format!("Of its CPU time {} goes to {}.", percent(of_cpu), part.what);
-        found.gain = gain(of_cpu * found.share);
-        found.advice = advice([part.advice]);
-    } else if let Some((function, of_cpu)) = parts::hot(stacks) {
-        "hot-function".clone_into(&mut found.name);
-        found.what = format!(
-            "Of its CPU time {} goes to its function {function}.",
-            percent(of_cpu)
-        );
-        found.gain = gain(of_cpu * found.share);
-        found.advice = vec![format!("make {function} cheaper, or call it less")];
-    }
+/// The functions in which most of its CPU time was.
+pub(super) fn functions(stacks: &Stacks) -> Option<String> {
     let busiest = parts::busiest(stacks, NAMED).into_iter();
     let named: Vec<String> = busiest
         .map(|(name, share)| format!("{name} {}", percent(share)))
         .collect();
-    if !named.is_empty() {
-        found.shown_by.push(format!(
-            "functions under way: {} ({} samples, {} of them cut)",
-            named.join(", "),
-            stacks.samples,
-            stacks.cut
-        ));
-    }
+    let told = format!(
+        "functions under way: {} ({} samples, {} of them cut)",
+        named.join(", "),
+        stacks.samples,
+        stacks.cut
+    );
+    (!named.is_empty()).then_some(told)
 }
 
 #[cfg(test)]
@@ -114,11 +109,12 @@ mod tests {
     use model::observation::{Holder, SeenCalls};
     use model::stacks::StackFrame;
 
+    use super::super::Rule;
     use super::super::cases::{busy, held, idle, is_accused, moment};
     use super::*;
 
     #[test]
-    fn a_part_or_a_function_that_takes_most_of_the_work_is_named_in_its_place() {
+    fn a_part_of_the_work_has_its_share_of_it_and_a_function_is_named_as_the_work() {
         let mut seen = busy();
         let stacks = |name: &str| {
             let rest = vec![
@@ -128,15 +124,20 @@ mod tests {
             let frames = vec![StackFrame::of_program("main"), StackFrame::of_program(name)];
             Some(Stacks::of(100, [(frames, 40), (rest, 60)]))
         };
-        for (function, expected) in [
-            ("SSL_do_handshake", "handshakes"),
-            ("parse", "hot-function"),
-        ] {
+        let asked: [(&str, Rule, &str, f64); 2] = [
+            ("SSL_do_handshake", part::rule, "handshakes", 0.4 * 0.9),
+            ("parse", rule, "hot-function", 0.9),
+        ];
+        for (function, rule, expected, share) in asked {
             seen.stacks = stacks(function);
             let found = held(rule, &seen);
-            assert_eq!((&found.name[..], found.share), (expected, 0.9));
+            assert_eq!((&found.name[..], found.share), (expected, share));
             assert!(found.what.contains("40 %"), "{}", found.what);
         }
+        seen.stacks = stacks("SSL_do_handshake");
+        assert!((held(rule, &seen).share - 0.6 * 0.9).abs() < 1e-9);
+        seen.stacks = stacks("parse");
+        assert!(!is_accused(part::rule, &seen));
     }
 
     #[test]

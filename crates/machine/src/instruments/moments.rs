@@ -21,6 +21,10 @@ use crate::targets;
 const INTERVAL: Duration = Duration::from_millis(10);
 /// Connections and threads come and go: after so many moments they are listed anew.
 const LISTED_FOR: usize = 100;
+/// Where connections are gone sooner, at most so often: to list them takes a millisecond or more.
+const LIST_AGAIN: Duration = Duration::from_millis(100);
+/// So many are looked at at once then, before they have gone too.
+const AT_ONCE: usize = 10;
 /// The most threads that are looked at in one moment; beyond, each moment takes others.
 const MOST_THREADS: usize = 48;
 /// The most moments that are kept: a quarter of an hour.
@@ -57,6 +61,9 @@ pub struct Watchee {
     pub pids: Vec<u32>,
     /// Where they listen.
     pub listens: Vec<SocketAddr>,
+    /// How many connections ask it all the time; 0 where that is not known. Those that are not open at a moment are
+    /// being opened or closed.
+    pub asked_by: usize,
 }
 
 impl MomentWatch {
@@ -105,11 +112,13 @@ struct Looks {
     watchee: Watchee,
     look: Option<QueueLook>,
     connections: Vec<Ends>,
+    listed_ns: u64,
     /// Processes and their threads.
     threads: Vec<(u32, u32)>,
     listening: Option<Queues>,
     opened_ns: u64,
     opened: BTreeMap<u32, SeenThread>,
+    taken: usize,
     found: Vec<Glimpse>,
 }
 
@@ -119,10 +128,12 @@ impl Looks {
         let mut looks = Self {
             look: QueueLook::open().ok(),
             connections: Vec::new(),
+            listed_ns: 0,
             threads: Vec::new(),
             listening: None,
             opened_ns: clock::monotonic_ns(),
             opened,
+            taken: 0,
             found: Vec::new(),
             watchee,
         };
@@ -143,6 +154,7 @@ impl Looks {
             listens.any(|at| targets::takes(*at, ends.local))
         };
         self.connections = listed.flatten().filter(is_own).collect();
+        self.listed_ns = clock::monotonic_ns();
     }
 
     fn take(&mut self, random: &mut SplitMix64) {
@@ -150,20 +162,43 @@ impl Looks {
             return;
         }
         // First what changes fastest.
-        let holder = self.holder(random);
+        let holders = self.holders(random);
         let threads = self.doing(random);
-        self.found.push(Glimpse { holder, threads });
+        self.found.extend(holders.into_iter().map(|holder| Glimpse {
+            holder,
+            threads: threads.clone(),
+        }));
         self.see_listeners();
-        if self.found.len().is_multiple_of(LISTED_FOR) {
+        self.taken += 1;
+        if self.taken.is_multiple_of(LISTED_FOR) {
             self.list();
         }
     }
 
+    /// Who has the request of a connection drawn at random; of several where connections do not last.
+    fn holders(&mut self, random: &mut SplitMix64) -> Vec<Holder> {
+        match self.holder(random) {
+            Holder::Unknown if self.watchee.listens.is_empty() => vec![Holder::Unknown],
+            Holder::Unknown => {
+                let age_ns = clock::monotonic_ns() - self.listed_ns;
+                if u128::from(age_ns) < LIST_AGAIN.as_nanos() {
+                    return Vec::new();
+                }
+                self.list();
+                (0..AT_ONCE).map(|_| self.holder(random)).collect()
+            }
+            holder => vec![holder],
+        }
+    }
+
     fn holder(&self, random: &mut SplitMix64) -> Holder {
-        let (Some(look), false) = (&self.look, self.connections.is_empty()) else {
+        let all = self.connections.len().max(self.watchee.asked_by);
+        let (Some(look), 1..) = (&self.look, all) else {
             return Holder::Unknown;
         };
-        let ends = self.connections[random.below(self.connections.len())];
+        let Some(ends) = self.connections.get(random.below(all)).copied() else {
+            return Holder::Opening;
+        };
         let queues = |ends: Ends| look.of(&ends).ok().flatten();
         holder(queues(ends), queues(ends.turned()))
     }
@@ -222,8 +257,12 @@ fn holder(server: Option<Queues>, client: Option<Queues>) -> Holder {
         Holder::Client
     } else if is_under_way(server, client) {
         Holder::Network
+    } else if server.full {
+        Holder::Full
     } else if is_under_way(client, server) {
         Holder::Asking
+    } else if server.came == 0 {
+        Holder::Opening
     } else {
         Holder::Program
     }
@@ -314,9 +353,14 @@ fn counted(found: Vec<Glimpse>, ran: &[SeenThread]) -> Vec<Moment> {
             let idle = idle(&moment.threads, ran);
             *counts.entry((moment.holder, idle)).or_default() += 1.0;
         }
+        let runs = busy.contains(&&Doing::Running);
         for doing in &busy {
             let part = 1.0 / busy.len() as f64;
-            *counts.entry((moment.holder, (*doing).clone())).or_default() += part;
+            let doing = match doing {
+                Doing::Asleep(at) if runs => Doing::AsleepBeside(at.clone()),
+                doing => (*doing).clone(),
+            };
+            *counts.entry((moment.holder, doing)).or_default() += part;
         }
     }
     let moment = |((holder, doing), count)| Moment {
@@ -350,6 +394,7 @@ mod tests {
             unacked: 1,
             written,
             came,
+            full: false,
         })
     }
 
@@ -360,6 +405,7 @@ mod tests {
             (queues(0, 900, 300), queues(900, 300, 900), Holder::Client),
             (queues(0, 900, 300), queues(0, 300, 0), Holder::Network),
             (queues(0, 0, 0), queues(0, 300, 0), Holder::Asking),
+            (queues(0, 0, 0), queues(0, 0, 0), Holder::Opening),
             // Not yet acknowledged, but there.
             (queues(0, 0, 300), queues(0, 301, 0), Holder::Program),
             // The other end is on another machine.
@@ -398,7 +444,8 @@ mod tests {
         // The third has not run.
         let counted = counted(found.into(), &[thread(2), thread(1)]);
         let counts: Vec<_> = counted.iter().map(|it| (&it.doing, it.count)).collect();
-        let (lock, idle) = (asleep("futex_do_wait"), Doing::Idle("ep_poll".to_owned()));
+        let lock = Doing::AsleepBeside("futex_do_wait".to_owned());
+        let idle = Doing::Idle("ep_poll".to_owned());
         assert_eq!(counts, [(&Doing::Running, 0.5), (&lock, 0.5), (&idle, 1.0)]);
     }
 
@@ -437,7 +484,7 @@ mod tests {
         let own = std::process::id();
         let watchee = Watchee {
             pids: vec![own],
-            listens: Vec::new(),
+            ..Watchee::default()
         };
         let watch = MomentWatch::begin(watchee, sys::cpu::allowed().unwrap(), 1);
         let begun_ns = clock::thread_cpu_ns();

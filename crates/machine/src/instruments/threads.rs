@@ -114,6 +114,40 @@ pub(super) fn of_all(pids: &[u32]) -> BTreeMap<u32, SeenThread> {
         .collect()
 }
 
+/// The threads of this process.
+#[derive(Debug)]
+pub struct OwnThreads {
+    begun_ns: u64,
+    opened: BTreeMap<u32, SeenThread>,
+}
+
+impl OwnThreads {
+    /// The window begins.
+    #[must_use]
+    pub fn open() -> Self {
+        Self {
+            begun_ns: clock::monotonic_ns(),
+            opened: own(),
+        }
+    }
+
+    /// Ends it: of the thread that had a CPU most, the share of the time in which it could have run and had none, 0 to 1.
+    #[must_use]
+    pub fn ready_share(self) -> f64 {
+        let passed_ns = clock::monotonic_ns().saturating_sub(self.begun_ns).max(1);
+        let used = between(&self.opened, own()).into_iter();
+        let busiest = used.max_by_key(|thread| thread.running_ns + thread.ready_ns);
+        let ready_ns = busiest.map_or(0, |thread| thread.ready_ns);
+        (ready_ns as f64 / passed_ns as f64).min(1.0)
+    }
+}
+
+fn own() -> BTreeMap<u32, SeenThread> {
+    let own = std::process::id();
+    let all = ids_of(own).filter_map(|id| Some((id, used(own, id)?)));
+    all.collect()
+}
+
 fn used(pid: u32, id: u32) -> Option<SeenThread> {
     let folder = format!("/proc/{pid}/task/{id}");
     let text = |file: &str| kernel_file::text(format!("{folder}/{file}"));
