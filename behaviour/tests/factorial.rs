@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::common::{Folder, answer, assert_says, errors, linerate, refusal_of};
+use crate::common::{Folder, answer, assert_says, errors, linerate, refusal_of, words};
 
 /// Copies a run that was measured and kept into a folder of the test's own.
 fn kept(folder: &Folder, name: &str) -> PathBuf {
@@ -54,12 +54,7 @@ fn a_run_of_commands_is_judged_from_its_folder_and_its_report_written() {
 fn two_runs_of_commands_stand_side_by_side_without_a_verdict() {
     let folder = Folder::new("factorial-compare");
     kept(&folder, "strength-reduction");
-    let words = [
-        "study",
-        "compare",
-        "strength-reduction",
-        "strength-reduction",
-    ];
+    let words = words("study compare strength-reduction strength-reduction");
     let said = answer(&mut linerate(&folder, &words));
     assert!(
         said.contains("No verdict") && said.contains("0.0 %"),

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Output};
 
-use crate::common::assert_says;
+use crate::common::{assert_says, words};
 use serde_json::{Value, json};
 
 fn linerate(arguments: &[&str]) -> Output {
@@ -25,14 +25,9 @@ fn pages(arguments: &[&str]) -> Value {
 
 #[test]
 fn no_page_comes_sooner_than_its_window_lets_it() {
-    let fetched = pages(&[
-        "--rtt",
-        "20ms",
-        "--congestion",
-        "reno",
-        "--size",
-        "66,14480,14481,43441",
-    ]);
+    let fetched = pages(&words(
+        "--rtt 20ms --congestion reno --size 66,14480,14481,43441",
+    ));
     assert_eq!(fetched["congestion_control"], "reno");
     // The MTU of 1500 without the headers and the timestamps' option.
     assert_eq!(fetched["segment_bytes"], 1448);
@@ -55,16 +50,9 @@ fn no_page_comes_sooner_than_its_window_lets_it() {
 
 #[test]
 fn an_initial_window_of_three_segments_is_one_on_the_wire() {
-    let fetched = pages(&[
-        "--rtt",
-        "20ms",
-        "--congestion",
-        "reno",
-        "--initcwnd",
-        "3",
-        "--size",
-        "14480",
-    ]);
+    let fetched = pages(&words(
+        "--rtt 20ms --congestion reno --initcwnd 3 --size 14480",
+    ));
     let page = &fetched["pages"][0];
     // 3 + 6 segments are not ten.
     assert_eq!(page["predicted_round_trips"], 3);

@@ -7,7 +7,7 @@ use model::{Judgement, Verdict};
 
 use crate::common::load_server::{OK, answer_each};
 use crate::common::server::Server;
-use crate::common::{Folder, answer, assert_says, errors, linerate};
+use crate::common::{Folder, answer, assert_says, errors, linerate, words};
 
 const REFUSED: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 2\r\n\r\nno";
 
@@ -58,14 +58,7 @@ fn a_server_that_refuses_quickly_does_not_hold_an_objective_and_the_repeated_com
         format!("http://{}/json", well.address),
         format!("http://{refusing}/"),
     );
-    let words = [
-        "--slo",
-        "p99<500ms",
-        "--smallest-effect",
-        "4",
-        "--smoke",
-        "--different-answers",
-    ];
+    let words = words("--slo p99<500ms --smallest-effect 4 --smoke --different-answers");
     let mut versus = linerate(
         &folder,
         &[&["versus", &a, &b, "--yes"][..], &words].concat(),

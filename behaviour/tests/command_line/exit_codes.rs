@@ -5,6 +5,7 @@ use std::process::{Command, Output};
 
 use crate::command_line::linerate;
 use crate::common::server::Server;
+use crate::common::words;
 
 const DONE: Option<i32> = Some(0);
 const NO: Option<i32> = Some(1);
@@ -85,12 +86,7 @@ fn what_could_not_run_exits_with_2_and_says_why_on_standard_error() {
         &["study", "show", "no-such-study"],
         &["study", "report", "/nowhere"],
         &["man", "no-such-command"],
-        &[
-            "versus",
-            "http://127.0.0.1:1/",
-            "http://127.0.0.1:1/",
-            "--yes",
-        ],
+        &words("versus http://127.0.0.1:1/ http://127.0.0.1:1/ --yes"),
     ] {
         let output = linerate(words).output().unwrap();
         assert_eq!(output.status.code(), COULD_NOT_RUN, "{words:?}");

@@ -7,7 +7,7 @@ use model::CommandBlock;
 use model::command_run::{CommandBlocks, CommandRun};
 use model::run::RunRecord;
 
-use crate::common::{Folder, linerate, refusal_of};
+use crate::common::{Folder, linerate, refusal_of, words};
 
 /// Two ways and two sizes make four arms, and the control a fifth.
 const STUDY: &str = r#"
@@ -109,16 +109,9 @@ impl Lab {
     }
 
     pub(crate) fn start(&self) -> Command {
-        self.command(&[
-            "study",
-            "run",
-            "small.toml",
-            "--yes",
-            "--trust",
-            "--json",
-            "--out",
-            "run",
-        ])
+        self.command(&words(
+            "study run small.toml --yes --trust --json --out run",
+        ))
     }
 
     pub(crate) fn resume(&self) -> Output {

@@ -13,6 +13,7 @@ pub(crate) mod own_state;
 pub(crate) mod processes;
 pub(crate) mod refused_call;
 pub(crate) mod server;
+pub(crate) mod studies;
 pub(crate) mod whole_run;
 
 pub(crate) use needs_root::needs_root;

@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 use model::Judgement;
 use model::gate::Passage;
 
-use crate::common::{Folder, errors, linerate, program};
+use crate::common::{Folder, errors, linerate, program, words};
 
 /// A project of two commits, the first of which is tagged `one`; and a folder for what is temporary.
 struct Project {
@@ -45,14 +45,9 @@ impl Project {
 
     fn asked(&self, arguments: &[&str]) -> Output {
         Command::new("git")
-            .args([
-                "-c",
-                "user.name=a",
-                "-c",
-                "user.email=a@b.example",
-                "-c",
-                "init.defaultBranch=main",
-            ])
+            .args(words(
+                "-c user.name=a -c user.email=a@b.example -c init.defaultBranch=main",
+            ))
             .args(arguments)
             .current_dir(self.folder.path())
             .output()
@@ -117,17 +112,7 @@ fn a_command_that_costs_four_times_as_much_is_slower_and_the_other_way_round_it_
         (["20000", "5000"], 0, Passage::Passes),
     ] {
         let project = Project::new(parts);
-        let flags = [
-            "--rounds",
-            "10",
-            "--json",
-            "--markdown",
-            "gate.md",
-            "--html",
-            "gate.html",
-            "--out",
-            "run",
-        ];
+        let flags = words("--rounds 10 --json --markdown gate.md --html gate.html --out run");
         let output = project.ran(&[&["--run", COUNTS][..], &flags].concat());
         assert_eq!(output.status.code(), Some(code), "{}", errors(&output));
         let gate = judged(&output).gate.unwrap();

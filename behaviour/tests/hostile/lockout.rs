@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::common::processes::{Ours, offspring};
+use crate::common::studies::OF_THE_MACHINE;
 use crate::common::{Folder, assert_says, errors, program, words};
 use crate::levers::sandbox::Sandbox;
 
@@ -257,33 +258,6 @@ fn a_guard_without_any_log_puts_back_all_the_same() {
 /// The place of a sysctl of the machine is taken by a file.
 const PRETEND: &str = "echo 60 > /var/lib/knob && \
                        mount --bind /var/lib/knob /proc/sys/vm/swappiness";
-const STUDY: &str = r#"
-format = 1
-name = "cut"
-title = "Cut"
-question = "What does it cost?"
-method = "Pairs."
-
-[design]
-kind = "compare"
-rounds = 8
-settle_ms = 50
-score_ms = 1500
-smallest_effect = 0.02
-
-[workload]
-path = "/json"
-connections = 4
-threads = 1
-
-[baseline]
-title = "as it is"
-
-[[step]]
-name = "swappiness"
-title = "swappiness"
-add = ["swappiness=10"]
-"#;
 
 /// Whether a process is the one that is to put back what a study held.
 fn is_guard(pid: u32) -> bool {
@@ -295,10 +269,10 @@ fn is_guard(pid: u32) -> bool {
 fn what_a_study_holds_of_the_machine_goes_back_when_all_its_processes_are_killed_at_once() {
     crate::common::needs_root!();
     let (sandbox, folder) = (Sandbox::new(), Folder::new("lockout-study"));
-    std::fs::write(folder.path().join("cut.toml"), STUDY).unwrap();
+    std::fs::write(folder.path().join("host.toml"), OF_THE_MACHINE).unwrap();
     sandbox.prints(&["sh", "-c", PRETEND]);
     let held = || sandbox.holds("/proc/sys/vm/swappiness");
-    let study = "cd \"$0\" && exec \"$@\" study run cut.toml --host --yes --out run";
+    let study = "cd \"$0\" && exec \"$@\" study run host.toml --host --yes --out run";
     let path = folder.path().to_str().unwrap();
     let mut run = sandbox
         .command(&["sh", "-c", study, path, program()])

@@ -11,47 +11,16 @@ use std::time::Duration;
 use crate::common::as_nobody::linerate_as_nobody;
 use crate::common::own_state::with_state_below;
 use crate::common::processes::{Ours, children, is_alive, signal_all};
-use crate::common::{Folder, assert_says, errors, linerate, refused, words};
+use crate::common::{Folder, assert_says, errors, linerate, refused, studies, words};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 const NOBODY: u32 = 65_534;
 
 /// One command, measured against itself.
-const STUDY: &str = r#"
-format = 1
-name = "small"
-title = "A small study"
-question = "Does it work?"
-method = "It is run."
-
-[design]
-kind = "factorial"
-compare = "way"
-rounds = 2
-smallest_effect = 0.05
-
-[workload]
-kind = "command"
-run = ["sh", "work.sh", "{way}"]
-timeout_s = 60
-
-[[factor]]
-name = "way"
-title = "Way"
-level = [{ name = "one", title = "one way" }, { name = "other", title = "the other way" }]
-
-[[metric]]
-name = "wall_ns"
-title = "wall time"
-unit = "ns"
-better = "lower"
-from = "wall"
-
-[files]
-"work.sh" = '''
-WORK
-'''
-"#;
+fn study(work: &str) -> String {
+    let script = format!("\n[files]\n\"work.sh\" = '''\n{work}\n'''\n");
+    studies::of_command(r#"["sh", "work.sh", "{way}"]"#) + &script
+}
 
 /// Leaves a program behind, out of its group's and its session's reach and in another folder, and
 /// waits to be killed.
@@ -73,7 +42,7 @@ impl Lab {
             fs::set_permissions(path.join(public), Permissions::from_mode(0o1777)).unwrap();
         }
         let work = work.replace("LEFT", &path.join("out/left").display().to_string());
-        fs::write(path.join("small.toml"), STUDY.replace("WORK", &work)).unwrap();
+        fs::write(path.join("small.toml"), study(&work)).unwrap();
         Self(folder)
     }
 

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::common::Folder;
+use crate::common::{Folder, studies};
 
 /// A program that tells whether it has a controlling terminal, in a file of this folder, and is any other.
 const GREEDY: &str = r#"#!/bin/sh
@@ -14,40 +14,14 @@ if (: < /dev/tty) 2> /dev/null; then echo its own; else echo none; fi > "${0%/*}
 echo nginx version: nginx/1.0
 "#;
 
-const STUDY: &str = r#"
-format = 1
-name = "greedy"
-title = "Greedy"
-question = "Which terminal has it?"
-method = "By two runs."
-[design]
-kind = "factorial"
-rounds = 2
-smallest_effect = 0.03
-compare = "word"
-[workload]
-kind = "command"
-run = ["PROGRAM", "{word}"]
-timeout_s = 5
-[[factor]]
-name = "word"
-title = "Word"
-level = [{ name = "one", title = "one" }, { name = "other", title = "other" }]
-[[metric]]
-name = "wall_ns"
-title = "Time"
-unit = "ns"
-better = "lower"
-from = "wall"
-"#;
-
 fn folder(name: &str) -> Folder {
     let folder = Folder::new(&format!("terminal-{name}"));
     let (program, seen) = (folder.path().join("nginx"), folder.path().join("seen"));
     fs::write(&program, GREEDY).unwrap();
     fs::create_dir(&seen).unwrap();
-    let study = STUDY.replace("PROGRAM", program.to_str().unwrap());
-    fs::write(folder.path().join("greedy.toml"), study).unwrap();
+    let run = format!(r#"["{}", "{{way}}"]"#, program.display());
+    let study = studies::of_command(&run);
+    fs::write(folder.path().join("small.toml"), study).unwrap();
     for (path, mode) in [(&program, 0o755), (&seen, 0o1777)] {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     }
@@ -80,10 +54,7 @@ fn a_command_that_root_has_run_as_nobody_has_no_terminal_to_type_into() {
     crate::common::needs_root!();
     assert_eq!(seen(&folder("itself"), "\"$P\""), ["its own"]);
     for (place, line) in [
-        (
-            "study",
-            "\"$L\" study run greedy.toml --smoke --trust --yes",
-        ),
+        ("study", "\"$L\" study run small.toml --smoke --trust --yes"),
         (
             "download",
             "\"$L\" download nginx --duration 1s --client \"$P {url}\"",

@@ -12,43 +12,11 @@ mod whole_ladder;
 use model::run::{BLOCKS_FILE, Blocks, RUN_FILE, Rig};
 use model::{BlockRecord, Doubt, RunRecord};
 
-use crate::common::Folder;
-
-/// A question that is soon answered: two identical arms and one step.
-const STUDY: &str = r#"
-format = 1
-name = "short"
-title = "A short study"
-question = "Is one send better than two?"
-method = "Few and short blocks."
-RIG
-
-[design]
-kind = "ladder"
-rounds = ROUNDS
-settle_ms = 20
-score_ms = 60
-smallest_effect = 0.5
-
-[workload]
-path = "/json"
-connections = 8
-
-[baseline]
-title = "two sends"
-levers = ["split-send"]
-
-[[step]]
-name = "one"
-title = "one send"
-take_away = ["split-send"]
-"#;
+use crate::common::{Folder, studies};
 
 /// Writes the study, with a line that may say its rig.
 fn write_study(folder: &Folder, rig: &str, rounds: u32) {
-    let text = STUDY
-        .replace("RIG", rig)
-        .replace("ROUNDS", &rounds.to_string());
+    let text = studies::ladder(rig, rounds);
     std::fs::write(folder.path().join("short.toml"), text).unwrap();
 }
 

@@ -5,47 +5,22 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-use crate::common::{Folder, assert_says, errors, linerate, refused};
+use crate::common::{Folder, assert_says, errors, linerate, refused, studies};
 
 /// Puts the files of a folder over what the kernel tells of its boot.
 const ENTER: &str = "mount --bind $1/boot_id /proc/sys/kernel/random/boot_id && \
                      mount --bind $1/cmdline /proc/cmdline && \
                      mount --bind $1/weaknesses /sys/devices/system/cpu/vulnerabilities && \
                      shift && exec \"$@\"";
-const STUDY: &str = r#"
-format = 1
-name = "boots"
-title = "A short ladder"
-question = "Is one send better than two, and what do mitigations cost?"
-method = "Few and short blocks."
-
-[design]
-kind = "ladder"
-rounds = 2
-settle_ms = 20
-score_ms = 60
-smallest_effect = 0.5
-
-[workload]
-path = "/json"
-connections = 8
-
-[whole]
-confirm_rounds = 2
-
-[baseline]
-title = "two sends"
-levers = ["split-send"]
-
-[[step]]
-name = "one"
-title = "one send"
-take_away = ["split-send"]
-
+/// What the short ladder has besides: the whole of it, and a step that takes a reboot.
+const MITIGATIONS: &str = r#"
 [[step]]
 name = "mitigations"
 title = "no mitigations"
 add = ["mitigations=off"]
+
+[whole]
+confirm_rounds = 2
 "#;
 
 /// A machine that was started anew: its folder, of that name.
@@ -90,7 +65,7 @@ fn is_told_where_a_reader_looks(folder: &Folder, next: &str) {
 const RUN: [&str; 9] = [
     "study",
     "run",
-    "boots.toml",
+    "short.toml",
     "--whole",
     "--reboot",
     "--yes",
@@ -104,7 +79,8 @@ const RESUME: [&str; 5] = ["study", "resume", "a run", "--yes", "--quiet"];
 fn a_run_waits_for_a_reboot_and_goes_on_in_a_boot_with_the_step_alone() {
     crate::common::needs_root!();
     let folder = Folder::new("boots");
-    std::fs::write(folder.path().join("boots.toml"), STUDY).unwrap();
+    let study = studies::ladder("", 2) + MITIGATIONS;
+    std::fs::write(folder.path().join("short.toml"), study).unwrap();
     let secret = "root=UUID=secret token=secret";
     start(&folder, "first", secret, "Mitigation: PTI");
     let waits = in_boot(&folder, "first", &RUN);

@@ -6,7 +6,9 @@ use model::BlockRecord;
 use model::run::Rig;
 
 use crate::common::processes::wait_for;
-use crate::common::{Folder, answer, assert_says, errors, linerate, refusal_of, refused, words};
+use crate::common::{
+    Folder, answer, assert_says, errors, linerate, refusal_of, refused, studies, words,
+};
 use crate::hosts::site::{Host, Site, runs_with, signal};
 use crate::hosts::{assert_two_hosts, blocks, record, write_study};
 
@@ -176,43 +178,15 @@ fn a_cable_cut_in_the_midst_of_a_block_takes_the_targets_along_and_the_run_goes_
 
 /// How long the command of [`LASTING`] sleeps, and a process that it leaves beside itself, s: as no other does.
 const SLEEPS: [&str; 2] = ["86399.25", "86399.75"];
-/// A study of a command that ends in no test.
-const LASTING: &str = r#"
-format = 1
-name = "lasting"
-title = "A command that lasts"
-question = "Does it end with its line?"
-method = "It is run."
-
-[design]
-kind = "factorial"
-compare = "way"
-rounds = 2
-smallest_effect = 0.5
-
-[workload]
-kind = "command"
-run = ["sh", "-c", "sleep 86399.75 & sleep 86399.25; echo {way}"]
-timeout_s = 3600
-
-[[factor]]
-name = "way"
-title = "Way"
-level = [{ name = "one", title = "one way" }, { name = "other", title = "the other way" }]
-
-[[metric]]
-name = "wall_ns"
-title = "wall time"
-unit = "ns"
-better = "lower"
-from = "wall"
-"#;
+/// A command that ends in no test.
+const LASTING: &str = r#"["sh", "-c", "sleep 86399.75 & sleep 86399.25; echo {way}"]"#;
 
 #[test]
 fn a_command_under_way_ends_where_its_line_is_cut_or_its_study_killed() {
     crate::common::needs_root!();
     let site = Site::new("ssh-command", Host::Usual);
-    std::fs::write(site.folder.path().join("lasting.toml"), LASTING).unwrap();
+    let lasting = studies::of_command(LASTING);
+    std::fs::write(site.folder.path().join("lasting.toml"), lasting).unwrap();
     let words = words("study run lasting.toml --rig hosts --yes --trust --out run");
     for is_killed in [false, true] {
         let mut run = site.linerate(&words);

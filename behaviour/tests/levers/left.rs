@@ -4,51 +4,25 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use crate::common::processes::signal;
+use crate::common::studies::OF_THE_MACHINE;
 use crate::common::{Folder, assert_says, errors};
 use crate::levers::sandbox::Sandbox;
 
 /// The place of a sysctl of the machine is taken by a file, on a disk that can be made read-only.
 const PRETEND: &str = "mount -t tmpfs none \"$0\" && echo 60 > \"$0/knob\" && \
                        mount --bind \"$0/knob\" /proc/sys/vm/swappiness";
-const STUDY: &str = r#"
-format = 1
-name = "left"
-title = "Left"
-question = "What does it cost?"
-method = "Pairs."
-
-[design]
-kind = "compare"
-rounds = 8
-settle_ms = 50
-score_ms = 1500
-smallest_effect = 0.02
-
-[workload]
-path = "/json"
-connections = 4
-threads = 1
-
-[baseline]
-title = "as it is"
-
-[[step]]
-name = "swappiness"
-title = "swappiness"
-add = ["swappiness=10"]
-"#;
 
 #[test]
 fn a_study_that_cannot_put_a_lever_of_the_machine_back_says_so_by_its_exit_code() {
     crate::common::needs_root!();
     let (sandbox, folder) = (Sandbox::new(), Folder::new("levers-left"));
-    std::fs::write(folder.path().join("left.toml"), STUDY).unwrap();
+    std::fs::write(folder.path().join("host.toml"), OF_THE_MACHINE).unwrap();
     let disk = folder.path().join("disk");
     std::fs::create_dir(&disk).unwrap();
     let disk = disk.to_str().unwrap();
     sandbox.prints(&["sh", "-c", PRETEND, disk]);
     let held = || sandbox.prints(&["cat", "/proc/sys/vm/swappiness"]);
-    let study = "cd \"$0\" && exec \"$@\" study run left.toml --host --yes --out run";
+    let study = "cd \"$0\" && exec \"$@\" study run host.toml --host --yes --out run";
     let path = folder.path().to_str().unwrap();
     let run = sandbox
         .command(&["sh", "-c", study, path, crate::common::program()])

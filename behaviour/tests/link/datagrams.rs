@@ -99,12 +99,9 @@ fn the_calls_that_it_tells_are_those_that_strace_counts() {
         ("segments:16", "merged", ["sendto", "recvmsg"]),
     ] {
         let traced = Command::new("strace")
-            .args([
-                "-f",
-                "-c",
-                "-e",
-                "trace=sendto,sendmsg,sendmmsg,recvfrom,recvmsg,recvmmsg",
-            ])
+            .args(words(
+                "-f -c -e trace=sendto,sendmsg,sendmmsg,recvfrom,recvmsg,recvmmsg",
+            ))
             .args([
                 crate::common::program(),
                 "datagrams",

@@ -1,6 +1,6 @@
 //! Links that there cannot be.
 
-use crate::common::{Folder, assert_says, errors, linerate, refusal_of};
+use crate::common::{Folder, assert_says, errors, linerate, refusal_of, words};
 
 #[test]
 fn a_link_that_cannot_be_is_refused_by_what_is_wrong_with_it() {
@@ -41,12 +41,7 @@ fn a_link_that_cannot_be_is_refused_by_what_is_wrong_with_it() {
             "netem has no seed",
         ),
         (
-            &[
-                "--via",
-                "tbf",
-                "--credit",
-                "burst=1Gbit/s,bucket=1GB,base=9Mbit/s",
-            ],
+            &words("--via tbf --credit burst=1Gbit/s,bucket=1GB,base=9Mbit/s"),
             "tbf cannot be read back",
         ),
         (&["--via", "tc"], "[possible values: userspace, tbf, netem]"),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use model::random::SplitMix64;
 
 use crate::common::processes::{self, is_alive};
-use crate::common::{PROGRAM, errors, program};
+use crate::common::{PROGRAM, errors, program, words};
 use crate::rig::snapshot::Snapshot;
 
 /// Set for the process that is in the small machine made for it.
@@ -36,14 +36,9 @@ fn rigs_up_and_down_and_killed_leave_the_machine_as_it_was() {
                    exec \"$0\" --exact \"$1\" --nocapture";
     let test = "rig::leaves_nothing::rigs_up_and_down_and_killed_leave_the_machine_as_it_was";
     let output = Command::new("unshare")
-        .args([
-            "--net",
-            "--mount",
-            "--pid",
-            "--fork",
-            "--kill-child",
-            "--mount-proc",
-        ])
+        .args(words(
+            "--net --mount --pid --fork --kill-child --mount-proc",
+        ))
         .args(["sh", "-c", prepare])
         .arg(std::env::current_exe().unwrap())
         .arg(test)

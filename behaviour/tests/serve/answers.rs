@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::client::get;
 use super::server::{Server, program};
-use crate::common::{Folder, assert_says};
+use crate::common::{Folder, assert_says, words};
 
 #[test]
 fn one_connection_is_kept_for_any_number_of_requests() {
@@ -225,15 +225,7 @@ fn what_cannot_be_understood_is_told_by_status_and_the_connection_closed() {
 #[test]
 fn an_echo_answers_bytes_with_bytes() {
     let mut command = Command::new(program());
-    command.args([
-        "echo",
-        "--listen",
-        "0",
-        "--request-bytes",
-        "5",
-        "--answer-bytes",
-        "3",
-    ]);
+    command.args(words("echo --listen 0 --request-bytes 5 --answer-bytes 3"));
     let server = Server::spawn(command);
     let mut client = server.connect();
     client.send("helloworlda");

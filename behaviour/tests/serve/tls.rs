@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::client::get;
 use super::server::{Server, program};
 use crate::common::processes::line_of;
-use crate::common::{Folder, answer, assert_says, errors, refusal_of};
+use crate::common::{Folder, answer, assert_says, errors, refusal_of, words};
 
 /// The beginning of a handshake: a record of 512 bytes with a client's first message.
 const HALF_HELLO: &[u8] =
@@ -219,13 +219,7 @@ fn where_the_kernel_makes_no_records_the_reason_is_told_and_kernel_tls_on_refuse
 
 #[test]
 fn a_handshake_that_is_not_finished_in_time_is_cut_off() {
-    let server = Server::start(&[
-        "--workers",
-        "1",
-        "--tls-self-signed",
-        "--request-timeout",
-        "1s",
-    ]);
+    let server = Server::start(&words("--workers 1 --tls-self-signed --request-timeout 1s"));
     server.connect().drip_until_closed(HALF_HELLO);
 }
 
@@ -320,15 +314,7 @@ fn records(said: &str) -> Vec<u32> {
 /// `cert.pem` and `key.pem` in a folder, for localhost.
 fn make_certificate(folder: &Folder, kind: &[&str]) {
     let mut openssl = Command::new("openssl");
-    openssl.args([
-        "req",
-        "-x509",
-        "-nodes",
-        "-days",
-        "2",
-        "-subj",
-        "/CN=localhost",
-    ]);
+    openssl.args(words("req -x509 -nodes -days 2 -subj /CN=localhost"));
     openssl
         .args(["-addext", "subjectAltName=DNS:localhost", "-newkey"])
         .args(kind);

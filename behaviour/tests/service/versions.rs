@@ -6,7 +6,7 @@ use std::process::Command;
 use model::RunRecord;
 use model::service::ServiceRecord;
 
-use crate::common::{answer, refusal_of};
+use crate::common::{answer, refusal_of, words};
 use crate::service::bench::Bench;
 
 /// A comparison of these targets with one of the first.
@@ -77,15 +77,7 @@ fn run(bench: &Bench, targets: &[&str], trust: &[&str]) -> Command {
 
 fn run_of(bench: &Bench, study: &str, trust: &[&str]) -> Command {
     std::fs::write(bench.0.path().join("versions.toml"), study).unwrap();
-    let run = [
-        "study",
-        "run",
-        "versions.toml",
-        "--smoke",
-        "--yes",
-        "--out",
-        "run",
-    ];
+    let run = words("study run versions.toml --smoke --yes --out run");
     bench.linerate(&[&run[..], trust].concat())
 }
 

@@ -17,7 +17,7 @@ use model::message::{ClockTell, PROTOCOL, Reach, Speaks};
 use model::run::Rig;
 use model::{Facts, Tell};
 
-use crate::common::{Folder, linerate, words};
+use crate::common::{Folder, linerate, studies, words};
 
 /// How long any attack may keep us: a first answer is waited for 30 s, any other 20 s, and an end for 10 s.
 const PATIENCE: Duration = Duration::from_secs(100);
@@ -25,34 +25,6 @@ const PATIENCE: Duration = Duration::from_secs(100);
 const MOST_KIB: u32 = 900_000;
 /// The most that is said of anything, in bytes.
 const MOST_SAID: usize = 4_000;
-
-const STUDY: &str = r#"
-format = 1
-name = "short"
-title = "A short study"
-question = "Is one send better than two?"
-method = "Few and short blocks."
-
-[design]
-kind = "ladder"
-rounds = 2
-settle_ms = 20
-score_ms = 60
-smallest_effect = 0.5
-
-[workload]
-path = "/json"
-connections = 8
-
-[baseline]
-title = "two sends"
-levers = ["split-send"]
-
-[[step]]
-name = "one"
-title = "one send"
-take_away = ["split-send"]
-"#;
 
 /// Plays `ssh`: a look at the host, and an agent.
 const SSH: &str = r#"#!/bin/sh
@@ -97,7 +69,7 @@ impl Site {
         let executable = std::fs::Permissions::from_mode(0o755);
         std::fs::set_permissions(site.0.path().join("bin/ssh"), executable).unwrap();
         site.write("attack", &attack.replace("HERE", &here));
-        site.write("short.toml", STUDY);
+        site.write("short.toml", &studies::ladder("", 2));
         let hosts = "[host.client]\nssh = \"bench-client\"\n[host.server]\nssh = \"bench-server\"\n\
                      address = \"192.0.2.1\"\n";
         site.write("hosts.toml", hosts);

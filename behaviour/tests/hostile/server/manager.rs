@@ -6,7 +6,7 @@ use std::os::unix::net::{UnixDatagram, UnixListener};
 use std::process::{Command, Stdio};
 
 use super::running::{PATIENCE, Running};
-use crate::common::{Folder, errors};
+use crate::common::{Folder, errors, words};
 
 /// Starts it as a manager does: the socket is descriptor 3, and the process knows itself meant.
 fn activated(folder: &Folder, socket: OwnedFd, flags: &[&str]) -> Command {
@@ -79,14 +79,9 @@ fn a_manager_is_told_when_it_is_ready_reads_again_and_stops() {
     let files = ["--workers", "2", "--tls-cert", "c", "--tls-key", "k"];
     let mut openssl = Command::new("openssl");
     openssl.args(["req", "-x509", "-newkey", "ec", "-nodes", "-subj", "/CN=a"]);
-    openssl.args([
-        "-pkeyopt",
-        "ec_paramgen_curve:prime256v1",
-        "-keyout",
-        "k",
-        "-out",
-        "c",
-    ]);
+    openssl.args(words(
+        "-pkeyopt ec_paramgen_curve:prime256v1 -keyout k -out c",
+    ));
     crate::common::answer(openssl.current_dir(folder.path()));
     for flags in [&self_signed[..], &files] {
         let mut command = super::running::serve(&folder);
