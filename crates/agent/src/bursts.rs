@@ -6,9 +6,12 @@ use std::io;
 use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
+use machine::instruments::senders::{self, SenderWatch};
 use machine::instruments::stacks;
+use machine::targets;
 use model::observation::{Observation, SeenCalls, Unseen};
 use model::stacks::Stacks;
+use sys::clock;
 
 /// The one after the other, as long as docs/instruments/stacks.md says that their cost stays small.
 const ON_CPU_MS: u32 = 1_000;
@@ -26,7 +29,7 @@ pub(crate) struct Bursts {
     on_cpu: io::Result<Stacks>,
     of_client: Option<Stacks>,
     asleep: io::Result<Stacks>,
-    calls: io::Result<Vec<(String, u64)>>,
+    calls: io::Result<SeenCalls>,
 }
 
 impl Bursts {
@@ -44,23 +47,40 @@ impl Bursts {
             on_cpu: of_program,
             of_client: of_client.and_then(io::Result::ok),
             asleep: stacks::off_cpu(pids, ms(ASLEEP_MS)),
-            calls: stacks::system_calls(pids, ms(CALLS_MS)),
+            calls: calls(pids),
         }
     }
 
     /// Adds what they saw to an observation, and what they could not see.
     pub(crate) fn keep(self, observation: &mut Observation) {
-        let calls = self.calls.map(|counts| SeenCalls {
-            window_ns: u64::from(CALLS_MS) * 1_000_000,
-            counts: counts.into_iter().collect(),
-        });
         let within = |stacks: Stacks| stacks.within(MOST_STACK_BYTES);
         let unseen = &mut observation.unseen;
         observation.stacks = seen(self.on_cpu, "which functions take the time", unseen).map(within);
         observation.client_stacks = self.of_client.map(within);
         observation.asleep = seen(self.asleep, "what threads sleep in", unseen).map(within);
-        observation.calls = seen(calls, "which system calls are made", unseen);
+        observation.calls = seen(self.calls, "which system calls are made", unseen);
     }
+}
+
+/// With what its clients had of it meanwhile, since it answers less while it is watched.
+fn calls(pids: &[u32]) -> io::Result<SeenCalls> {
+    let window_ns = u64::from(CALLS_MS) * 1_000_000;
+    let mut senders = senders::open_for(&targets::addresses_of_all(pids));
+    let begun_ns = clock::monotonic_ns();
+    let counts = stacks::system_calls(pids, Duration::from_nanos(window_ns))?;
+    senders.iter_mut().for_each(SenderWatch::close);
+    let lasted_ns = clock::monotonic_ns() - begun_ns;
+    let readings = senders.iter().filter_map(SenderWatch::reading);
+    let acked = readings.map(|it| it.acked_bytes).reduce(|sum, it| sum + it);
+    // The burst is prepared and read within the same time.
+    let within = |acked: u64| {
+        u128::from(acked) * u128::from(window_ns) / u128::from(lasted_ns.max(window_ns))
+    };
+    Ok(SeenCalls {
+        window_ns,
+        acked_bytes: acked.map(|acked| u64::try_from(within(acked)).unwrap_or(u64::MAX)),
+        counts: counts.into_iter().collect(),
+    })
 }
 
 fn seen<T>(seen: Result<T, impl Display>, what: &str, unseen: &mut Vec<Unseen>) -> Option<T> {

@@ -1,5 +1,6 @@
 //! A program is looked at while it works, and hindered to see what comes of it.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::thread::JoinHandle;
@@ -9,6 +10,7 @@ use machine::cpus::CpuSplit;
 use machine::instruments::moments::Watchee;
 use machine::instruments::threads::OwnThreads;
 use machine::look::Look;
+use machine::probes::quick::{self, ProbePlace};
 use machine::targets;
 use machine::thief::Thief;
 use model::explanation::Hindrance;
@@ -20,6 +22,7 @@ use traffic::load::Observer;
 
 use crate::block;
 use crate::bursts::{self, Bursts};
+use crate::loopback;
 use crate::target::Target;
 
 /// Looks at a target within the scored window of a block.
@@ -29,6 +32,7 @@ pub(crate) fn under_load(
     seed: u64,
     cpus: &CpuSplit,
 ) -> Result<Observation, Failure> {
+    let probed = probed(seed);
     let mut beside = Beside {
         watchee: Watchee {
             asked_by: ask.workload.connections as usize,
@@ -43,6 +47,7 @@ pub(crate) fn under_load(
     };
     let reading = block::measure_beside(target, ask, cpus, &mut beside)?.reading;
     let mut observation = beside.seen.unwrap_or_default();
+    observation.probed = probed;
     observation.load = Some(SeenLoad {
         connections: ask.workload.connections,
         answered: reading.answered,
@@ -72,6 +77,31 @@ pub(crate) fn under_load(
             .keep(&mut observation);
     }
     Ok(observation)
+}
+
+/// What the machine can do of that which answers take most of, each in some milliseconds a round.
+const PROBES: [&str; 3] = [
+    "syscall_ns",
+    "context_switch_ns",
+    "loopback_bytes_per_second",
+];
+const ROUNDS: u32 = 10;
+
+/// Nothing of what cannot be measured here.
+fn probed(seed: u64) -> BTreeMap<String, Vec<f64>> {
+    let Ok(cpus) = sys::cpu::allowed() else {
+        return BTreeMap::new();
+    };
+    let place = ProbePlace {
+        cpus: &cpus,
+        folder: &std::env::temp_dir(),
+        loopback: loopback::ends,
+    };
+    let measured = quick::measure_these(place, seed, &PROBES, ROUNDS).unwrap_or_default();
+    let values = measured
+        .into_iter()
+        .map(|it| (it.name.to_owned(), it.values));
+    values.filter(|(_, values)| !values.is_empty()).collect()
 }
 
 /// Goes through the bursts from the opening of the window on.

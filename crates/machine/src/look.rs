@@ -1,7 +1,6 @@
 //! One look at a program at work: all instruments over one window.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 
 use model::observation::{Doing, Holder, Moment, Observation, OtherProgram, Unseen};
 use sys::clock;
@@ -10,7 +9,7 @@ use sys::kernel_file;
 use crate::cpu_ticks::{self, CpuTicks};
 use crate::instruments::counters::{CounterWatch, Counters};
 use crate::instruments::moments::{HIDDEN, MomentWatch, Seen, Watchee};
-use crate::instruments::senders::SenderWatch;
+use crate::instruments::senders::{self, SenderWatch};
 use crate::targets;
 
 /// The most other programs that are told of.
@@ -32,14 +31,9 @@ impl Look {
     /// Reads what is read of the whole machine, which on one at work takes its time: shortly before the window.
     #[must_use]
     pub fn prepare(watchee: Watchee) -> Self {
-        let mut ports: Vec<u16> = watchee.listens.iter().map(SocketAddr::port).collect();
-        ports.sort_unstable();
-        ports.dedup();
-        let mut senders: Vec<SenderWatch> = ports.into_iter().map(SenderWatch::new).collect();
-        senders.iter_mut().for_each(SenderWatch::open);
         Self {
             counters: CounterWatch::open(&watchee.pids),
-            senders,
+            senders: senders::open_for(&watchee.listens),
             others: others(&watchee.pids),
             ticks: ticks(),
             moments: None,
@@ -75,6 +69,7 @@ impl Look {
             counters,
             others: busiest(&self.others, &others(&self.watchee.pids)),
             unseen,
+            probed: BTreeMap::new(),
             stacks: None,
             client_stacks: None,
             asleep: None,
@@ -103,6 +98,7 @@ fn of_senders(senders: &[SenderWatch]) -> Counters {
     let mut sums = Counters::new();
     for reading in senders.iter().filter_map(SenderWatch::reading) {
         for (name, us) in [
+            ("senders.acked_bytes", reading.acked_bytes),
             ("senders.busy_us", reading.busy_us),
             ("senders.rwnd_limited_us", reading.rwnd_limited_us),
             ("senders.sndbuf_limited_us", reading.sndbuf_limited_us),

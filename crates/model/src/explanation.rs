@@ -15,6 +15,8 @@ pub struct Explanation {
     pub limiter: Option<Limiter>,
     /// What else takes its share, the largest first.
     pub further: Vec<Limiter>,
+    /// What each resource lets through at most, the nearest first; empty where it was not under load of ours.
+    pub ceilings: Vec<ResourceBound>,
     /// What was looked at and does not hold it back.
     pub ruled_out: Vec<RuledOut>,
     /// Whether the result moved as it must where the accused was hindered; null where that was not tried.
@@ -141,6 +143,23 @@ pub struct Limiter {
     /// Whether answers then become more or fewer by about as much: true, false where they stay as many, or null
     /// where either may be, of which the first alone proves it.
     pub follows: Option<bool>,
+}
+
+/// What a resource lets through at most, by what each answer takes of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ResourceBound {
+    /// Short stable name, such as `busiest-thread`.
+    pub name: String,
+    /// As part of a sentence.
+    pub what: String,
+    /// What an answer takes of it, in the unit.
+    pub demand: f64,
+    /// The unit, in words.
+    pub unit: String,
+    /// Answers there can be if nothing else is in the way, 1/s.
+    pub most_rps: f64,
+    /// Of that there were so many, 0 to 1.
+    pub reached: f64,
 }
 
 /// What does not hold a program back, and what says so.

@@ -25,6 +25,9 @@ pub struct Observation {
     /// docs/instruments/counters.md explains.
     #[serde(deserialize_with = "all_bounded")]
     pub counters: BTreeMap<String, u64>,
+    /// What the machine can do at most, by probes before the look: the values of each, by the names of docs/probes.md.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub probed: BTreeMap<String, Vec<f64>>,
     /// Where its threads were on a CPU, in a burst after the look; absent where that could not be seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stacks: Option<Stacks>,
@@ -152,6 +155,9 @@ pub struct SeenCalls {
     /// Length of the burst, ns.
     #[serde(deserialize_with = "bounded")]
     pub window_ns: u64,
+    /// What clients acknowledged of its answers meanwhile, bytes; absent where the kernel does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acked_bytes: Option<u64>,
     /// How often each was made, by its name; `[lost]` are those that there was no room for.
     #[serde(deserialize_with = "all_bounded")]
     pub counts: BTreeMap<String, u64>,

@@ -1,7 +1,7 @@
 //! What holds a program back, for readers.
 
 use model::explanation::{
-    Account, AccountKind, Explanation, Hindered, Hindrance, Limiter, SavedLook,
+    Account, AccountKind, Explanation, Hindered, Hindrance, Limiter, ResourceBound, SavedLook,
 };
 use model::observation::Observation;
 
@@ -33,6 +33,9 @@ pub(crate) fn view(look: &SavedLook, explanation: &Explanation) -> Page {
         page.add(Item::List(held(limiter)));
     }
     page.paragraph(proof(explanation));
+    if let Some(nearest) = nearest(&explanation.ceilings) {
+        page.paragraph(nearest);
+    }
     page.section("ledger", "Where the time goes");
     page.paragraph(whole(explanation));
     page.table(ledger(explanation));
@@ -40,6 +43,7 @@ pub(crate) fn view(look: &SavedLook, explanation: &Explanation) -> Page {
         "Each share is within ± {} by the number of moments that were seen.",
         numbers::share(2.0 * explanation.ledger.share_error)
     )));
+    ceilings(&mut page, &explanation.ceilings);
     functions(&mut page, &look.study.observation);
     let further = explanation.further.iter().map(|it| it.what.clone());
     add_list(
@@ -130,6 +134,45 @@ fn waits(followed: Option<bool>) -> &'static str {
         Some(false) => ": requests wait in a queue that lets no more through",
         None => "",
     }
+}
+
+/// The nearest ceiling, and the one after it.
+fn nearest(ceilings: &[ResourceBound]) -> Option<String> {
+    let bound = |it: &ResourceBound| {
+        let (demand, most) = (numbers::three_digits(it.demand), numbers::rate(it.most_rps));
+        format!(
+            "{}, at {demand} {} an answer: {most} a second",
+            it.what, it.unit
+        )
+    };
+    let first = ceilings.first()?;
+    let next = ceilings.get(1).map(|it| format!("; next: {}", bound(it)));
+    Some(format!(
+        "The nearest ceiling: {}, of which {} is reached{}.",
+        bound(first),
+        numbers::share(first.reached),
+        next.unwrap_or_default()
+    ))
+}
+
+fn ceilings(page: &mut Page, ceilings: &[ResourceBound]) {
+    if ceilings.is_empty() {
+        return;
+    }
+    let row = |it: &ResourceBound| {
+        vec![
+            it.what.clone(),
+            format!("{} {}", numbers::three_digits(it.demand), it.unit),
+            numbers::rate(it.most_rps),
+            numbers::share(it.reached),
+        ]
+    };
+    page.section("ceilings", "Ceilings");
+    page.table(Table::of_texts(
+        "What each resource lets through at most, if nothing else is in the way",
+        ["resource", "for each answer", "answers/s", "reached"],
+        ceilings.iter().map(row),
+    ));
 }
 
 fn whole(explanation: &Explanation) -> String {

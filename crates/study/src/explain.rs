@@ -19,7 +19,7 @@ use crate::store::Store;
 /// Load before the look, and before each block of the trial, ms.
 const SETTLE_MS: u32 = 60;
 /// Scored length of a block of the trial, ms.
-const TRIAL_MS: u32 = 200;
+const TRIAL_MS: u32 = 180;
 /// Pairs of blocks of the trial: with the look it is over within 15 s.
 const PAIRS: usize = 12;
 /// Of its CPU time so much is taken from the accused, 0 to 1.

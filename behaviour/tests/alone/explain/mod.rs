@@ -125,6 +125,35 @@ fn all_the_time_of_a_request_is_in_one_account_each_and_adds_up() {
 }
 
 #[test]
+fn what_each_resource_lets_through_stands_under_the_explanation() {
+    let folder = Folder::new("ceilings");
+    let server = Server::start(&[]);
+    let url = format!("http://{}/json", server.address);
+    let explained = explained(&folder, &[&url, "--no-touch", "--out", "run"]);
+    let ceilings = explained["explanation"]["ceilings"].as_array().unwrap();
+    let load = &explained["looked"]["observation"];
+    let rps =
+        load["load"]["answered"].as_f64().unwrap() * 1e9 / load["window_ns"].as_f64().unwrap();
+    let most = |it: &Value| it["most_rps"].as_f64().unwrap();
+    assert!(ceilings.is_sorted_by_key(most), "{explained:#}");
+    for name in [
+        "busiest-thread",
+        "client-thread",
+        "loopback-bytes",
+        "switches",
+    ] {
+        let found = ceilings.iter().find(|it| it["name"] == name).unwrap();
+        let reached = found["reached"].as_f64().unwrap();
+        assert!(0.0 < reached && reached < 1.1, "{found:#}");
+        assert!(
+            (rps / most(found) / reached - 1.0).abs() < 1e-6,
+            "{found:#}"
+        );
+    }
+    assert_says(&folder.text("run/report.html"), "The nearest ceiling: ");
+}
+
+#[test]
 fn functions_sleeps_and_calls_are_seen_after_the_look_under_load_still() {
     crate::common::needs_root!();
     let folder = Folder::new("bursts");

@@ -3,6 +3,7 @@
 
 mod answering;
 mod callers;
+mod ceilings;
 mod client;
 mod cpu_quota;
 mod disk;
@@ -125,6 +126,7 @@ pub fn explain(seen: &Observation) -> Explanation {
         Ruling::Not(out) => ruled_out.push(out),
         _ => {}
     }
+    let ceilings = ceilings::bounds(&case);
     limiters.sort_by(|one, other| {
         let rank = |it: &Limiter| (could_be_done_without(it), it.share);
         rank(other)
@@ -136,6 +138,7 @@ pub fn explain(seen: &Observation) -> Explanation {
         limiter: limiters.next(),
         further: limiters.collect(),
         ledger,
+        ceilings,
         ruled_out,
         proof: None,
         unproved: None,

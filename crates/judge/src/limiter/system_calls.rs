@@ -94,6 +94,7 @@ mod tests {
         let kernel = |name: &str| vec![StackFrame::of_program("app"), StackFrame::of_kernel(name)];
         Observation {
             calls: Some(SeenCalls {
+                acked_bytes: None,
                 window_ns: 100_000_000,
                 counts: counts.map(|(name, count)| (name.to_owned(), count)).into(),
             }),

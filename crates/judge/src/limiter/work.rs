@@ -149,6 +149,7 @@ mod tests {
         ];
         seen.calls = Some(SeenCalls {
             window_ns: 100_000_000,
+            acked_bytes: None,
             counts: counts.into(),
         });
         let found = held(rule, &seen);

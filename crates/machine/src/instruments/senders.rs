@@ -1,6 +1,7 @@
 //! Why a server's connections sent no faster: the kernel's own account of each.
 
 use std::io;
+use std::net::SocketAddr;
 
 use sys::tcp_diag::{self, Sending};
 
@@ -27,6 +28,17 @@ pub struct SenderReading {
     pub rwnd_limited_us: u64,
     /// Of that, the sender's own buffer held no more, µs.
     pub sndbuf_limited_us: u64,
+}
+
+/// Begins a window for the servers that listen there, one for each port.
+#[must_use]
+pub fn open_for(listens: &[SocketAddr]) -> Vec<SenderWatch> {
+    let mut ports: Vec<u16> = listens.iter().map(SocketAddr::port).collect();
+    ports.sort_unstable();
+    ports.dedup();
+    let mut watches: Vec<SenderWatch> = ports.into_iter().map(SenderWatch::new).collect();
+    watches.iter_mut().for_each(SenderWatch::open);
+    watches
 }
 
 impl SenderWatch {
