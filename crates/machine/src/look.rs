@@ -15,6 +15,10 @@ use crate::targets;
 /// The most other programs that are told of.
 const MOST_OTHERS: usize = 5;
 
+/// How long the CPUs of our load were busy, and those that the program may use, with whatever it was.
+const OF_LOAD: &str = "load.cpus_busy_ns";
+const OF_PROGRAM: &str = "program.cpus_busy_ns";
+
 /// What stood at its beginning, and what is under way.
 #[derive(Debug)]
 pub struct Look {
@@ -22,6 +26,8 @@ pub struct Look {
     counters: CounterWatch,
     senders: Vec<SenderWatch>,
     ticks: Option<CpuTicks>,
+    /// Our own CPUs and those of the program, and what either had done.
+    busy: [(&'static str, Vec<usize>, Option<u64>); 2],
     others: BTreeMap<u32, u64>,
     /// Once it has begun.
     moments: Option<MomentWatch>,
@@ -36,6 +42,7 @@ impl Look {
             senders: senders::open_for(&watchee.listens),
             others: others(&watchee.pids),
             ticks: ticks(),
+            busy: [(OF_LOAD, Vec::new(), None), (OF_PROGRAM, Vec::new(), None)],
             moments: None,
             watchee,
         }
@@ -43,6 +50,11 @@ impl Look {
 
     /// The window begins, with our own work on these CPUs where that is allowed; the seed draws the moments.
     pub fn begin(&mut self, cpus: &[usize], seed: u64) {
+        let of_program = targets::cpus_of(&self.watchee.pids);
+        self.busy = [(OF_LOAD, cpus.to_vec()), (OF_PROGRAM, of_program)].map(|(name, cpus)| {
+            let ns = busy_ns(&cpus);
+            (name, cpus, ns)
+        });
         self.moments = Some(MomentWatch::begin(
             self.watchee.clone(),
             cpus.to_vec(),
@@ -59,6 +71,12 @@ impl Look {
         let mut counters = self.counters.close();
         counters.extend(of_senders(&self.senders));
         counters.extend(of_cpus(begun, ended));
+        for (name, cpus, was_ns) in &self.busy {
+            let ns = busy_ns(cpus)
+                .zip(*was_ns)
+                .map(|(is, was)| is.saturating_sub(was));
+            counters.extend(ns.map(|ns| ((*name).to_owned(), ns)));
+        }
         counters.extend(of_listeners(&seen));
         let unseen = unseen(&self.watchee, &seen);
         Observation {
@@ -80,6 +98,13 @@ impl Look {
 
 fn ticks() -> Option<CpuTicks> {
     cpu_ticks::parse(&kernel_file::text("/proc/stat")?)
+}
+
+/// What these CPUs have done since boot, ns.
+fn busy_ns(cpus: &[usize]) -> Option<u64> {
+    let text = kernel_file::text("/proc/stat")?;
+    let each = cpus.iter().map(|cpu| cpu_ticks::parse_one(&text, *cpu));
+    each.map(|ticks| Some(ticks?.machine.busy_ns())).sum()
 }
 
 fn of_cpus(begun: Option<CpuTicks>, ended: Option<CpuTicks>) -> Counters {

@@ -18,6 +18,8 @@ pub(crate) const INFO: u16 = 2;
 pub(crate) const MEMORY: u16 = 7;
 /// `TCP_ESTABLISHED` of net/tcp_states.h.
 const ESTABLISHED: u32 = 1;
+/// `TCP_LISTEN`.
+const LISTEN: u32 = 10;
 /// All states of net/tcp_states.h in which a socket carries data or has carried some, and has counters:
 /// those from `TCP_ESTABLISHED` to `TCP_CLOSING` but `TCP_SYN_RECV`, `TCP_TIME_WAIT` and `TCP_LISTEN`.
 const CARRYING: u32 = 1 << 1 | 1 << 2 | 1 << 4 | 1 << 5 | 1 << 7 | 1 << 8 | 1 << 9 | 1 << 11;
@@ -75,6 +77,15 @@ pub fn sending_from(port: u16) -> io::Result<Vec<Sending>> {
 /// As of [`sending_from`].
 pub fn carried_at(port: u16) -> io::Result<Vec<Carried>> {
     dump(port, CARRYING, carried)
+}
+
+/// The far ends of all TCP connections of this network namespace, with those that are closed and keep their port for a
+/// while (`TIME_WAIT`).
+///
+/// # Errors
+/// As of [`sending_from`].
+pub fn far_ends() -> io::Result<Vec<SocketAddr>> {
+    dump(0, !(1 << LISTEN), |answer| address(answer, 6, 24))
 }
 
 /// Hears of each TCP socket of this network namespace that goes, with its last counts.

@@ -14,6 +14,9 @@ const PUT_OFF: f64 = 0.3;
 /// The kernel puts one off by 40 ms (`TCP_DELACK_MIN` of net/tcp.h), and a machine at work is late.
 const PUT_OFF_US: std::ops::Range<f64> = 25_000.0..120_000.0;
 
+/// More packets than this do not wait where nothing is in the way.
+const QUEUED: u64 = 16;
+
 /// Name, words, what shows it, what to do.
 type Cause = (&'static str, &'static str, String, &'static str);
 
@@ -40,7 +43,7 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     found.advice = advice([what_to_do]);
     found.hindrance = Some(Hindrance::Connections);
     // A way has a rate that all share, and each connection its own windows and timers.
-    let is_shared = ["loss", "path"].contains(&name);
+    let is_shared = ["loss", "path", "shaped-link"].contains(&name);
     found.follows = (!is_shared).then_some(true);
     Ruling::by_share(found, || ruled_out("the network", by))
 }
@@ -86,6 +89,18 @@ fn cause(case: &Case<'_>) -> Cause {
             "have the server set TCP_NODELAY, or send an answer in one call",
         );
     }
+    let (dropped, waiting) = (seen.rise("queues.dropped"), seen.rise("queues.waiting"));
+    if 2 * dropped > seen.rise("Tcp.RetransSegs") || waiting > QUEUED {
+        return (
+            "shaped-link",
+            "a device of this machine may send no faster",
+            format!(
+                "{waiting} packets wait in queues of its devices, and {:.0} a second are dropped there (tc -s qdisc)",
+                case.rate(dropped)
+            ),
+            "see who limits it, and why: `tc -s qdisc` names the device and the rate (tbf, htb, netem); a limit that is meant is the limit",
+        );
+    }
     let again = part("Tcp.RetransSegs", "Tcp.OutSegs");
     if again > LOSSY {
         return (
@@ -128,7 +143,16 @@ mod tests {
 
     #[test]
     fn answers_that_do_not_arrive_are_told_by_the_reason_that_the_kernel_has() {
-        let table: [(&[(&str, u64)], &str); 5] = [
+        let table: [(&[(&str, u64)], &str); 7] = [
+            (&[("queues.waiting", 100)], "shaped-link"),
+            (
+                &[
+                    ("queues.dropped", 100),
+                    ("Tcp.RetransSegs", 99),
+                    ("Tcp.OutSegs", 900),
+                ],
+                "shaped-link",
+            ),
             (
                 &[("senders.busy_us", 100), ("senders.rwnd_limited_us", 90)],
                 "receiver-window",

@@ -3,19 +3,21 @@
 use model::explanation::{AccountKind, Hindrance};
 use model::observation::Doing;
 
+use super::lock::is_lock;
 use super::{Case, Ruling, advice, gain, limiter, percent, ruled_out};
 
 pub(super) fn rule(case: &Case<'_>) -> Ruling {
     if case.seen.threads.is_empty() {
         return Ruling::Silent;
     }
-    let share = case.ledger.share(AccountKind::Blocked);
+    let share = case.sleeping(|kind, at| kind == AccountKind::Blocked && !is_lock(at));
     let functions: Vec<&str> = case
         .ledger
         .accounts
         .iter()
         .filter(|it| it.kind == AccountKind::Blocked)
         .filter_map(|it| it.asleep_in.as_deref())
+        .filter(|at| !is_lock(at))
         .take(3)
         .collect();
     let read = case.rate(case.seen.rise("program.disk_read_bytes")) / 1e6;

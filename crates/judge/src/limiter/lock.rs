@@ -1,11 +1,20 @@
 //! Threads wait for one another: they sleep in futex calls in the midst of work.
 
-use model::explanation::{AccountKind, Hindrance};
+use model::explanation::Hindrance;
 
 use super::{Case, Ruling, advice, called_from, callers, gain, limiter, percent, ruled_out};
 
 /// All functions in which a futex call sleeps begin so (kernel/futex/).
 pub(super) const FUTEX: &str = "futex_";
+/// Those of locks on files, and of the kernel's own (fs/locks.c, kernel/locking/).
+const OTHERS: [&str; 6] = [
+    "flock_lock_inode_wait",
+    "locks_lock_inode_wait",
+    "posix_lock_inode_wait",
+    "__mutex_lock",
+    "mutex_lock",
+    "rwsem_down_",
+];
 /// Functions that wait for it (`CPython`'s ceval_gil, Ruby's thread_sync).
 pub(super) const INTERPRETERS: [&str; 3] =
     ["take_gil", "gvl_acquire", "thread_sched_wait_running_turn"];
@@ -17,15 +26,10 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
             false => Ruling::Not(ruled_out("locks", "one thread alone has run".to_owned())),
         };
     }
-    let is_lock = |at: &Option<String>| at.as_deref().is_some_and(|at| at.starts_with(FUTEX));
-    let accounts = case.ledger.accounts.iter();
-    let share = accounts
-        .filter(|it| it.kind == AccountKind::Asleep && is_lock(&it.asleep_in))
-        .map(|it| it.share)
-        .sum();
+    let share = case.sleeping(|_, at| is_lock(at));
     let waits: u64 = case.seen.threads.iter().map(|it| it.waits).sum();
     let by = format!(
-        "threads that have work sleep in futex calls for {} of the time",
+        "threads that have work sleep in futex calls, or in those of the kernel's own locks, for {} of the time",
         percent(share)
     );
     let mut found = limiter(
@@ -62,6 +66,11 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     Ruling::by_share(found, || ruled_out("locks", by))
 }
 
+/// Whether threads that sleep in this function of the kernel wait for a lock.
+pub(super) fn is_lock(at: &str) -> bool {
+    at.starts_with(FUTEX) || OTHERS.iter().any(|name| at.starts_with(name))
+}
+
 /// Whether most wait for the lock that lets one thread of Python run, or of Ruby.
 fn is_of_the_interpreter(case: &Case<'_>) -> bool {
     let caller = callers::of(case.seen.asleep.as_ref(), FUTEX);
@@ -70,7 +79,7 @@ fn is_of_the_interpreter(case: &Case<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use model::observation::Holder;
+    use model::observation::{Doing, Holder};
     use model::stacks::{StackFrame, Stacks};
 
     use super::super::cases::{asleep, busy, held, is_accused, moment, thread};
@@ -85,6 +94,10 @@ mod tests {
             .push(moment(Holder::Unread, asleep("futex_do_wait"), 100.0));
         let found = held(rule, &seen);
         assert_eq!((&found.name[..], found.follows), ("lock", Some(false)));
+        seen.moments.pop();
+        let blocked = Doing::Blocked("rwsem_down_write_slowpath".to_owned());
+        seen.moments.push(moment(Holder::Unread, blocked, 100.0));
+        assert!((held(rule, &seen).share - 0.5).abs() < 1e-9);
     }
 
     #[test]

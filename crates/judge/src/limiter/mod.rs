@@ -21,6 +21,7 @@ mod opening;
 mod other_sleep;
 mod part;
 mod parts;
+mod ports;
 mod stolen;
 mod stopped;
 mod system_calls;
@@ -65,7 +66,7 @@ enum Ruling {
 
 type Rule = fn(&Case<'_>) -> Ruling;
 
-static RULES: [Rule; 18] = [
+static RULES: [Rule; 19] = [
     stopped::rule,
     cpu_quota::rule,
     stolen::rule,
@@ -74,6 +75,7 @@ static RULES: [Rule; 18] = [
     answering::rule,
     files::rule,
     listen_queue::rule,
+    ports::rule,
     opening::rule,
     memory::rule,
     disk::rule,
@@ -127,6 +129,7 @@ pub fn explain(seen: &Observation) -> Explanation {
         _ => {}
     }
     let ceilings = ceilings::bounds(&case);
+    let mut limiters = merged(limiters);
     limiters.sort_by(|one, other| {
         let rank = |it: &Limiter| (could_be_done_without(it), it.share);
         rank(other)
@@ -143,6 +146,22 @@ pub fn explain(seen: &Observation) -> Explanation {
         proof: None,
         unproved: None,
     }
+}
+
+/// Two rules may see the same thing from two sides: the larger speaks for both.
+fn merged(mut limiters: Vec<Limiter>) -> Vec<Limiter> {
+    limiters.sort_by(|one, other| other.share.total_cmp(&one.share));
+    let mut all: Vec<Limiter> = Vec::new();
+    for limiter in limiters {
+        match all.iter_mut().find(|known| known.name == limiter.name) {
+            Some(known) => {
+                known.share += limiter.share;
+                known.shown_by.push(limiter.what);
+            }
+            None => all.push(limiter),
+        }
+    }
+    all
 }
 
 /// What there is in any case is the answer where nothing else takes enough to be told first.
@@ -167,9 +186,23 @@ impl Case<'_> {
         used as f64 / self.seen.window_ns.max(1) as f64
     }
 
+    /// Share of the time in which it runs, or a thread of it waits for another to leave the CPU.
+    fn at_work(&self) -> f64 {
+        let running =
+            [AccountKind::OwnCode, AccountKind::Kernel].map(|kind| self.ledger.share(kind));
+        running.iter().sum::<f64>() + no_cpu::for_own_threads(self)
+    }
+
     /// Per second of the look.
     fn rate(&self, count: u64) -> f64 {
         count as f64 / (self.seen.window_ns.max(1) as f64 / 1e9)
+    }
+
+    /// Share of the time in which it sleeps so, by the kind of the sleep and the function of the kernel.
+    fn sleeping(&self, is_so: impl Fn(AccountKind, &str) -> bool) -> f64 {
+        let accounts = self.ledger.accounts.iter();
+        let so = accounts.filter(|it| it.asleep_in.as_deref().is_some_and(|at| is_so(it.kind, at)));
+        so.map(|it| it.share).sum()
     }
 
     /// Share of the moments that are so, 0 to 1.
@@ -213,10 +246,19 @@ impl Case<'_> {
 
     /// Whether both ends run on the same CPUs, and use more of them than any other program.
     fn shares_cpus_with_client(&self) -> bool {
-        let most = self.seen.others.first().map_or(0, |other| other.cpu_ns);
         let own: u64 = self.seen.threads.iter().map(|it| it.running_ns).sum();
         let client_ns = self.seen.load.map_or(0, |load| load.client_ns);
-        self.seen.rise("load.shared_cpus") > 0 && own.min(client_ns) > most
+        let shared = self.seen.rise("load.shared_cpus");
+        let widest = self.seen.threads.iter().map(|it| u64::from(it.cpus)).max();
+        let most = match widest <= Some(shared) {
+            // It has no others.
+            true => self
+                .seen
+                .rise("load.cpus_busy_ns")
+                .saturating_sub(own + client_ns),
+            false => self.seen.others.first().map_or(0, |other| other.cpu_ns),
+        };
+        shared > 0 && own.min(client_ns) > most
     }
 
     /// Whether most requests lie unread while it does this, so that they stand in a queue before it.

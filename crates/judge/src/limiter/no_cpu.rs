@@ -1,6 +1,7 @@
 //! The program could run and has no CPU: others have it.
 
 use model::explanation::{AccountKind, Hindrance};
+use model::observation::SeenThread;
 
 use super::{Case, Ruling, advice, gain, limiter, percent, ruled_out};
 
@@ -17,7 +18,8 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
         true => case.client_waits(),
         false => 0.0,
     };
-    let share = case.ledger.share(AccountKind::NoCpu) * others_part + of_client;
+    let share = case.ledger.share(AccountKind::NoCpu) * others_part - for_own_threads(case);
+    let share = share.max(0.0) + of_client;
     let preemptions: u64 = case.seen.threads.iter().map(|it| it.preemptions).sum();
     let (name, who, what_to_do) = competitor(case);
     let mut found = limiter(
@@ -53,27 +55,27 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     })
 }
 
+/// Share of the time in which a thread of the program waits for another of it to leave the CPU: that is the work of the
+/// other. Whoever else is on these CPUs has its part of the wait.
+pub(super) fn for_own_threads(case: &Case<'_>) -> f64 {
+    let own: u64 = case.seen.threads.iter().map(|it| it.running_ns).sum();
+    let outside = case.seen.rise("program.cpus_busy_ns").saturating_sub(own);
+    let part = |thread: &SeenThread| {
+        let others = own.saturating_sub(thread.running_ns);
+        thread.ready_ns as f64 * others as f64 / (others + outside).max(1) as f64
+    };
+    let ready: u64 = case.seen.threads.iter().map(|it| it.ready_ns).sum();
+    let for_own: f64 = case.seen.threads.iter().map(part).sum();
+    case.ledger.share(AccountKind::NoCpu) * for_own / ready.max(1) as f64
+}
+
 /// Who has the CPUs, and what to do about it.
 fn competitor(case: &Case<'_>) -> (&'static str, String, &'static str) {
-    let most = case.seen.others.first().map_or(0, |other| other.cpu_ns);
     if case.shares_cpus_with_client() {
         return (
             "client-on-server-cpu",
             "our own load runs on the same CPUs".to_owned(),
             "give the client CPUs of its own (`--client-cpus`), or another machine: this says nothing of the server",
-        );
-    }
-    let busy_threads = case
-        .seen
-        .threads
-        .iter()
-        .filter(|it| it.running_ns * 10 > case.seen.window_ns);
-    if most * 20 < case.seen.window_ns {
-        let threads = busy_threads.count();
-        return (
-            "run-queue",
-            format!("its own {threads} busy threads share too few CPUs"),
-            "give it more CPUs, or as many busy threads as it has CPUs",
         );
     }
     let named = case.seen.others.iter().take(NAMED).map(|other| {
@@ -92,8 +94,21 @@ fn competitor(case: &Case<'_>) -> (&'static str, String, &'static str) {
 mod tests {
     use model::observation::OtherProgram;
 
-    use super::super::cases::{SECOND, busy, held, is_accused};
+    use super::super::cases::{SECOND, busy, held, is_accused, thread};
     use super::*;
+
+    #[test]
+    fn threads_that_wait_for_one_another_are_at_work_and_those_that_wait_for_others_are_not() {
+        let mut seen = busy();
+        seen.threads = vec![thread(1, 500), thread(2, 500)];
+        for thread in &mut seen.threads {
+            thread.ready_ns = SECOND / 2;
+        }
+        assert!(!is_accused(rule, &seen));
+        seen.counters
+            .insert("program.cpus_busy_ns".to_owned(), 3 * SECOND / 2);
+        assert!((held(rule, &seen).share - 0.225).abs() < 1e-9);
+    }
 
     #[test]
     fn a_program_whose_cpu_others_have_half_the_time_names_them() {

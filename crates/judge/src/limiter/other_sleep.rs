@@ -3,7 +3,7 @@
 use model::explanation::{AccountKind, Hindrance};
 use model::observation::Doing;
 
-use super::lock::FUTEX;
+use super::lock::is_lock;
 use super::{Case, Ruling, advice, called_from, gain, limiter, percent};
 
 /// The function in which a thread sleeps that asked for no more than that.
@@ -33,7 +33,7 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
         .iter()
         .filter(|it| it.kind == AccountKind::Asleep);
     let named = accounts.filter_map(|it| Some((it.asleep_in.as_deref()?, it.share)));
-    let mut others = named.filter(|(at, _)| !at.starts_with(FUTEX));
+    let mut others = named.filter(|(at, _)| !is_lock(at));
     // They are in order of their shares.
     let Some((at, share)) = others.next() else {
         return Ruling::Silent;

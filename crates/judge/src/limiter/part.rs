@@ -1,6 +1,6 @@
 //! The part of the work that takes most of its CPU time and could be less.
 
-use model::explanation::{AccountKind, Hindrance};
+use model::explanation::Hindrance;
 
 use super::{Case, Ruling, advice, gain, limiter, parts, percent, system_calls, work};
 
@@ -20,7 +20,7 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     let Some(part) = of(case) else {
         return Ruling::Silent;
     };
-    let at_work = case.ledger.share(AccountKind::OwnCode) + case.ledger.share(AccountKind::Kernel);
+    let at_work = case.at_work();
     let share = at_work * part.of_cpu + case.client_works() * part.of_client;
     let mut found = limiter(
         part.name,

@@ -14,7 +14,7 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     let [own, kernel] =
         [AccountKind::OwnCode, AccountKind::Kernel].map(|kind| case.ledger.share(kind));
     // What a part of it takes has a name of its own.
-    let share = (own + kernel) * (1.0 - part::of(case).map_or(0.0, |part| part.of_cpu));
+    let share = case.at_work() * (1.0 - part::of(case).map_or(0.0, |part| part.of_cpu));
     let each = case.answered().map(|answered| {
         let used_us = case.cpus_used() * case.seen.window_ns as f64 / 1e3;
         format!(

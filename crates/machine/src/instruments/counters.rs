@@ -3,11 +3,13 @@
 //! Those of the network are of the program's own namespace, those of the control group of its own group.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 
 use sys::cgroup::{Controller, Group};
-use sys::kernel_file;
+use sys::{kernel_file, tcp_diag};
 
 use crate::pressure;
+use crate::rig::qdisc;
 use crate::targets;
 use crate::tree::behind;
 
@@ -100,6 +102,10 @@ fn risen(pids: &[u32]) -> Counters {
     all.insert("softnet.dropped".to_owned(), dropped);
     all.insert("softnet.squeezed".to_owned(), squeezed);
     all.extend(throttled(pids).into_iter().flatten());
+    if is_our_network(*first) {
+        let lost = qdisc::losses().ok();
+        all.extend(lost.map(|(dropped, _)| ("queues.dropped".to_owned(), dropped)));
+    }
     let read = |file: &str, word: &str| -> u64 {
         let each = pids.iter().filter_map(|pid| {
             let text = kernel_file::text(format!("/proc/{pid}/{file}"))?;
@@ -180,7 +186,28 @@ fn standing(pids: &[u32]) -> Counters {
     all.extend(filters.map(|count| ("program.seccomp_filters".to_owned(), count)));
     let ports = kernel_file::text("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
     all.extend(ports_between(&ports).map(|count| ("ports.to_choose_from".to_owned(), count)));
+    if is_our_network(*first) {
+        let waiting = qdisc::losses().ok().map(|(_, waiting)| waiting);
+        all.extend(waiting.map(|packets| ("queues.waiting".to_owned(), packets)));
+        all.extend(most_ports().map(|ports| ("ports.most_used".to_owned(), ports)));
+    }
     all
+}
+
+/// Devices and sockets are seen of our own namespace alone.
+fn is_our_network(pid: u32) -> bool {
+    let of = |pid: &str| std::fs::read_link(format!("/proc/{pid}/ns/net")).ok();
+    let own = of("self");
+    own.is_some() && own == of(&pid.to_string())
+}
+
+/// The most ports that connections to one address keep.
+fn most_ports() -> Option<u64> {
+    let mut counts = BTreeMap::<SocketAddr, u64>::new();
+    for end in tcp_diag::far_ends().ok()? {
+        *counts.entry(end).or_default() += 1;
+    }
+    counts.into_values().max()
 }
 
 #[expect(

@@ -15,7 +15,7 @@ use crate::errno::errno;
 use crate::rtnetlink;
 use asked::Qdisc;
 pub(crate) use attach::{AT_ROOT, KIND, detach, push_place};
-pub(crate) use reported::{Reported, qdiscs};
+pub(crate) use reported::{Reported, losses, qdiscs};
 
 /// What the bridge is called.
 const BRIDGE: &str = "lr-bridge";

@@ -88,6 +88,23 @@ pub(crate) fn qdiscs(device: u32) -> io::Result<Vec<Reported>> {
     Ok(all)
 }
 
+/// Packets that all devices of this network namespace dropped since their queues had no room, and those that wait in them.
+///
+/// # Errors
+/// The kernel's own.
+pub(crate) fn losses() -> io::Result<(u64, u64)> {
+    let mut sums = (0, 0);
+    let of_all = |payload: &mut Vec<u8>| push_place(payload, [0, 0, 0]);
+    rtnetlink::list(GET_QDISC, of_all, |message| {
+        // Those within others are counted by them too.
+        if let Some(root) = parse(message.payload).filter(|qdisc| qdisc.parent == AT_ROOT) {
+            sums.0 += root.counters.dropped_packets;
+            sums.1 += root.counters.waiting_packets;
+        }
+    })?;
+    Ok(sums)
+}
+
 fn parse(payload: &[u8]) -> Option<Reported> {
     let (header, attributes) = payload.split_at_checked(HEADER_BYTES)?;
     Some(Reported {
