@@ -5,6 +5,7 @@ mod accounts;
 mod expected;
 mod gate;
 mod guests;
+mod limiters;
 mod long_tests;
 mod nginx;
 mod plant;
@@ -74,6 +75,7 @@ const PROOFS: &[(&str, Prove)] = &[
     ("nginx-tried", nginx::tried),
     ("accounts", accounts::proof),
     ("gate", gate::proof),
+    ("limiters", limiters::proof),
     ("power-cut", guests::what_was_synced_survives),
     ("boot", two_boots::a_run_goes_on_after_a_reboot),
     ("rigs", |lab| long_tests::RIGS.prove(lab)),

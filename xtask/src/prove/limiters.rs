@@ -1,0 +1,218 @@
+//! `linerate explain` on servers with one limiter planted in them or around them, and on healthy ones between: each is to
+//! be named, and nothing else. The plants are data: `proofs/limiters/plants.toml`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Context as _;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{Lab, Proof};
+use crate::release::output;
+use crate::target;
+
+const PLANTS: &str = include_str!("../../proofs/limiters/plants.toml");
+const PREPARE: &str = include_str!("limiters.sh");
+/// What a healthy server is held back by: its work, or the client.
+const HEALTHY: [&str; 5] = ["work", "hot-function", "client", "wake-ups", "not-asked"];
+const SERVERS: [&str; 5] = ["nginx", "linerate", "python", "node", "go"];
+/// Looks at healthy servers, where the variable does not say.
+const HEALTHY_RUNS: usize = 40;
+/// Plants that may be missed.
+const MOST_MISSED: usize = 1;
+/// Of the time: more than this must not be missing in the accounts.
+const MOST_MISSING: f64 = 0.05;
+
+#[derive(Deserialize)]
+struct Plants {
+    plant: Vec<Plant>,
+}
+
+/// One limiter, and the servers that it is planted under.
+#[derive(Deserialize)]
+struct Plant {
+    name: String,
+    /// The right answers.
+    names: Vec<String>,
+    /// Of each server the strength that must be named, and one that must not where there is one so weak.
+    under: BTreeMap<String, Vec<String>>,
+    /// What run.sh is told besides, by the names of its variables in lower case.
+    #[serde(flatten)]
+    words: BTreeMap<String, String>,
+}
+
+/// What was said of a server.
+struct Said {
+    limiter: String,
+    share: f64,
+    missing: f64,
+    proof: String,
+}
+
+impl Said {
+    fn words(&self) -> String {
+        format!(
+            "{} {:.0} %, {:.0} % missing, {}",
+            self.limiter,
+            self.share * 100.0,
+            self.missing * 100.0,
+            self.proof
+        )
+    }
+}
+
+pub(super) fn proof(lab: &Lab) -> anyhow::Result<Proof> {
+    let plants: Plants = toml::from_str(PLANTS).context("plants.toml")?;
+    let places = prepare(lab)?;
+    let healthy_runs = super::runs(HEALTHY_RUNS)?;
+    let mut tally = PlantTally::default();
+    for plant in &plants.plant {
+        let mut is_right = true;
+        for (server, strengths) in &plant.under {
+            for (at, strength) in strengths.iter().enumerate() {
+                let said = explained(lab, &places, server, &plant.variables(strength))?;
+                let is_named = plant.names.contains(&said.limiter);
+                // The first is the strong one.
+                let holds = is_named == (at == 0);
+                is_right &= holds;
+                tally.note(
+                    holds,
+                    &format!("{}, {server} {strength}", plant.name),
+                    &said,
+                );
+            }
+        }
+        tally.missed.extend((!is_right).then(|| plant.name.clone()));
+    }
+    for run in 0..healthy_runs {
+        let server = SERVERS[run % SERVERS.len()];
+        let said = explained(lab, &places, server, &BTreeMap::new())?;
+        let holds = HEALTHY.contains(&&*said.limiter);
+        tally.accused += usize::from(!holds);
+        tally.note(holds, &format!("healthy {server}"), &said);
+    }
+    let all = plants.plant.len();
+    Ok(Proof {
+        claim: format!(
+            "of {all} limiters {} at least are named under each server and not where they are weak, none of \
+             {healthy_runs} healthy runs is accused, and no account misses more than 5 %",
+            all - MOST_MISSED
+        ),
+        seen: tally.words(all),
+        held: tally.missed.len() <= MOST_MISSED && tally.accused == 0 && tally.unaccounted == 0,
+    })
+}
+
+/// What came of them.
+#[derive(Default)]
+struct PlantTally {
+    missed: Vec<String>,
+    accused: usize,
+    /// Runs whose accounts miss too much.
+    unaccounted: usize,
+}
+
+impl PlantTally {
+    fn note(&mut self, holds: bool, what: &str, said: &Said) {
+        let word = if holds { "right" } else { "WRONG" };
+        self.unaccounted += usize::from(said.missing > MOST_MISSING);
+        println!("     {word} {what}: {}", said.words());
+    }
+
+    fn words(&self, all: usize) -> String {
+        format!(
+            "{} of {all} are right; {} healthy runs are accused, {} miss a part of the time; wrong: {}",
+            all - self.missed.len(),
+            self.accused,
+            self.unaccounted,
+            match self.missed.is_empty() {
+                true => "none".to_owned(),
+                false => self.missed.join(", "),
+            }
+        )
+    }
+}
+
+impl Plant {
+    /// As run.sh knows them.
+    fn variables(&self, strength: &str) -> BTreeMap<String, String> {
+        let words = self.words.iter();
+        let mut all: BTreeMap<_, _> = words
+            .map(|(name, value)| (name.to_uppercase(), value.clone()))
+            .collect();
+        all.insert("STRENGTH".to_owned(), strength.to_owned());
+        all
+    }
+}
+
+/// The servers, where they are built and have a certificate.
+fn prepare(lab: &Lab) -> anyhow::Result<PathBuf> {
+    let places = lab.folder().join("places");
+    let mut shell = Command::new("sh");
+    shell.args(["-c", PREPARE, "sh"]).arg(&places);
+    output(shell.arg(target::workspace().join("xtask/proofs/limiters")))?;
+    Ok(places)
+}
+
+fn explained(
+    lab: &Lab,
+    places: &Path,
+    server: &str,
+    variables: &BTreeMap<String, String>,
+) -> anyhow::Result<Said> {
+    let folder = lab.folder().join("planted");
+    std::fs::create_dir_all(&folder)?;
+    let mut command = Command::new("unshare");
+    command.args(["--net", "sh"]).arg(places.join("run.sh"));
+    command.current_dir(&folder).envs(variables);
+    command.env("LINERATE", &lab.linerate).env("PLACES", places);
+    output(command.env("SERVER", server)).context(format!("{server} {variables:?}"))?;
+    let told = std::fs::read_to_string(folder.join("explained.json"))?;
+    std::fs::remove_dir_all(&folder)?;
+    said(&serde_json::from_str(&told)?).context("no answer of explain")
+}
+
+fn said(told: &Value) -> Option<Said> {
+    let explanation = &told["explanation"];
+    let limiter = &explanation["limiter"];
+    let proof = &explanation["proof"]["borne_out"];
+    Some(Said {
+        limiter: limiter["name"].as_str().unwrap_or("nothing").to_owned(),
+        share: limiter["share"].as_f64().unwrap_or(0.0),
+        missing: explanation["ledger"]["missing_share"].as_f64()?,
+        proof: match proof.as_bool() {
+            Some(true) => "proved",
+            Some(false) => "contradicted",
+            None => "not proved",
+        }
+        .to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_plant_is_read_and_stands_under_a_server_that_there_is() {
+        let plants: Plants = toml::from_str(PLANTS).unwrap();
+        for plant in &plants.plant {
+            let servers = plant.under.keys();
+            assert!(servers.clone().count() > 0, "{}", plant.name);
+            for server in servers {
+                assert!(SERVERS.contains(&&**server), "{}: {server}", plant.name);
+            }
+        }
+    }
+
+    #[test]
+    fn an_answer_without_a_limiter_names_nothing() {
+        let told = serde_json::json!({"explanation": {"limiter": null, "ledger": {"missing_share": 1.0}, "proof": null}});
+        assert_eq!(
+            said(&told).unwrap().words(),
+            "nothing 0 %, 100 % missing, not proved"
+        );
+    }
+}
