@@ -26,16 +26,23 @@ pub(crate) fn command(main_job: &[&str], seed: u64, console: &Console) -> String
         command = command.find_subcommand(name).unwrap_or(command);
         read = inner;
     }
-    words.extend(typed(command, read));
+    words.extend(typed(command, read, |argument| !argument.is_last_set()));
     words.extend(["--seed".to_owned(), seed.to_string()]);
+    let last = typed(command, read, Arg::is_last_set);
+    if !last.is_empty() {
+        words.push("--".to_owned());
+        words.extend(last);
+    }
     shell_words::join(words)
 }
 
-/// The arguments of a command that were typed.
-fn typed(command: &Command, read: &ArgMatches) -> Vec<String> {
+/// The arguments of a command that were typed, of some kind.
+fn typed(command: &Command, read: &ArgMatches, kind: impl Fn(&Arg) -> bool) -> Vec<String> {
     let of_this = |argument: &&Arg| {
         let id = argument.get_id().as_str();
-        !OF_ONE_RUN.contains(&id) && read.value_source(id) == Some(ValueSource::CommandLine)
+        kind(argument)
+            && !OF_ONE_RUN.contains(&id)
+            && read.value_source(id) == Some(ValueSource::CommandLine)
     };
     let arguments = command.get_arguments().filter(of_this);
     arguments

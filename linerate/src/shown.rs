@@ -153,7 +153,11 @@ pub(crate) struct Explained<'a> {
 }
 
 pub(crate) fn show_look(folder: &Path, json: bool, console: &Console) -> anyhow::Result<()> {
-    let look = strangers::vetted(report::folder::read_look(folder)?, console);
+    let mut look = strangers::vetted(report::folder::read_look(folder)?, console);
+    if look.study.observation.command.is_some() {
+        // It may be a stranger's, and is told of where nobody takes it for ours.
+        look.command = format!("linerate explain --seed {} -- COMMAND …", look.seed);
+    }
     let explanation = judge::explain_look(&look.study);
     let (width, colour) = (console.width(), console.colour());
     let shown = Shown {

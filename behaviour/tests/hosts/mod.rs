@@ -4,7 +4,7 @@ mod cut_session;
 mod links;
 mod reboot;
 mod rigs;
-mod site;
+pub(crate) mod site;
 mod ssh;
 mod upon_one_another;
 mod whole_ladder;

@@ -1,7 +1,6 @@
 //! Where the time of a program goes by functions: three short bursts, each of which is work itself, so that none lies
 //! within a look.
 
-use std::fmt::Display;
 use std::io;
 use std::thread::ScopedJoinHandle;
 use std::time::Duration;
@@ -23,6 +22,9 @@ pub(crate) const LONGEST_MS: u32 = 5_000;
 const HERTZ: u32 = 199;
 /// Of stacks on a CPU at either end and of those asleep each: an answer of an agent has room for all.
 const MOST_STACK_BYTES: usize = 100_000;
+
+/// `ESRCH`.
+const NO_SUCH_PROCESS: i32 = 3;
 
 /// What they saw, or why they could not.
 pub(crate) struct Bursts {
@@ -83,14 +85,18 @@ fn calls(pids: &[u32]) -> io::Result<SeenCalls> {
     })
 }
 
-fn seen<T>(seen: Result<T, impl Display>, what: &str, unseen: &mut Vec<Unseen>) -> Option<T> {
+fn seen<T>(seen: io::Result<T>, what: &str, unseen: &mut Vec<Unseen>) -> Option<T> {
     let error = match seen {
         Ok(seen) => return Some(seen),
         Err(error) => error,
     };
+    let why = match error.raw_os_error() {
+        Some(NO_SUCH_PROCESS) => "it had ended by then".to_owned(),
+        _ => format!("{error}: it takes root, and a kernel with perf events"),
+    };
     unseen.push(Unseen {
         what: what.to_owned(),
-        why: format!("{error}: it takes root, and a kernel with perf events"),
+        why,
     });
     None
 }

@@ -20,6 +20,7 @@ use crate::counting::Counting;
 use crate::gate::{self, Trees};
 use crate::live::LiveLevers;
 use crate::observing;
+use crate::own_command;
 use crate::running;
 use crate::speaks::ExchangeBytes;
 use crate::target::{self, Target};
@@ -267,6 +268,7 @@ impl Desk {
             Whom::Listener { address } => {
                 observing::at_work(&observing::listening_on(*address)?, ask, &self.cpus)?
             }
+            Whom::Command { words } => own_command::at_work(words, ask, &self.cpus.client)?,
         };
         Ok(Tell::Observed(Box::new(seen)))
     }

@@ -18,6 +18,7 @@ pub mod link;
 mod live;
 pub mod loopback;
 mod observing;
+mod own_command;
 pub mod page;
 pub mod request;
 mod role;

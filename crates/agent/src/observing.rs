@@ -186,6 +186,7 @@ fn watchee(pids: Vec<u32>) -> Watchee {
         listens: targets::addresses_of_all(&pids),
         pids,
         asked_by: 0,
+        is_short: false,
     }
 }
 

@@ -82,6 +82,7 @@ impl Look {
         Observation {
             window_ns: seen.window_ns,
             load: None,
+            command: None,
             threads: seen.threads,
             moments: seen.moments,
             counters,
@@ -188,7 +189,9 @@ fn unseen(watchee: &Watchee, seen: &Seen) -> Vec<Unseen> {
             why: why.to_owned(),
         });
     };
-    if watchee.listens.is_empty() {
+    if watchee.is_short {
+        // Nobody has to ask for what it does.
+    } else if watchee.listens.is_empty() {
         add(
             "who has a request",
             "it listens at no TCP address that can be seen: it is no server, or runs in another network namespace, or its files are hidden from us",

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use thiserror::Error;
 
+use crate::process_stat::ProcessStat;
 use crate::tcp_table::{self, TcpSocket, TcpState};
 use crate::tree::behind;
 use crate::unix_table;
@@ -176,6 +177,12 @@ pub fn cpus_of(pids: &[u32]) -> Vec<usize> {
     });
     let cpus: BTreeSet<_> = lists.flatten().collect();
     cpus.into_iter().collect()
+}
+
+/// Whether a process is there still and has not ended.
+#[must_use]
+pub fn is_alive(pid: u32) -> bool {
+    ProcessStat::of(pid).is_ok_and(|stat| !stat.has_ended())
 }
 
 /// The numbers of all processes that can be seen.

@@ -29,7 +29,7 @@ use crate::study::Program;
 use crate::workload::{Pace, Workload};
 
 /// The version of this protocol; agents and studies of different versions do not talk.
-pub const PROTOCOL: u32 = 10;
+pub const PROTOCOL: u32 = 11;
 
 /// A request to an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -201,7 +201,7 @@ pub struct BlockAsk {
 pub struct ObserveAsk {
     /// At which.
     pub whom: Whom,
-    /// For so long, where there is no block of load that lasts its time, ms.
+    /// For so long at most, where there is no block of load that lasts its time, ms.
     pub look_ms: u32,
     /// Of the moments that are drawn.
     pub seed: u64,
@@ -219,6 +219,11 @@ pub enum Whom {
     Listener {
         /// IP address and port.
         address: SocketAddr,
+    },
+    /// A program that is started for it, with all that it starts, until it ends or the look does; then it is ended.
+    Command {
+        /// The program and its arguments.
+        words: Vec<String>,
     },
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::command::CommandReading;
 use crate::reading::Errors;
 use crate::stacks::Stacks;
 
@@ -17,6 +18,9 @@ pub struct Observation {
     /// What our own load came to within it; absent where the program was seen at its own work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<SeenLoad>,
+    /// How it ended where it was started for the look; absent where it ran already.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<CommandReading>,
     /// Its threads that ran within the look, the busiest first.
     pub threads: Vec<SeenThread>,
     /// What was going on at moments drawn at random.

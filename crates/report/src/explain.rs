@@ -1,5 +1,6 @@
 //! What holds a program back, for readers.
 
+use model::command::{CommandEnd, CommandReading};
 use model::explanation::{
     Account, AccountKind, Explanation, Hindered, Hindrance, Limiter, ResourceBound, SavedLook,
 };
@@ -32,12 +33,15 @@ pub(crate) fn view(look: &SavedLook, explanation: &Explanation) -> Page {
     if let Some(limiter) = &explanation.limiter {
         page.add(Item::List(held(limiter)));
     }
+    if let Some(command) = &look.study.observation.command {
+        page.paragraph(ran(command));
+    }
     page.paragraph(proof(explanation));
     if let Some(nearest) = nearest(&explanation.ceilings) {
         page.paragraph(nearest);
     }
     page.section("ledger", "Where the time goes");
-    page.paragraph(whole(explanation));
+    page.paragraph(whole(look, explanation));
     page.table(ledger(explanation));
     page.add(Item::Note(format!(
         "Each share is within ± {} by the number of moments that were seen.",
@@ -175,8 +179,30 @@ fn ceilings(page: &mut Page, ceilings: &[ResourceBound]) {
     ));
 }
 
-fn whole(explanation: &Explanation) -> String {
+/// How a command ended, with what the kernel counted of it.
+fn ran(command: &CommandReading) -> String {
+    let (how, left) = match (command.end, command.left_running) {
+        // It has a group of its own, so that whoever is left in it is ended with it.
+        (CommandEnd::TimedOut, _) => (
+            "still ran when the look ended, and was ended".to_owned(),
+            "",
+        ),
+        (end, true) => (end.words(), "; what it left running was ended"),
+        (end, false) => (end.words(), ""),
+    };
+    format!(
+        "The command {how} after {}, with {} of CPU time and at most {} of memory{left}.",
+        numbers::duration(command.wall_ns),
+        numbers::duration(command.cpu_ns()),
+        numbers::bytes(command.peak_memory_bytes)
+    )
+}
+
+fn whole(look: &SavedLook, explanation: &Explanation) -> String {
     match explanation.ledger.response_us {
+        _ if look.study.observation.command.is_some() => {
+            "Of the time that the command was looked at:".to_owned()
+        }
         Some(us) => format!(
             "From a request to its answer it is {} µs in the mean, by connections and answers a second. Of that:",
             numbers::micros(us)

@@ -55,6 +55,8 @@ pub enum Whose {
     Process(u32),
     /// Those that listen there, likewise.
     Listener(SocketAddr),
+    /// A program that is started for it, by its words.
+    Command(Vec<String>),
 }
 
 impl Campaign<'_> {
@@ -74,6 +76,9 @@ impl Campaign<'_> {
             }
             Whose::Process(pid) => Whom::Process(*pid),
             Whose::Listener(address) => Whom::Listener { address: *address },
+            Whose::Command(words) => Whom::Command {
+                words: words.clone(),
+            },
         };
         let by = Begun {
             linerate_version: order.linerate_version.clone(),
@@ -124,6 +129,11 @@ impl Campaign<'_> {
     ) -> Result<Result<Trial, &'static str>, CampaignError> {
         if !order.touch {
             return Ok(Err("--no-touch was given"));
+        }
+        if seen.command.is_some() {
+            return Ok(Err(
+                "a command runs once, so that nobody knows how long it takes without",
+            ));
         }
         if seen.load.is_none() {
             return Ok(Err("only under load of ours is it known what came of it"));

@@ -30,7 +30,8 @@ use crate::{repeat, shape, shown, values};
 /// request has its own wait, and stay as many where all stand in one queue.
 ///
 /// A URL is asked by load of ours; with --pid and --port the program is looked at under whatever it does,
-/// and nothing is hindered.
+/// and nothing is hindered. A command after -- is started, without input and in root's hands as the user `nobody`,
+/// and looked at with all that it starts until it ends; what it prints goes to standard error.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -38,6 +39,8 @@ Examples:
     sudo linerate explain http://127.0.0.1:8080/
   And this process, at what it does now?
     sudo linerate explain --pid 4711 --for 10s
+  Where does the time of a program go that is no server at all?
+    sudo linerate explain -- sh -c 'sort big | uniq -c'
   The same record, read again on another machine:
     linerate explain --from linerate-runs/explain-20261125T040000Z
 
@@ -59,9 +62,14 @@ pub(crate) struct Arguments {
     /// A look that was saved: its folder
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath, conflicts_with_all = ["time", "no_touch", "out", "seed"])]
     from: Option<PathBuf>,
-    /// Length of the look
-    #[arg(long = "for", value_name = "TIME", default_value = "4s", value_parser = values::parse_duration)]
-    time: Duration,
+    /// Length of the look [default: 4s, and of a command until it ends]
+    ///
+    /// A command that still runs then is ended, and after ten minutes in any case.
+    #[arg(long = "for", value_name = "TIME", value_parser = values::parse_duration)]
+    time: Option<Duration>,
+    /// A command to start and to look at, with its arguments
+    #[arg(last = true, value_name = "CMD", conflicts_with_all = ["url", "pid", "port", "from"])]
+    command: Vec<String>,
     /// Hinder nobody: what is found is not proved
     #[arg(long)]
     no_touch: bool,
@@ -92,6 +100,8 @@ pub(crate) struct Arguments {
 
 /// The shortest look: fewer moments tell nothing.
 const SHORTEST: Duration = Duration::from_secs(1);
+/// What tells shares within a few hundredths.
+const USUAL: Duration = Duration::from_secs(4);
 /// The longest.
 const LONGEST: Duration = Duration::from_secs(600);
 
@@ -140,8 +150,12 @@ fn look(
 
 fn order(arguments: &Arguments, console: &Console) -> anyhow::Result<ExplainOrder> {
     arguments.request.check()?;
+    let time = arguments.time.unwrap_or(match arguments.command[..] {
+        [] => USUAL,
+        [_, ..] => LONGEST,
+    });
     ensure!(
-        (SHORTEST..=LONGEST).contains(&arguments.time),
+        (SHORTEST..=LONGEST).contains(&time),
         "a look lasts from 1 s to 10 min; say so with --for"
     );
     let seed = arguments.seed.unwrap_or_else(run::fresh_seed);
@@ -155,7 +169,13 @@ fn order(arguments: &Arguments, console: &Console) -> anyhow::Result<ExplainOrde
             let address = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port);
             (Whose::Listener(address), format!("port {port}"))
         }
-        (None, None, None) => bail!("give a URL, --pid, --port or --from"),
+        (None, None, None) if !arguments.command.is_empty() => {
+            let title = format!("the command `{}`", arguments.command.join(" "));
+            (Whose::Command(arguments.command.clone()), title)
+        }
+        (None, None, None) => {
+            bail!("give a URL, --pid, --port or --from, or -- and a command to start")
+        }
     };
     Ok(ExplainOrder {
         whose,
@@ -166,7 +186,7 @@ fn order(arguments: &Arguments, console: &Console) -> anyhow::Result<ExplainOrde
             threads: arguments.threads,
             workers: Workers::default(),
         },
-        look_ms: u32::try_from(arguments.time.as_millis()).unwrap_or(u32::MAX),
+        look_ms: u32::try_from(time.as_millis()).unwrap_or(u32::MAX),
         touch: !arguments.no_touch,
         seed,
         command: repeat::command(&[], seed, console),

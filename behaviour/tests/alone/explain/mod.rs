@@ -1,5 +1,7 @@
 //! `linerate explain`: limiters that were planted are named, and what cannot be looked at is refused or told.
 
+mod command;
+
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
@@ -240,7 +242,7 @@ fn without_root_it_says_what_it_could_not_look_at() {
 fn what_cannot_be_looked_at_is_refused_with_what_to_do() {
     let folder = Folder::new("refused");
     let table: [(&[&str], &str); 6] = [
-        (&[], "give a URL, --pid, --port or --from"),
+        (&[], "give a URL, --pid, --port or --from, or --"),
         (
             &["--pid", "4194303"],
             "there is no process 4194303; look for it",

@@ -119,6 +119,18 @@ impl CommandRunner {
         &mut self,
         prepared: Prepared,
     ) -> Result<(CommandReading, Kept), CommandTrouble> {
+        self.run_beside(prepared, |_| {})
+    }
+
+    /// The same, with somebody told of its process as soon as it runs.
+    ///
+    /// # Errors
+    /// As for [`Self::run`].
+    pub(crate) fn run_beside(
+        &mut self,
+        prepared: Prepared,
+        begun: impl FnOnce(u32),
+    ) -> Result<(CommandReading, Kept), CommandTrouble> {
         let Prepared {
             command,
             timeout_ms,
@@ -130,6 +142,7 @@ impl CommandRunner {
         let started = self.launcher.start(command);
         let (child, stamp) = started.map_err(|error| not_started(&program, &error))?;
         let leader = child.id();
+        begun(leader);
         let mut running = self.watch(child, stamp).map_err(|error| broken(&error))?;
         running.kept.limit = keep_bytes;
         let limit_ns = timeout_ms.map(|ms| stamp.at_ns + ms * 1_000_000);

@@ -20,13 +20,13 @@ type Key = (AccountKind, Option<String>);
 pub(super) fn of(seen: &Observation) -> TimeLedger {
     let all: f64 = seen.moments.iter().map(|moment| moment.count).sum();
     let split = split(seen);
-    let is_ours = seen.load.is_some();
+    let whose = Asker::of(seen);
     let (mut sums, mut missing) = (BTreeMap::<Key, f64>::new(), 0.0);
     let response_us = response_us(seen);
     let moments = seen.moments.iter();
     for moment in moments.flat_map(|moment| without_idlers(moment, seen, response_us)) {
         let share = moment.count / all;
-        match account(&moment, is_ours) {
+        match account(&moment, whose) {
             Some(Placed::At(kind, at)) => *sums.entry((kind, at)).or_default() += share,
             Some(Placed::OnCpu) => {
                 for (kind, part) in split.parts() {
@@ -92,11 +92,33 @@ enum Placed {
     OnCpu,
 }
 
-fn account(moment: &Moment, is_ours: bool) -> Option<Placed> {
+/// Who asks the program for what it does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asker {
+    /// Our own load.
+    Ours,
+    /// Clients of others.
+    Others,
+    /// Nobody: it was started to do it, and listens nowhere.
+    Nobody,
+}
+
+impl Asker {
+    pub(super) fn of(seen: &Observation) -> Self {
+        match (seen.load, &seen.command) {
+            (Some(_), _) => Self::Ours,
+            (None, Some(_)) if seen.counter("listen.limit").is_none() => Self::Nobody,
+            (None, _) => Self::Others,
+        }
+    }
+}
+
+fn account(moment: &Moment, whose: Asker) -> Option<Placed> {
     use AccountKind::{
         Answering, Asking, Asleep, Blocked, Client, Elsewhere, NotAsked, Opening, Stopped, Waking,
     };
     let at = |kind| Some(Placed::At(kind, None));
+    let is_ours = whose == Asker::Ours;
     // Of somebody else's connections most are between two requests: what the program does is what counts.
     match (moment.holder, &moment.doing) {
         (Holder::Unknown, _) if is_ours => None,
@@ -112,6 +134,9 @@ fn account(moment: &Moment, is_ours: bool) -> Option<Placed> {
         (_, Doing::Stopped) => at(Stopped),
         (Holder::Unread, Doing::Idle(_)) => at(Waking),
         (Holder::Program, Doing::Idle(function)) if is_ours => {
+            Some(Placed::At(Elsewhere, Some(function.clone())))
+        }
+        (_, Doing::Idle(function)) if whose == Asker::Nobody => {
             Some(Placed::At(Elsewhere, Some(function.clone())))
         }
         (Holder::Full | Holder::Network, Doing::Idle(_)) => at(Answering),
@@ -131,7 +156,11 @@ fn split(seen: &Observation) -> Split {
         sum(|it| it.running_ns),
         sum(|it| it.ready_ns).max(throttled),
     );
-    let (user, system) = (sum(|it| it.user_ns), sum(|it| it.system_ns));
+    // The kernel's count of a command has also children that came and went between two moments.
+    let (user, system) = match &seen.command {
+        Some(ran) => (ran.user_ns as f64, ran.system_ns as f64),
+        None => (sum(|it| it.user_ns), sum(|it| it.system_ns)),
+    };
     let part = |of: f64, all: f64| if all > 0.0 { of / all } else { 0.0 };
     let on_cpu = 1.0 - part(ready, running + ready);
     let own = part(user, user + system);
@@ -160,7 +189,7 @@ fn response_us(seen: &Observation) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::cases::{asleep, busy, idle, moment, thread};
+    use super::super::cases::{asleep, busy, command, idle, moment, thread};
     use super::*;
 
     #[test]
@@ -187,6 +216,16 @@ mod tests {
     #[test]
     fn the_mean_response_is_what_the_connections_have_for_each_answer() {
         assert_eq!(of(&busy()).response_us, Some(160.0));
+    }
+
+    #[test]
+    fn a_command_that_waits_is_not_asked_by_anybody() {
+        let mut seen = command();
+        seen.moments = vec![moment(Holder::Unknown, idle("do_poll"), 9.0)];
+        assert_eq!(of(&seen).share(AccountKind::Elsewhere), 1.0);
+        seen.moments[0].doing = Doing::Running;
+        // By its own account, whatever its threads were seen to use.
+        assert_eq!(of(&seen).share(AccountKind::OwnCode), 0.75);
     }
 
     #[test]

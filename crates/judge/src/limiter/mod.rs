@@ -31,6 +31,7 @@ mod work;
 use std::cmp::Ordering;
 
 use model::Explanation;
+use model::command::CommandReading;
 use model::explanation::{AccountKind, Limiter, Looked, RuledOut, TimeLedger};
 use model::observation::{Doing, Holder, Moment, Observation};
 use model::stacks::Stacks;
@@ -136,6 +137,9 @@ pub fn explain(seen: &Observation) -> Explanation {
             .partial_cmp(&rank(one))
             .unwrap_or(Ordering::Equal)
     });
+    if seen.command.is_some() {
+        limiters.iter_mut().for_each(of_a_run);
+    }
     let mut limiters = limiters.into_iter();
     Explanation {
         limiter: limiters.next(),
@@ -183,7 +187,9 @@ impl Case<'_> {
     /// CPU time of all threads together, as a share of the look: 2 for two CPUs.
     fn cpus_used(&self) -> f64 {
         let used: u64 = self.seen.threads.iter().map(|it| it.running_ns).sum();
-        used as f64 / self.seen.window_ns.max(1) as f64
+        // That of a command has also children that came and went between two moments.
+        let command = self.seen.command.as_ref().map_or(0, CommandReading::cpu_ns);
+        used.max(command) as f64 / self.seen.window_ns.max(1) as f64
     }
 
     /// Share of the time in which it runs, or a thread of it waits for another to leave the CPU.
@@ -320,6 +326,12 @@ fn gain(share: f64) -> String {
     }
 }
 
+/// Of a command, which answers nobody.
+fn of_a_run(limiter: &mut Limiter) {
+    let gain = limiter.gain.replace("more answers", "faster");
+    limiter.gain = gain.replace("times the answers", "times as fast");
+}
+
 /// Who calls for a sleep there, as part of what shows it; none where it was not seen.
 fn called_from(seen: &Observation, at: &str) -> Option<String> {
     let (caller, share) = callers::of(seen.asleep.as_ref(), at)?;
@@ -338,6 +350,7 @@ fn advice<const N: usize>(lines: [&str; N]) -> Vec<String> {
 mod cases {
     //! Observations as they are recorded, cut down to what a rule reads.
 
+    use model::command::CommandEnd;
     use model::observation::{SeenLoad, SeenThread};
 
     use super::*;
@@ -394,6 +407,24 @@ mod cases {
         }
     }
 
+    /// A second of a command that was in its own code for three quarters of its CPU time.
+    pub(super) fn command() -> Observation {
+        Observation {
+            load: None,
+            command: Some(CommandReading {
+                wall_ns: SECOND,
+                user_ns: SECOND / 4 * 3,
+                system_ns: SECOND / 4,
+                peak_memory_bytes: 1 << 20,
+                machine: None,
+                end: CommandEnd::Exited(0),
+                left_running: false,
+                last_words: String::new(),
+            }),
+            ..busy()
+        }
+    }
+
     /// What a rule says of it.
     pub(super) fn asked(rule: Rule, seen: &Observation) -> Ruling {
         let ledger = ledger::of(seen);
@@ -435,6 +466,15 @@ mod tests {
         let found = explain(&seen);
         assert_eq!(found.limiter.unwrap().name, "one-busy-thread");
         assert!(found.further.iter().any(|it| it.name == "work"));
+    }
+
+    #[test]
+    fn a_command_becomes_faster_and_answers_nobody() {
+        let found = explain(&cases::command()).limiter.unwrap();
+        assert!(found.gain.ends_with("as fast"), "{found:?}");
+        let none = explain(&cases::command()).ruled_out.into_iter();
+        let asked: Vec<_> = none.filter(|out| out.what.contains("client")).collect();
+        assert_eq!(asked, []);
     }
 
     #[test]

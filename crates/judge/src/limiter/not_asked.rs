@@ -2,10 +2,11 @@
 
 use model::explanation::AccountKind;
 
+use super::ledger::Asker;
 use super::{Case, Ruling, advice, limiter, percent, ruled_out};
 
 pub(super) fn rule(case: &Case<'_>) -> Ruling {
-    if case.seen.load.is_some() || case.ledger.accounts.is_empty() {
+    if Asker::of(case.seen) != Asker::Others || case.ledger.accounts.is_empty() {
         return Ruling::Silent;
     }
     let share = case.ledger.share(AccountKind::NotAsked);

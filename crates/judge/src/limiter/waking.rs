@@ -2,10 +2,11 @@
 
 use model::explanation::{AccountKind, Hindrance};
 
+use super::ledger::Asker;
 use super::{Case, Ruling, advice, gain, limiter, percent, ruled_out};
 
 pub(super) fn rule(case: &Case<'_>) -> Ruling {
-    if case.seen.threads.is_empty() {
+    if case.seen.threads.is_empty() || Asker::of(case.seen) == Asker::Nobody {
         return Ruling::Silent;
     }
     let share = case.ledger.share(AccountKind::Waking);

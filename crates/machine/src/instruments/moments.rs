@@ -64,6 +64,8 @@ pub struct Watchee {
     /// How many connections ask it all the time; 0 where that is not known. Those that are not open at a moment are
     /// being opened or closed.
     pub asked_by: usize,
+    /// Whether its processes come and go, so that they are listed at each moment.
+    pub is_short: bool,
 }
 
 impl MomentWatch {
@@ -119,13 +121,19 @@ struct Looks {
     opened_ns: u64,
     opened: BTreeMap<u32, SeenThread>,
     taken: usize,
+    /// What each thread had used when it was last seen.
+    used: BTreeMap<u32, SeenThread>,
     found: Vec<Glimpse>,
 }
 
 impl Looks {
     fn begin(watchee: Watchee) -> Self {
-        let opened = threads::of_all(&watchee.pids);
-        let mut looks = Self {
+        let opened = match watchee.is_short {
+            // All that they ever used is of this look.
+            true => BTreeMap::new(),
+            false => threads::of_all(&watchee.pids),
+        };
+        Self {
             look: QueueLook::open().ok(),
             connections: Vec::new(),
             listed_ns: 0,
@@ -134,16 +142,18 @@ impl Looks {
             opened_ns: clock::monotonic_ns(),
             opened,
             taken: 0,
+            used: BTreeMap::new(),
             found: Vec::new(),
             watchee,
-        };
-        looks.list();
-        looks
+        }
     }
 
     /// What there is now.
     fn list(&mut self) {
         self.threads = threads::numbers(&self.watchee.pids);
+        if self.watchee.is_short {
+            self.used.extend(threads::of_all(&self.watchee.pids));
+        }
         let Some(look) = &self.look else { return };
         let ports: BTreeSet<u16> = self.watchee.listens.iter().map(SocketAddr::port).collect();
         let listed = ports
@@ -161,6 +171,13 @@ impl Looks {
         if self.found.len() >= MOST_MOMENTS {
             return;
         }
+        let is_due = self.taken.is_multiple_of(LISTED_FOR);
+        if is_due && self.watchee.is_short {
+            self.watchee.listens = targets::addresses_of_all(&self.watchee.pids);
+        }
+        if is_due || self.watchee.is_short {
+            self.list();
+        }
         // First what changes fastest.
         let holders = self.holders(random);
         let threads = self.doing(random);
@@ -170,15 +187,14 @@ impl Looks {
         }));
         self.see_listeners();
         self.taken += 1;
-        if self.taken.is_multiple_of(LISTED_FOR) {
-            self.list();
-        }
     }
 
     /// Who has the request of a connection drawn at random; of several where connections do not last.
     fn holders(&mut self, random: &mut SplitMix64) -> Vec<Holder> {
         match self.holder(random) {
-            Holder::Unknown if self.watchee.listens.is_empty() => vec![Holder::Unknown],
+            Holder::Unknown if self.watchee.listens.is_empty() || self.watchee.is_short => {
+                vec![Holder::Unknown]
+            }
             Holder::Unknown => {
                 let age_ns = clock::monotonic_ns() - self.listed_ns;
                 if u128::from(age_ns) < LIST_AGAIN.as_nanos() {
@@ -224,7 +240,9 @@ impl Looks {
 
     fn end(self) -> Seen {
         let window_ns = clock::monotonic_ns() - self.opened_ns;
-        let mut threads = threads::between(&self.opened, threads::of_all(&self.watchee.pids));
+        let mut used = self.used;
+        used.extend(threads::of_all(&self.watchee.pids));
+        let mut threads = threads::between(&self.opened, used);
         threads.sort_by_key(|thread| std::cmp::Reverse(thread.running_ns));
         Seen {
             window_ns,
@@ -285,14 +303,14 @@ fn doing(pid: u32, thread: u32) -> Option<Doing> {
         at => at.to_owned(),
     };
     Some(match sleeping {
-        'D' => Doing::Blocked(at),
+        'D' if !at.starts_with(VFORK) => Doing::Blocked(at),
         _ => Doing::Asleep(at),
     })
 }
 
 /// Functions of the kernel in which threads wait for clients, or for whatever else they serve
-/// (fs/eventpoll.c, fs/select.c, net/core/sock.c, net/ipv4/inet_connection_sock.c, io_uring/).
-const WAITING: [&str; 12] = [
+/// (fs/eventpoll.c, fs/select.c, net/core/sock.c, net/ipv4/inet_connection_sock.c, io_uring/), or for a child.
+const WAITING: [&str; 13] = [
     "ep_poll",
     "do_epoll_wait",
     "do_poll",
@@ -305,7 +323,11 @@ const WAITING: [&str; 12] = [
     "sigsuspend",
     "do_sigtimedwait",
     "do_wait",
+    VFORK,
 ];
+/// Where a parent sleeps until its child of vfork(2) has become another program, in a state like that of a disk
+/// (kernel/fork.c).
+const VFORK: &str = "kernel_clone";
 /// A thread that had less than this part of the busiest one's time does not do the work.
 const WORKS: f64 = 0.01;
 

@@ -1,0 +1,154 @@
+//! A command that is started to be looked at: where its time goes until it ends, or the look does.
+
+use std::process::{Command, Stdio};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use machine::instruments::moments::Watchee;
+use machine::look::Look;
+use machine::targets;
+use model::command::{CommandReading, CommandTrouble};
+use model::failure::Failure;
+use model::message::ObserveAsk;
+use model::observation::{Observation, Unseen};
+use sys::clock;
+use sys::descent::Descent;
+use sys::process::ChildSetup;
+
+use crate::bursts::Bursts;
+use crate::command::{CommandRunner, Prepared};
+
+/// By then it is past its own beginning, and has mapped its libraries.
+const BURSTS_AFTER: Duration = Duration::from_millis(300);
+/// Moments, fifths of a second: of fewer no share can be told.
+const FEWEST_MOMENTS: f64 = 20.0;
+/// The look ends before the command is ended.
+const LOOK_ENDS_MS: u64 = 250;
+
+/// Starts a command and looks at it until it ends, the look does, or a signal comes.
+pub(crate) fn at_work(
+    words: &[String],
+    ask: &ObserveAsk,
+    cpus: &[usize],
+) -> Result<Observation, Failure> {
+    let name = words.join(" ");
+    let mut runner = CommandRunner::new().map_err(|error| Failure {
+        what: format!("commands cannot be watched: {error}"),
+        advice: "look at the limit of open files".to_owned(),
+    })?;
+    let descent = descent()?;
+    let prepared = Prepared {
+        command: command(words, descent)?,
+        timeout_ms: Some(u64::from(ask.look_ms) + LOOK_ENDS_MS),
+        keep_bytes: 0,
+        ends_group: true,
+    };
+    let (whole, cpus) = (ask.clone(), cpus.to_vec());
+    let mut looking = None;
+    let ran = runner.run_beside(prepared, |pid| {
+        looking = Some(std::thread::spawn(move || seen_of(pid, &whole, &cpus)));
+    });
+    let seen = looking.map(joined).unwrap_or_default();
+    match ran {
+        Ok((reading, _)) => told(&name, seen, reading),
+        Err(CommandTrouble::Failed(failure)) => Err(as_whom(failure, descent)),
+        Err(CommandTrouble::Stopped) => Err(Failure {
+            what: format!("`{name}` was ended by a signal to us"),
+            advice: String::new(),
+        }),
+    }
+}
+
+/// With how it ended, unless that was too early.
+fn told(
+    name: &str,
+    mut seen: Observation,
+    reading: CommandReading,
+) -> Result<Observation, Failure> {
+    let moments: f64 = seen.moments.iter().map(|moment| moment.count).sum();
+    if moments < FEWEST_MOMENTS {
+        return Err(Failure {
+            what: format!(
+                "`{name}` {} after {:.1} ms, before enough was seen of it",
+                reading.end.words(),
+                reading.wall_ns as f64 / 1e6
+            ),
+            advice: "give it more to do, or have a shell repeat it: `linerate explain -- sh -c 'for i in $(seq 100); do …; done'`"
+                .to_owned(),
+        });
+    }
+    seen.command = Some(reading);
+    Ok(seen)
+}
+
+/// As it was typed and where, but for its streams: our own standard output is the line to whoever asks, so that what it
+/// says goes with its errors.
+fn command(words: &[String], descent: Descent) -> Result<Command, Failure> {
+    let (program, arguments) = words.split_first().ok_or_else(|| Failure {
+        what: "an empty command".to_owned(),
+        advice: "give a program".to_owned(),
+    })?;
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null());
+    command.stdout(std::io::stderr()).stderr(Stdio::inherit());
+    let setup = ChildSetup {
+        descent,
+        ..ChildSetup::default()
+    };
+    sys::process::prepare_child(&mut command, setup);
+    Ok(command)
+}
+
+fn descent() -> Result<Descent, Failure> {
+    Descent::from_here().map_err(|error| Failure {
+        what: format!("/proc/self/uid_map: {error}"),
+        advice: String::new(),
+    })
+}
+
+/// What an ordinary user may not run, whoever types it may.
+fn as_whom(failure: Failure, descent: Descent) -> Failure {
+    match descent {
+        Descent::Stay => failure,
+        _ => Failure {
+            advice: format!(
+                "{}; under root it is the user `nobody` who runs it: else start it yourself, and look at it with --pid",
+                failure.advice
+            ),
+            ..failure
+        },
+    }
+}
+
+fn seen_of(pid: u32, ask: &ObserveAsk, cpus: &[usize]) -> Observation {
+    let mut look = Look::prepare(Watchee {
+        pids: vec![pid],
+        is_short: true,
+        ..Watchee::default()
+    });
+    look.begin(cpus, ask.seed);
+    let bursts = std::thread::spawn(move || bursts_of(pid));
+    clock::wait_until(Duration::from_millis(ask.look_ms.into()), || {
+        !targets::is_alive(pid) || sys::stop::heard().is_some()
+    });
+    let mut seen = look.end();
+    match joined(bursts) {
+        Some(bursts) => bursts.keep(&mut seen),
+        None => seen.unseen.push(Unseen {
+            what: "functions, sleeps and system calls".to_owned(),
+            why: format!("it ended within {BURSTS_AFTER:?}"),
+        }),
+    }
+    seen
+}
+
+/// Within the look: it may end at any time.
+fn bursts_of(pid: u32) -> Option<Bursts> {
+    let has_ended = || !targets::is_alive(pid) || sys::stop::heard().is_some();
+    (!clock::wait_until(BURSTS_AFTER, has_ended)).then(|| Bursts::of(&[pid], false))
+}
+
+fn joined<T>(thread: JoinHandle<T>) -> T {
+    let ended = thread.join();
+    ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
