@@ -36,18 +36,33 @@ pub(crate) fn measure_beside(
     cpus: &CpuSplit,
     beside: &mut dyn Observer,
 ) -> Result<Loaded, Failure> {
-    let asked = match &mut target.speaks {
+    if let Speaks::Runs(runs) = &mut target.speaks {
+        let reading = gate::measure(runs, ask.score_ms)?;
+        return Ok(Loaded {
+            opened_ns: 0,
+            closed_ns: reading.window_ns,
+            reading,
+        });
+    }
+    let (outcome, watch) = load_beside(target, ask, cpus, beside)?;
+    Ok(Loaded {
+        opened_ns: outcome.opened_ns,
+        closed_ns: outcome.opened_ns + outcome.window_ns,
+        reading: reading(outcome, &watch),
+    })
+}
+
+/// What load of ours came to as the load tells it, and the counters at the edges of its window.
+pub(crate) fn load_beside(
+    target: &Target,
+    ask: &BlockAsk,
+    cpus: &CpuSplit,
+    beside: &mut dyn Observer,
+) -> Result<(LoadOutcome, CpuWatch), Failure> {
+    let asked = match &target.speaks {
         Speaks::Asked(asked) => Some(&*asked),
         Speaks::Http(..) | Speaks::Echo(_) => None,
-        Speaks::Watched(_) => return Err(not_loaded(ask)),
-        Speaks::Runs(runs) => {
-            let reading = gate::measure(runs, ask.score_ms)?;
-            return Ok(Loaded {
-                opened_ns: 0,
-                closed_ns: reading.window_ns,
-                reading,
-            });
-        }
+        Speaks::Watched(_) | Speaks::Runs(_) => return Err(not_loaded(ask)),
     };
     let plan = LoadPlan {
         address: target.address.clone(),
@@ -84,11 +99,7 @@ pub(crate) fn measure_beside(
         });
     }
     let outcome = outcome.map_err(|error| failure(ask, &error))?;
-    Ok(Loaded {
-        opened_ns: outcome.opened_ns,
-        closed_ns: outcome.opened_ns + outcome.window_ns,
-        reading: reading(outcome, &window.watch),
-    })
+    Ok((outcome, window.watch))
 }
 
 /// Reads the counters in step with the load.

@@ -45,12 +45,15 @@ pub(crate) fn under_load(
         client_ready_share: 0.0,
         seen: None,
     };
-    let reading = block::measure_beside(target, ask, cpus, &mut beside)?.reading;
+    let (outcome, watch) = block::load_beside(target, ask, cpus, &mut beside)?;
+    let waited_us = outcome.waited_ns as f64 / 1e3;
+    let reading = block::reading(outcome, &watch);
     let mut observation = beside.seen.unwrap_or_default();
     observation.probed = probed;
     observation.load = Some(SeenLoad {
         connections: ask.workload.connections,
         answered: reading.answered,
+        response_us: (reading.answered > 0).then(|| waited_us / reading.answered as f64),
         errors: reading.ledger.errors,
         client_ns: reading.cpu.client_ns,
         client_busy_share: reading.cpu.client_busy_share,

@@ -74,6 +74,8 @@ pub struct TimeLedger {
     pub accounts: Vec<Account>,
     /// Share that is in none, since it could not be seen, 0 to 1.
     pub missing_share: f64,
+    /// How it disagrees with the client's own clock, in sentences; empty where it does not, by a twentieth.
+    pub missing: Vec<String>,
     /// Standard error of a share of a half, by the number of moments, 0 to 1.
     pub share_error: f64,
 }

@@ -57,6 +57,9 @@ pub struct SeenLoad {
     pub connections: u32,
     /// Right answers, count.
     pub answered: u64,
+    /// Mean time from a request to its answer by the client's own clock, µs; null where nothing was answered.
+    #[serde(default)]
+    pub response_us: Option<f64>,
     /// Requests without a right answer, by fate.
     pub errors: Errors,
     /// CPU time of all threads of the load generator, ns.

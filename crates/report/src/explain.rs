@@ -47,6 +47,8 @@ pub(crate) fn view(look: &SavedLook, explanation: &Explanation) -> Page {
         "Each share is within ± {} by the number of moments that were seen.",
         numbers::share(2.0 * explanation.ledger.share_error)
     )));
+    let missing = explanation.ledger.missing.iter();
+    missing.for_each(|it| page.add(Item::Note(format!("It does not add up: {it}."))));
     ceilings(&mut page, &explanation.ceilings);
     functions(&mut page, &look.study.observation);
     let further = explanation.further.iter().map(|it| it.what.clone());

@@ -111,6 +111,8 @@ fn all_the_time_of_a_request_is_in_one_account_each_and_adds_up() {
     let missing = ledger["missing_share"].as_f64().unwrap();
     assert!((sum + missing - 1.0).abs() < 1e-6, "{ledger:#}");
     assert!(missing < 0.05, "{ledger:#}");
+    // By the client's own clock too.
+    assert_eq!(ledger["missing"], serde_json::json!([]), "{explained:#}");
     // As many requests are under way as there are connections.
     let load = &explained["looked"]["observation"]["load"];
     assert!(load["answered"].as_u64().unwrap() > 0, "{explained:#}");

@@ -7,6 +7,9 @@ use model::observation::{Doing, Holder, Moment, Observation};
 
 use super::callers;
 
+/// A difference below this part of the time is none.
+const ENOUGH: f64 = 0.05;
+
 /// How the time of threads that run, or could, is dealt out.
 struct Split {
     own_code: f64,
@@ -44,12 +47,48 @@ pub(super) fn of(seen: &Observation) -> TimeLedger {
     let mut accounts: Vec<Account> = sums.into_iter().map(account).collect();
     accounts.retain(|account| account.share > 0.0);
     accounts.sort_by(|one, other| other.share.total_cmp(&one.share));
-    TimeLedger {
+    let ledger = TimeLedger {
         response_us,
+        missing: Vec::new(),
         accounts,
         missing_share: if all > 0.0 { missing } else { 1.0 },
         share_error: if all > 0.0 { 0.5 / all.sqrt() } else { 1.0 },
+    };
+    TimeLedger {
+        missing: against_the_clock(&ledger, seen),
+        ..ledger
     }
+}
+
+/// Where the client's own clock tells another time than connections and answers, or than the accounts add up to.
+fn against_the_clock(ledger: &TimeLedger, seen: &Observation) -> Vec<String> {
+    let clock_us = seen.load.and_then(|load| load.response_us);
+    let (Some(whole_us), Some(clock_us)) = (ledger.response_us, clock_us) else {
+        return Vec::new();
+    };
+    // While a connection is opened there is no request yet.
+    let opening = ledger.share(AccountKind::Opening);
+    let by_chance = if opening > 0.0 {
+        2.0 * ledger.share_error
+    } else {
+        0.0
+    };
+    let sums = [
+        (
+            "connections and answers a second say",
+            whole_us * (1.0 - opening),
+        ),
+        (
+            "the accounts add up to",
+            whole_us * (1.0 - opening - ledger.missing_share),
+        ),
+    ];
+    let differs = |us: f64| (us / clock_us - 1.0).abs() > ENOUGH + by_chance;
+    let told = sums.into_iter().filter(|(_, us)| differs(*us));
+    told.map(|(who, us)| {
+        format!("an answer takes {clock_us:.0} µs by the client's own clock, and {who} {us:.0} µs")
+    })
+    .collect()
 }
 
 /// Some threads that sleep have no work, or wait for another to tell them something: beside one that runs they have no
@@ -211,6 +250,23 @@ mod tests {
         assert!((ledger.share(AccountKind::Kernel) - 0.27).abs() < 1e-9);
         assert!((ledger.share(AccountKind::OwnCode) - 0.09).abs() < 1e-9);
         assert!((ledger.share(AccountKind::Asleep) - 0.16).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_the_clients_clock_has_not_seen_is_told_and_a_small_difference_is_not() {
+        let mut seen = busy();
+        let mut told = |clock_us, unknown| {
+            seen.load.as_mut().unwrap().response_us = clock_us;
+            seen.moments.truncate(2);
+            let unseen = moment(Holder::Unknown, Doing::Running, unknown);
+            seen.moments.push(unseen);
+            of(&seen).missing.len()
+        };
+        // It is 160 µs by connections and answers.
+        assert_eq!(told(Some(156.0), 0.0), 0);
+        assert_eq!(told(None, 30.0), 0);
+        assert_eq!(told(Some(160.0), 30.0), 1);
+        assert_eq!(told(Some(120.0), 0.0), 2);
     }
 
     #[test]

@@ -61,6 +61,9 @@ pub struct LoadOutcome {
     pub window_ns: u64,
     /// Right answers that came in within the scored window.
     pub answered: u64,
+    /// From each of those requests to its answer, added up, ns; where only throughput counts, by the time at which a batch
+    /// of answers was read.
+    pub waited_ns: u64,
     /// Bytes received within the scored window: heads, bodies and chunk framing.
     pub received_bytes: u64,
     /// Every request of the whole block, settling included, in its bin.
@@ -128,6 +131,7 @@ impl LoadOutcome {
             opened_ns,
             window_ns,
             answered: counted.answered,
+            waited_ns: counted.waited_ns,
             received_bytes: counted.received_bytes,
             ledger: counted.ledger,
             client_cpu_ns: 0,

@@ -136,7 +136,7 @@ impl<'a> Recorder<'a> {
     pub(super) fn ended(&mut self, request: RequestTimes, fate: Fate, now_ns: u64) {
         self.tally.bin(fate).add(1);
         if fate == Fate::Answered {
-            self.score(request);
+            self.score(request, now_ns);
         }
         // A request that was given up took at least as long as it was waited for; to leave it
         // out would make a server that hangs look fast. Other failures say nothing of speed.
@@ -160,8 +160,12 @@ impl<'a> Recorder<'a> {
     }
 
     #[inline]
-    fn score(&mut self, request: RequestTimes) {
-        self.tally.scored.add(u64::from(self.is_open));
+    fn score(&mut self, request: RequestTimes, now_ns: u64) {
+        if self.is_open {
+            self.tally.scored.add(1);
+            let waited_ns = now_ns.saturating_sub(request.sent_ns);
+            self.tally.waited_ns.add(waited_ns);
+        }
         self.due_answered += u64::from(self.edges.hold(request.intended_ns));
     }
 
@@ -288,6 +292,7 @@ mod tests {
         recorder.close_window();
         answer(&mut recorder);
         assert_eq!((tally.ledger().answered, tally.scored.get()), (3, 1));
+        assert_eq!(tally.waited_ns.get(), 10);
         assert_eq!(tally.latency(0.0).unwrap().service.total(), 1);
     }
 

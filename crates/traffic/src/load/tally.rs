@@ -16,6 +16,8 @@ pub(super) struct Tally {
     bins: [SharedCount; FATES],
     /// Answered while the window was open.
     pub(super) scored: SharedCount,
+    /// Of these, from each request to its answer, added up, ns.
+    pub(super) waited_ns: SharedCount,
     /// Bytes of answers, heads and all, that came while the window was open.
     pub(super) received_bytes: SharedCount,
     pub(super) distributions: Option<Distributions>,
@@ -37,6 +39,7 @@ impl Tally {
             sent: SharedCount::default(),
             bins: Default::default(),
             scored: SharedCount::default(),
+            waited_ns: SharedCount::default(),
             received_bytes: SharedCount::default(),
             distributions: with_distributions.then(Distributions::default),
         }
@@ -94,6 +97,8 @@ pub struct SoFar {
     pub ledger: Ledger,
     /// Right answers that came in within the scored window.
     pub answered: u64,
+    /// From each of those requests to its answer, added up, ns.
+    pub waited_ns: u64,
     /// Bytes received within the scored window.
     pub received_bytes: u64,
     /// Of the scored window, where the plan asks for it; in closed loop `service` alone is filled.
@@ -111,6 +116,7 @@ impl SoFar {
         Self {
             ledger: self.ledger.since(&earlier.ledger),
             answered: self.answered.saturating_sub(earlier.answered),
+            waited_ns: self.waited_ns.saturating_sub(earlier.waited_ns),
             received_bytes: self.received_bytes.saturating_sub(earlier.received_bytes),
             latency,
         }
@@ -161,6 +167,7 @@ impl Live {
         };
         for tally in &self.tallies {
             sum.answered += tally.scored.get();
+            sum.waited_ns += tally.waited_ns.get();
             sum.received_bytes += tally.received_bytes.get();
             let Some(theirs) = tally.latency(self.offered_rps) else {
                 continue;
