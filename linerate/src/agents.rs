@@ -33,6 +33,8 @@ pub(crate) enum Place {
     Linked(LinkPlan),
     /// Two machines.
     Hosts(Hosts),
+    /// One machine, by what is typed after `ssh`.
+    Machine(String),
 }
 
 impl Place {
@@ -102,6 +104,12 @@ impl Agents {
             Place::Lab(topology) => Two::in_a_lab(*topology, None).map(two),
             Place::Linked(plan) => Two::in_a_lab(Topology::Wire, Some(plan)).map(two),
             Place::Hosts(hosts) => Two::over_ssh(hosts).map(two),
+            Place::Machine(name) => {
+                let program = Program::at(&own_program()?)?;
+                Ok(Self::One(ssh::start_agent(
+                    name, &program, prepare, is_stopped,
+                )?))
+            }
         }
     }
 

@@ -31,7 +31,7 @@ pub(crate) struct RigFlags {
 /// The machines of the rig `hosts`.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct HostsFlag {
-    /// File that names the machines of the rig `hosts`
+    /// File that names your machines, as the rig `hosts` has them
     ///
     /// Else your own, `linerate/hosts.toml` below `$XDG_CONFIG_HOME` or `~/.config`; one in the
     /// current folder is taken only when it is given here. A machine that stands in it may be loaded.

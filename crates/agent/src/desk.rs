@@ -262,7 +262,7 @@ impl Desk {
         let seen = match &ask.whom {
             Whom::Loaded(block) => {
                 let target = known(&mut self.targets, &block.target)?;
-                observing::under_load(target, block, ask.seed, &self.cpus)?
+                observing::under_load(target, block, (ask.seed, &ask.behind), &self.cpus)?
             }
             Whom::Process(pid) => observing::at_work(&[*pid], ask, &self.cpus)?,
             Whom::Listener { address } => {

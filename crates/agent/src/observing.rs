@@ -29,14 +29,19 @@ use crate::target::Target;
 pub(crate) fn under_load(
     target: &mut Target,
     ask: &BlockAsk,
-    seed: u64,
+    (seed, behind): (u64, &[u32]),
     cpus: &CpuSplit,
 ) -> Result<Observation, Failure> {
+    are_there(behind)?;
+    let pids = match behind {
+        [] => target.pids.clone(),
+        behind => behind.to_vec(),
+    };
     let probed = probed(seed);
     let mut beside = Beside {
         watchee: Watchee {
             asked_by: ask.workload.connections as usize,
-            ..watchee(target.pids.clone())
+            ..watchee(pids.clone())
         },
         cpus: cpus.client.clone(),
         seed,
@@ -59,7 +64,7 @@ pub(crate) fn under_load(
         client_busy_share: reading.cpu.client_busy_share,
         client_ready_share: beside.client_ready_share,
     });
-    let own = targets::cpus_of(&target.pids);
+    let own = targets::cpus_of(&pids);
     let shared = cpus.client.iter().filter(|cpu| own.contains(cpu)).count();
     let counters = &mut observation.counters;
     counters.insert("load.shared_cpus".to_owned(), shared as u64);
@@ -68,10 +73,7 @@ pub(crate) fn under_load(
         score_ms: bursts::LONGEST_MS,
         ..ask.clone()
     };
-    let mut beside = BurstsBeside {
-        pids: target.pids.clone(),
-        thread: None,
-    };
+    let mut beside = BurstsBeside { pids, thread: None };
     block::measure_beside(target, &ask, cpus, &mut beside)?;
     if let Some(thread) = beside.thread {
         let bursts = thread.join();
@@ -132,15 +134,7 @@ pub(crate) fn at_work(
     ask: &ObserveAsk,
     cpus: &CpuSplit,
 ) -> Result<Observation, Failure> {
-    if let Some(gone) = pids
-        .iter()
-        .find(|pid| !Path::new(&format!("/proc/{pid}")).exists())
-    {
-        return Err(Failure {
-            what: format!("there is no process {gone}"),
-            advice: "look for it with `ps -e` or `ss -tlnp`".to_owned(),
-        });
-    }
+    are_there(pids)?;
     let mut look = Look::prepare(watchee(pids.to_vec()));
     look.begin(&cpus.client, ask.seed);
     clock::wait_until(Duration::from_millis(ask.look_ms.into()), || {
@@ -149,6 +143,16 @@ pub(crate) fn at_work(
     let mut observation = look.end();
     Bursts::of(pids, false).keep(&mut observation);
     Ok(observation)
+}
+
+fn are_there(pids: &[u32]) -> Result<(), Failure> {
+    let is_gone = |pid: &&u32| !Path::new(&format!("/proc/{pid}")).exists();
+    pids.iter().find(is_gone).map_or(Ok(()), |gone| {
+        Err(Failure {
+            what: format!("there is no process {gone}"),
+            advice: "look for it with `ps -e` or `ss -tlnp`".to_owned(),
+        })
+    })
 }
 
 /// The processes that listen there.

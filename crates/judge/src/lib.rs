@@ -50,7 +50,7 @@ mod values;
 pub use bench::judge_bench;
 pub use detectable::smallest_visible;
 pub use factorial::{judge_commands, visible_to_plan};
-pub use limiter::{explain, explain_look};
+pub use limiter::{explain, explain_look, leads_to};
 pub use rules::QUICK_PAIRS;
 pub use run::{judge, rounds_in_time, settled_rounds};
 pub use verdict::{Direction, decide};

@@ -86,6 +86,7 @@ impl Look {
             threads: seen.threads,
             moments: seen.moments,
             counters,
+            behind: seen.behind,
             others: busiest(&self.others, &others(&self.watchee.pids)),
             unseen,
             probed: BTreeMap::new(),

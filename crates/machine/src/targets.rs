@@ -99,7 +99,8 @@ pub fn takes(listens_on: SocketAddr, address: SocketAddr) -> bool {
     listens_on.port() == address.port() && (same || all_of_a_kind)
 }
 
-fn socket_inodes(pid: u32) -> Vec<u64> {
+/// Of the sockets that a process has open; none where its files are hidden.
+pub(crate) fn socket_inodes(pid: u32) -> Vec<u64> {
     let files = fs::read_dir(format!("/proc/{pid}/fd"));
     let links = files
         .into_iter()
@@ -192,11 +193,16 @@ pub(crate) fn processes() -> Vec<u32> {
     names.filter_map(|name| name.parse().ok()).collect()
 }
 
-/// Listeners that would take a connection to `address`: on itself or on any address.
+/// Listeners that would take a connection to `address`: on itself or on any address; of no address in particular those
+/// with its port.
 fn listener_inodes(sockets: &[TcpSocket], address: SocketAddr) -> Vec<u64> {
+    let is_it = |local: SocketAddr| match address.ip().is_unspecified() {
+        true => local.port() == address.port(),
+        false => takes(local, address),
+    };
     let listeners = sockets
         .iter()
-        .filter(|socket| socket.state == TcpState::Listening && takes(socket.local, address));
+        .filter(|socket| socket.state == TcpState::Listening && is_it(socket.local));
     listeners.map(|socket| socket.inode).collect()
 }
 
@@ -253,5 +259,7 @@ mod tests {
         ];
         let address = "127.0.0.1:80".parse().unwrap();
         assert_eq!(listener_inodes(&sockets, address), [1, 2]);
+        let any = "0.0.0.0:80".parse().unwrap();
+        assert_eq!(listener_inodes(&sockets, any), [1, 2, 3]);
     }
 }

@@ -23,6 +23,9 @@ pub struct Explanation {
     pub proof: Option<Hindered>,
     /// Why it was not tried; null where it was.
     pub unproved: Option<String>,
+    /// What holds the program back that it waits for; absent where none was looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub behind: Option<Box<Explanation>>,
 }
 
 /// A look at a program as its run folder describes it; it has no arms and no blocks.
@@ -41,6 +44,10 @@ pub struct Looked {
     pub trial: Option<Trial>,
     /// Why it was not; null where it was.
     pub untried: Option<String>,
+    /// The program behind it that it waits for, looked at under the same load; absent where there is none to be
+    /// looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub behind: Option<Box<Looked>>,
 }
 
 /// What tells a look from other runs.

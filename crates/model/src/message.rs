@@ -205,6 +205,9 @@ pub struct ObserveAsk {
     pub look_ms: u32,
     /// Of the moments that are drawn.
     pub seed: u64,
+    /// These processes, to which a target under load leads, in the place of its own; empty for those.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub behind: Vec<u32>,
 }
 
 /// Which program is looked at.

@@ -1,6 +1,7 @@
 //! What was seen of a program at work: values without a judgement, of which the judge finds what holds it back.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -44,6 +45,10 @@ pub struct Observation {
     /// The system calls of its threads, in a burst after that; absent where they could not be counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<SeenCalls>,
+    /// Who is at the other end of connections that it opened itself, those that it waits for first; absent where there
+    /// are none, or its files are hidden.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub behind: Vec<Behind>,
     /// Other programs that had the most CPU time, the busiest first.
     pub others: Vec<OtherProgram>,
     /// What could not be looked at.
@@ -168,6 +173,23 @@ pub struct SeenCalls {
     /// How often each was made, by its name; `[lost]` are those that there was no room for.
     #[serde(deserialize_with = "all_bounded")]
     pub counts: BTreeMap<String, u64>,
+}
+
+/// Who is at the other end of connections of the program's own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Behind {
+    /// IP address and port of that end.
+    pub address: SocketAddr,
+    /// Whether that end is on this machine, in the same network namespace.
+    pub is_here: bool,
+    /// The processes that listen there; empty where they are not seen.
+    pub pids: Vec<u32>,
+    /// Their name, as the kernel has it; empty likewise.
+    pub name: String,
+    /// Connections there in the mean, count.
+    pub open: f64,
+    /// Of these such as were written to later than anything came, so that something is waited for, count.
+    pub waiting: f64,
 }
 
 /// Another program on this machine.

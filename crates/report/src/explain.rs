@@ -2,7 +2,8 @@
 
 use model::command::{CommandEnd, CommandReading};
 use model::explanation::{
-    Account, AccountKind, Explanation, Hindered, Hindrance, Limiter, ResourceBound, SavedLook,
+    Account, AccountKind, Explanation, Hindered, Hindrance, Limiter, Looked, ResourceBound,
+    SavedLook,
 };
 use model::observation::Observation;
 
@@ -24,7 +25,7 @@ pub fn render(look: &SavedLook, explanation: &Explanation, width: usize, colour:
 
 pub(crate) fn view(look: &SavedLook, explanation: &Explanation) -> Page {
     let mut page = Page {
-        answer: answer(explanation),
+        answer: whole_answer(&look.study, explanation),
         keys: keys(explanation),
         doubts: look.doubts.clone(),
         ..Page::default()
@@ -42,13 +43,8 @@ pub(crate) fn view(look: &SavedLook, explanation: &Explanation) -> Page {
     }
     page.section("ledger", "Where the time goes");
     page.paragraph(whole(look, explanation));
-    page.table(ledger(explanation));
-    page.add(Item::Note(format!(
-        "Each share is within ± {} by the number of moments that were seen.",
-        numbers::share(2.0 * explanation.ledger.share_error)
-    )));
-    let missing = explanation.ledger.missing.iter();
-    missing.for_each(|it| page.add(Item::Note(format!("It does not add up: {it}."))));
+    accounts(&mut page, explanation);
+    behind(&mut page, &look.study, explanation);
     ceilings(&mut page, &explanation.ceilings);
     functions(&mut page, &look.study.observation);
     let further = explanation.further.iter().map(|it| it.what.clone());
@@ -70,6 +66,48 @@ pub(crate) fn view(look: &SavedLook, explanation: &Explanation) -> Page {
         .map(|it| format!("{}: {}", it.what, it.why));
     add_list(&mut page, ("unseen", "Not seen"), unseen.collect());
     page
+}
+
+/// What each program that is followed to is held back by.
+fn levels<'a>(
+    looked: &'a Looked,
+    explanation: &'a Explanation,
+) -> impl Iterator<Item = (&'a str, &'a Explanation)> {
+    let inner = |(looked, explanation): &(&'a Looked, &'a Explanation)| {
+        Some((looked.behind.as_deref()?, explanation.behind.as_deref()?))
+    };
+    let all = std::iter::successors(Some((looked, explanation)), inner);
+    all.skip(1)
+        .map(|(looked, explanation)| (looked.target.as_str(), explanation))
+}
+
+/// That of the program, and of each that it leads to.
+fn whole_answer(looked: &Looked, explanation: &Explanation) -> String {
+    let further = levels(looked, explanation)
+        .map(|(target, explanation)| format!(" Of {target}: {}", answer(explanation)));
+    answer(explanation) + &further.collect::<String>()
+}
+
+fn behind(page: &mut Page, looked: &Looked, explanation: &Explanation) {
+    let ids = ["behind", "behind-2", "behind-3"];
+    for (id, (target, explanation)) in ids.into_iter().zip(levels(looked, explanation)) {
+        page.section(id, "The program behind it");
+        page.paragraph(format!("Behind it: {target}. {}", answer(explanation)));
+        page.add(Item::List(
+            explanation.limiter.iter().flat_map(held).collect(),
+        ));
+        accounts(page, explanation);
+    }
+}
+
+fn accounts(page: &mut Page, explanation: &Explanation) {
+    page.table(ledger(explanation));
+    page.add(Item::Note(format!(
+        "Each share is within ± {} by the number of moments that were seen.",
+        numbers::share(2.0 * explanation.ledger.share_error)
+    )));
+    let missing = explanation.ledger.missing.iter();
+    missing.for_each(|it| page.add(Item::Note(format!("It does not add up: {it}."))));
 }
 
 fn answer(explanation: &Explanation) -> String {

@@ -72,7 +72,7 @@ impl Campaign<'_> {
         let whom = match &order.whose {
             Whose::Asked(request) => {
                 self.start_targets(&[arm(request)], &order.workload)?;
-                Whom::Loaded(block(&order.workload, order.look_ms))
+                load_of(order)
             }
             Whose::Process(pid) => Whom::Process(*pid),
             Whose::Listener(address) => Whom::Listener { address: *address },
@@ -87,17 +87,19 @@ impl Campaign<'_> {
             seed: order.seed,
         };
         self.progress.phase("looking at it");
-        let observation = self.observe(whom, order)?;
+        let observation = self.observe(whom, order, &[])?;
         let (trial, untried) = match self.trial(order, &observation)? {
             Ok(trial) => (Some(trial), None),
             Err(why) => (None, Some(why.to_owned())),
         };
+        let behind = self.behind(order, &observation)?;
         let looked = Looked {
             workload: LookKind::Look,
             target: order.title.clone(),
             observation,
             trial,
             untried,
+            behind,
         };
         let look = SavedLook {
             rig: met.rig,
@@ -109,11 +111,18 @@ impl Campaign<'_> {
         Ok(())
     }
 
-    fn observe(&mut self, whom: Whom, order: &ExplainOrder) -> Result<Observation, CampaignError> {
+    /// A look at a program, or at these processes to which it leads.
+    pub(crate) fn observe(
+        &mut self,
+        whom: Whom,
+        order: &ExplainOrder,
+        behind: &[u32],
+    ) -> Result<Observation, CampaignError> {
         let ask = ObserveAsk {
             whom,
             look_ms: order.look_ms,
             seed: order.seed,
+            behind: behind.to_vec(),
         };
         match self.agent.ask(&Ask::Observe(Box::new(ask)))? {
             Tell::Observed(seen) => Ok(*seen),
@@ -222,6 +231,11 @@ impl Campaign<'_> {
             _ => Err(CampaignError::Unexpected("a hindered block")),
         }
     }
+}
+
+/// The target under load, for as long as it is looked at.
+pub(crate) fn load_of(order: &ExplainOrder) -> Whom {
+    Whom::Loaded(block(&order.workload, order.look_ms))
 }
 
 fn arm(request: &RequestSpec) -> Arm {

@@ -26,6 +26,25 @@ pub struct Hosts {
     pub host: Roles,
 }
 
+impl Hosts {
+    /// What a machine is called after `ssh`, by its role in the file or by that name itself.
+    ///
+    /// # Errors
+    /// When none is called so.
+    pub fn named(&self, name: &str) -> Result<&str, HostsError> {
+        let Roles { client, server } = &self.host;
+        let all = [("client", &client.ssh), ("server", &server.ssh)];
+        let found = all.iter().find(|(role, ssh)| *role == name || *ssh == name);
+        let found = found.map(|(_, ssh)| ssh.as_str());
+        found.ok_or_else(|| HostsError::Unknown {
+            name: name.to_owned(),
+            known: all
+                .map(|(role, ssh)| format!("{ssh} ({role})"))
+                .join(" and "),
+        })
+    }
+}
+
 /// Who does what.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -67,6 +86,8 @@ pub enum HostsError {
     Nowhere,
     #[error("{path} cannot be read: {source}; expected a hosts file, such as\n{EXAMPLE}")]
     Unreadable { path: String, source: io::Error },
+    #[error("`{name}` is no machine of the hosts file, which names {known}")]
+    Unknown { name: String, known: String },
     #[error(transparent)]
     Wrong(#[from] SpecError),
 }
@@ -145,6 +166,19 @@ mod tests {
     fn the_example_is_right() {
         let hosts = parse(EXAMPLE, "h.toml").unwrap();
         assert_eq!(hosts.host.server.address.to_string(), "10.0.0.2");
+    }
+
+    #[test]
+    fn a_machine_is_found_by_its_role_and_by_its_name_and_others_are_not() {
+        let hosts = parse(&EXAMPLE.replacen("NAME", "db1", 1), "h.toml").unwrap();
+        for (name, ssh) in [("client", "db1"), ("db1", "db1"), ("server", "NAME")] {
+            assert_eq!(hosts.named(name).unwrap(), ssh);
+        }
+        let said = hosts.named("http://db1/").unwrap_err().to_string();
+        assert!(
+            said.contains("names db1 (client) and NAME (server)"),
+            "{said}"
+        );
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 mod answers;
 pub mod arms;
+mod behind;
 pub mod bench;
 mod blocks;
 pub mod campaign;

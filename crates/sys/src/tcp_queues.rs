@@ -13,6 +13,15 @@ use crate::tcp_diag::{
 
 /// `TCP_ESTABLISHED` and `TCP_CLOSE_WAIT` of net/tcp_states.h: whose other end may still ask for something.
 const OPEN: u32 = 1 << 1 | 1 << 8;
+/// `TCP_SYN_SENT`: an end that wants to be connected.
+const OPENING: u32 = 1 << 2;
+/// Where `struct inet_diag_msg` has the inode.
+const INODE_AT: usize = 68;
+/// Where `struct tcp_info` has how long ago data were sent and came, ms (linux/tcp.h).
+const SENT_AT: usize = 44;
+const CAME_AT: usize = 52;
+/// Of a time of the kernel's own clock both may be told as one, ms.
+const ONE_TICK: u32 = 10;
 /// Where `struct inet_diag_msg` has its queues.
 const UNREAD_AT: usize = 56;
 const UNACKED_AT: usize = 60;
@@ -71,6 +80,17 @@ pub struct Queues {
     pub full: bool,
 }
 
+/// One end of a connection as it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// Both addresses.
+    pub ends: Ends,
+    /// What the open files of its processes are called by.
+    pub inode: u64,
+    /// It has sent something later than anything came, or wants to be connected.
+    pub awaits: bool,
+}
+
 /// The door that they are asked at.
 #[derive(Debug)]
 pub struct QueueLook(Netlink);
@@ -102,15 +122,32 @@ impl QueueLook {
         }
     }
 
+    /// All ends of connections that are open or being opened.
+    ///
+    /// # Errors
+    /// `ENOENT` of kernels without `CONFIG_INET_DIAG`.
+    pub fn all(&self) -> io::Result<Vec<Standing>> {
+        self.each(OPEN | OPENING, 0, standing)
+    }
+
     /// The open connections whose own end has this port.
     ///
     /// # Errors
     /// `ENOENT` of kernels without `CONFIG_INET_DIAG`.
     pub fn connections(&self, port: u16) -> io::Result<Vec<Ends>> {
+        self.each(OPEN, port, ends)
+    }
+
+    fn each<T>(
+        &self,
+        states: u32,
+        port: u16,
+        read: impl Fn(&[u8]) -> Option<T>,
+    ) -> io::Result<Vec<T>> {
         let mut found = Vec::new();
         for family in [libc::AF_INET, libc::AF_INET6] {
-            self.0.ask(&of_port(family, port), 1, |message| {
-                found.extend(ends(message.payload));
+            self.0.ask(&of_port(family, states, port), 1, |message| {
+                found.extend(read(message.payload));
                 ControlFlow::Continue(())
             })?;
         }
@@ -124,6 +161,22 @@ fn ends(answer: &[u8]) -> Option<Ends> {
         local: address(answer, 4, 8)?,
         remote: address(answer, 6, 24)?,
     })
+}
+
+fn standing(answer: &[u8]) -> Option<Standing> {
+    let is_opening = answer.get(1)? == &OPENING.trailing_zeros().to_ne_bytes()[0];
+    Some(Standing {
+        ends: ends(answer)?,
+        inode: u32::from_ne_bytes(bytes(answer, INODE_AT)?).into(),
+        awaits: is_opening || info(answer).and_then(awaits)?,
+    })
+}
+
+/// Of data that went and came within one tick nobody knows which was later: who does that goes on so.
+fn awaits(info: &[u8]) -> Option<bool> {
+    let ago = |at| Some(u32::from_ne_bytes(bytes(info, at)?));
+    let (sent, came) = (ago(SENT_AT)?, ago(CAME_AT)?);
+    Some(sent < came || sent == came && sent < ONE_TICK)
 }
 
 fn queues(answer: &[u8]) -> Option<Queues> {
@@ -147,8 +200,9 @@ fn is_full(memory: &[u8]) -> Option<bool> {
     Some(queued > 0 && queued + queued / 2 > buffer)
 }
 
-fn of_port(family: libc::c_int, port: u16) -> Vec<u8> {
-    request(libc::NLM_F_DUMP, family, |payload| {
+/// 0 for every port.
+fn of_port(family: libc::c_int, states: u32, port: u16) -> Vec<u8> {
+    request(libc::NLM_F_DUMP, family, states, |payload| {
         payload.extend(port.to_be_bytes());
         payload.extend([0; 46]);
     })
@@ -159,7 +213,7 @@ fn of_one(ends: &Ends) -> Vec<u8> {
         SocketAddr::V4(_) => libc::AF_INET,
         SocketAddr::V6(_) => libc::AF_INET6,
     };
-    request(0, family, |payload| {
+    request(0, family, OPEN, |payload| {
         payload.extend(ends.local.port().to_be_bytes());
         payload.extend(ends.remote.port().to_be_bytes());
         payload.extend(padded(ends.local.ip()));
@@ -171,14 +225,19 @@ fn of_one(ends: &Ends) -> Vec<u8> {
 }
 
 /// `struct inet_diag_req_v2`, of which `id` writes the `struct inet_diag_sockid`.
-fn request(flags: libc::c_int, family: libc::c_int, id: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+fn request(
+    flags: libc::c_int,
+    family: libc::c_int,
+    states: u32,
+    id: impl FnOnce(&mut Vec<u8>),
+) -> Vec<u8> {
     let flags = u16::try_from(libc::NLM_F_REQUEST | flags).unwrap_or(0);
     let mut datagram = Vec::new();
     push_message(&mut datagram, BY_FAMILY, flags, 1, |payload| {
         payload.extend([family, libc::IPPROTO_TCP].map(|number| number.to_ne_bytes()[0]));
         // Its counters and its memory, and padding.
         payload.extend([1 << (INFO - 1) | 1 << (MEMORY - 1), 0]);
-        payload.extend(OPEN.to_ne_bytes());
+        payload.extend(states.to_ne_bytes());
         id(payload);
     });
     datagram
@@ -236,11 +295,38 @@ mod tests {
     }
 
     #[test]
+    fn who_has_sent_and_not_been_answered_awaits_and_who_has_been_does_not() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut server, _) = listener.accept().unwrap();
+        let look = QueueLook::open().unwrap();
+        let own = client.local_addr().unwrap();
+        let awaits = || {
+            let all = look.all().unwrap();
+            all.into_iter().find(|it| it.ends.local == own).unwrap()
+        };
+        assert!(awaits().inode > 0);
+        let limit = std::time::Duration::from_secs(20);
+        for (answers, expected) in [(false, true), (true, false)] {
+            // Until the tick of the clock tells them apart.
+            let is_told = crate::clock::wait_until(limit, || {
+                match answers {
+                    true => server.write_all(b"!").unwrap(),
+                    false => client.write_all(b"?").unwrap(),
+                }
+                awaits().awaits == expected
+            });
+            assert!(is_told, "{answers}");
+        }
+    }
+
+    #[test]
     fn an_answer_cut_short_is_none() {
         for length in [0, 1, 8, ANSWER_BYTES - 1] {
             let answer = [2; ANSWER_BYTES];
             assert_eq!(queues(&answer[..length]), None);
         }
         assert_eq!(ends(&[2; 20]), None);
+        assert_eq!(standing(&[2; ANSWER_BYTES - 1]), None);
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{bail, ensure};
+use anyhow::{Context as _, bail, ensure};
 use clap::ValueHint;
 use model::Workload;
 use model::cpus::Workers;
@@ -17,6 +17,7 @@ use super::versus;
 use crate::agents::Place;
 use crate::console::Console;
 use crate::request::{RequestFlags, WHERE};
+use crate::rig_flags::HostsFlag;
 use crate::run::{self, Left};
 use crate::{repeat, shape, shown, values};
 
@@ -30,7 +31,8 @@ use crate::{repeat, shape, shown, values};
 /// request has its own wait, and stay as many where all stand in one queue.
 ///
 /// A URL is asked by load of ours; with --pid and --port the program is looked at under whatever it does,
-/// and nothing is hindered. A command after -- is started, without input and in root's hands as the user `nobody`,
+/// and nothing is hindered, also on another machine with --on. What waits for a program behind it is followed there
+/// while the same load goes on, three programs far at most. A command after -- is started, without input and in root's hands as the user `nobody`,
 /// and looked at with all that it starts until it ends; what it prints goes to standard error.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
@@ -41,6 +43,8 @@ Examples:
     sudo linerate explain --pid 4711 --for 10s
   Where does the time of a program go that is no server at all?
     sudo linerate explain -- sh -c 'sort big | uniq -c'
+  What holds a database back on a machine of my hosts file?
+    linerate explain --port 5432 --on server
   The same record, read again on another machine:
     linerate explain --from linerate-runs/explain-20261125T040000Z
 
@@ -56,9 +60,14 @@ pub(crate) struct Arguments {
     /// A process, with all its descendants, under whatever it does
     #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["port", "from"], help_heading = WHERE)]
     pid: Option<u32>,
-    /// The processes that listen at this port of loopback or of all addresses, under whatever they do
+    /// The processes that listen at this port of any address, under whatever they do
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..), conflicts_with = "from", help_heading = WHERE)]
     port: Option<u16>,
+    /// Look at a machine of the hosts file, by its name there or as `client` or `server`; for --pid and --port
+    #[arg(long, value_name = "HOST", conflicts_with_all = ["url", "from", "command"], help_heading = WHERE)]
+    on: Option<String>,
+    #[command(flatten)]
+    hosts: HostsFlag,
     /// A look that was saved: its folder
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath, conflicts_with_all = ["time", "no_touch", "out", "seed"])]
     from: Option<PathBuf>,
@@ -138,14 +147,28 @@ fn look(
     console: &Console,
 ) -> anyhow::Result<Option<ExitCode>> {
     let order = order(arguments, console)?;
-    let outcome = run::with_campaign(
-        &Place::Loopback,
-        folder,
-        arguments.yes,
-        console,
-        |campaign| campaign.explain(&order, folder),
-    );
+    let place = place(arguments, console)?;
+    let outcome = run::with_campaign(&place, folder, arguments.yes, console, |campaign| {
+        campaign.explain(&order, folder)
+    });
+    let outcome = match &arguments.on {
+        Some(host) => outcome.with_context(|| format!("on {host}")),
+        None => outcome,
+    };
     run::conclude(outcome, folder, Left::Judged, console)
+}
+
+/// This machine, or the one that was named.
+fn place(arguments: &Arguments, console: &Console) -> anyhow::Result<Place> {
+    let Some(name) = &arguments.on else {
+        ensure!(
+            arguments.hosts.hosts.is_none(),
+            "--hosts names machines, and --on says which of them is looked at"
+        );
+        return Ok(Place::Loopback);
+    };
+    let hosts = arguments.hosts.find(console)?;
+    Ok(Place::Machine(hosts.named(name)?.to_owned()))
 }
 
 fn order(arguments: &Arguments, console: &Console) -> anyhow::Result<ExplainOrder> {
@@ -166,8 +189,11 @@ fn order(arguments: &Arguments, console: &Console) -> anyhow::Result<ExplainOrde
         }
         (None, Some(pid), _) => (Whose::Process(pid), format!("process {pid}")),
         (None, None, Some(port)) => {
-            let address = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port);
+            let address = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), port);
             (Whose::Listener(address), format!("port {port}"))
+        }
+        (None, None, None) if arguments.on.is_some() => {
+            bail!("give --pid or --port of that machine as well")
         }
         (None, None, None) if !arguments.command.is_empty() => {
             let title = format!("the command `{}`", arguments.command.join(" "));
@@ -177,9 +203,10 @@ fn order(arguments: &Arguments, console: &Console) -> anyhow::Result<ExplainOrde
             bail!("give a URL, --pid, --port or --from, or -- and a command to start")
         }
     };
+    let on = arguments.on.as_ref().map(|host| format!(" of {host}"));
     Ok(ExplainOrder {
         whose,
-        title,
+        title: title + &on.unwrap_or_default(),
         workload: Workload {
             path: "/".to_owned(),
             connections: arguments.connections,

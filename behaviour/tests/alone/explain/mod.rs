@@ -1,5 +1,6 @@
 //! `linerate explain`: limiters that were planted are named, and what cannot be looked at is refused or told.
 
+mod behind;
 mod command;
 
 use std::process::{Command, Stdio};
@@ -21,8 +22,14 @@ struct Planted {
 
 impl Planted {
     fn new(limiter: &str) -> Self {
+        Self::with(limiter, &[])
+    }
+
+    /// With what the limiter takes.
+    fn with(limiter: &str, arguments: &[&str]) -> Self {
         let child = Command::new("python3")
             .args(["-c", PLANTED, limiter])
+            .args(arguments)
             .stdout(Stdio::piped())
             .spawn();
         let mut child = Ours(child.unwrap());
@@ -249,7 +256,7 @@ fn what_cannot_be_looked_at_is_refused_with_what_to_do() {
             &["--pid", "4194303"],
             "there is no process 4194303; look for it",
         ),
-        (&["--port", "1"], "nothing listens on 127.0.0.1:1"),
+        (&["--port", "1"], "nothing listens on 0.0.0.0:1"),
         (&["http://127.0.0.1:1/"], "127.0.0.1:1"),
         (&["--from", "nowhere"], "nowhere is no run folder"),
         (

@@ -29,6 +29,17 @@ def code():
     sum(number * number for number in range(3000))
 
 
+OWN = threading.local()
+
+
+def behind():
+    """Asks the server at the port that is the second argument, over a connection of the thread's own."""
+    if not hasattr(OWN, "there"):
+        OWN.there = socket.create_connection(("127.0.0.1", int(sys.argv[2])))
+    OWN.there.sendall(b"?")
+    OWN.there.recv(4096)
+
+
 BEFORE = {
     "none": lambda: None,
     "lock": lock,
@@ -36,6 +47,7 @@ BEFORE = {
     "disk": disk,
     "code": code,
     "nagle": lambda: None,
+    "behind": behind,
 }
 
 

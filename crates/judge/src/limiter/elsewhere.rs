@@ -1,9 +1,56 @@
 //! The program has the request, and waits for something that is no client: another program, or a timer.
 
-use model::explanation::{AccountKind, Hindrance};
+use std::cmp::Ordering;
+
+use model::explanation::{AccountKind, Hindrance, Limiter};
+use model::observation::{Behind, Observation};
 
 use super::ledger::Asker;
 use super::{Case, Ruling, advice, gain, limiter, percent, ruled_out};
+
+/// The name of this limiter.
+pub(super) const NAME: &str = "elsewhere";
+/// Of a connection that is shared, a tenth of the time.
+const WAITED_FOR: f64 = 0.1;
+
+/// Who is waited for most.
+pub(super) fn behind(seen: &Observation) -> Option<&Behind> {
+    let behind = seen.behind.iter().max_by(|one, other| {
+        let by = |it: &Behind| (it.waiting, it.open);
+        by(one).partial_cmp(&by(other)).unwrap_or(Ordering::Equal)
+    });
+    behind.filter(|it| it.waiting >= WAITED_FOR)
+}
+
+/// As it is named in a sentence.
+fn words(behind: &Behind) -> String {
+    let at = behind.address;
+    match (behind.is_here, behind.pids.first()) {
+        (true, Some(pid)) => format!(
+            "the process behind it, {} (pid {pid}), at {at}",
+            behind.name
+        ),
+        (true, None) => format!("the process behind it, which we may not see, at {at}"),
+        (false, _) => {
+            format!("a program on another machine, or in another network namespace, at {at}")
+        }
+    }
+}
+
+/// What shows it, and how that one is looked at.
+fn lead(found: &mut Limiter, behind: &Behind) {
+    found.shown_by.push(format!(
+        "of its {:.1} connections to {} {:.1} wait for an answer, in the mean",
+        behind.open, behind.address, behind.waiting
+    ));
+    let port = behind.address.port();
+    found.advice = vec![match behind.is_here {
+        true => format!(
+            "mend what holds that one back; `sudo linerate explain --port {port}` looks at it alone"
+        ),
+        false => format!("look there: `linerate explain --port {port} --on HOST`"),
+    }];
+}
 
 pub(super) fn rule(case: &Case<'_>) -> Ruling {
     match Asker::of(case.seen) {
@@ -20,12 +67,19 @@ fn of_requests(case: &Case<'_>) -> Ruling {
         percent(share)
     );
     let mut found = limiter(
-        "elsewhere",
+        NAME,
         share,
-        format!(
-            "It has the request and waits for something else for {} of the time: a program behind it, or a timer.",
-            percent(share)
-        ),
+        match behind(case.seen) {
+            Some(behind) => format!(
+                "It waits for {} for {} of the time.",
+                words(behind),
+                percent(share)
+            ),
+            None => format!(
+                "It has the request and waits for something else for {} of the time: a program behind it, or a timer.",
+                percent(share)
+            ),
+        },
         vec![
             by.clone(),
             format!("meanwhile its threads used {:.2} CPUs", case.cpus_used()),
@@ -35,6 +89,9 @@ fn of_requests(case: &Case<'_>) -> Ruling {
     found.advice = advice([
         "see what it is connected to (`ss -tnp`), and explain that program in its turn; if it is nothing, it waits for a timer of its own",
     ]);
+    if let Some(behind) = behind(case.seen) {
+        lead(&mut found, behind);
+    }
     // What is behind it may be full, and a timer never is.
     (found.hindrance, found.follows) = (Some(Hindrance::Connections), None);
     Ruling::by_share(found, || ruled_out("a program behind it", by))
@@ -51,18 +108,28 @@ fn of_a_command(case: &Case<'_>) -> Ruling {
         .collect();
     let by = format!("all its threads wait for {} of the time", percent(share));
     let mut found = limiter(
-        "elsewhere",
+        NAME,
         share,
-        format!(
-            "It waits for something else for {} of the time: another program, or a timer.",
-            percent(share)
-        ),
+        match behind(case.seen) {
+            Some(behind) => format!(
+                "It waits for {} for {} of the time.",
+                words(behind),
+                percent(share)
+            ),
+            None => format!(
+                "It waits for something else for {} of the time: another program, or a timer.",
+                percent(share)
+            ),
+        },
         vec![by.clone(), format!("they sleep in {}", at.join(", "))],
     );
     found.gain = gain(share);
     found.advice = advice([
         "see what it is connected to (`ss -tnp`), and explain that program in its turn; if it is nothing, it waits for a timer of its own",
     ]);
+    if let Some(behind) = behind(case.seen) {
+        lead(&mut found, behind);
+    }
     Ruling::by_share(found, || ruled_out("another program", by))
 }
 
@@ -71,6 +138,7 @@ mod tests {
     use model::observation::Holder;
 
     use super::super::cases::{busy, command, held, idle, is_accused, moment};
+    use super::super::leads_to;
     use super::*;
 
     #[test]
@@ -80,6 +148,34 @@ mod tests {
         seen.moments
             .push(moment(Holder::Program, idle("ep_poll"), 300.0));
         assert!(held(rule, &seen).share > 0.7);
+    }
+
+    #[test]
+    fn who_is_waited_for_is_named_by_process_or_address_and_who_has_answered_is_not() {
+        let at = |port, is_here, waiting| Behind {
+            address: ([127, 0, 0, 1], port).into(),
+            is_here,
+            pids: if is_here { vec![12] } else { Vec::new() },
+            name: "node".to_owned(),
+            open: 9.0,
+            waiting,
+        };
+        let mut seen = busy();
+        seen.moments
+            .push(moment(Holder::Program, idle("ep_poll"), 900.0));
+        seen.behind = vec![at(3000, true, 0.0)];
+        assert_eq!(leads_to(&seen), None);
+        assert!(held(rule, &seen).what.contains("or a timer"));
+        seen.behind.push(at(3001, true, 8.0));
+        assert_eq!(leads_to(&seen), Some(&seen.behind[1]));
+        let what = held(rule, &seen).what;
+        assert!(what.contains("node (pid 12), at 127.0.0.1:3001"), "{what}");
+        seen.behind[1] = at(3002, false, 8.0);
+        let advice = &held(rule, &seen).advice[0];
+        assert!(advice.contains("--port 3002 --on HOST"), "{advice}");
+        // Where something else holds it back, it leads nowhere.
+        seen.moments.clear();
+        assert_eq!(leads_to(&seen), None);
     }
 
     #[test]

@@ -33,7 +33,7 @@ use std::cmp::Ordering;
 use model::Explanation;
 use model::command::CommandReading;
 use model::explanation::{AccountKind, Limiter, Looked, RuledOut, TimeLedger};
-use model::observation::{Doing, Holder, Moment, Observation};
+use model::observation::{Behind, Doing, Holder, Moment, Observation};
 use model::stacks::Stacks;
 
 use hindered::hindered;
@@ -98,8 +98,19 @@ pub fn explain_look(looked: &Looked) -> Explanation {
     Explanation {
         proof: trial.and_then(|trial| hindered(trial, follows)),
         unproved: looked.untried.clone(),
+        behind: looked
+            .behind
+            .as_deref()
+            .map(|it| Box::new(explain_look(it))),
         ..explained
     }
+}
+
+/// The program behind the one that was seen, where that holds it back.
+#[must_use]
+pub fn leads_to(seen: &Observation) -> Option<&Behind> {
+    let limiter = explain(seen).limiter?;
+    elsewhere::behind(seen).filter(|_| limiter.name == elsewhere::NAME)
 }
 
 /// Explains what was seen.
@@ -149,6 +160,7 @@ pub fn explain(seen: &Observation) -> Explanation {
         ruled_out,
         proof: None,
         unproved: None,
+        behind: None,
     }
 }
 

@@ -1,5 +1,6 @@
 //! What reads counters during a block.
 
+mod behind;
 pub mod carried;
 pub mod counters;
 pub mod cpu;

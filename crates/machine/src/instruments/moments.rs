@@ -7,12 +7,13 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use model::observation::{Doing, Holder, Moment, SeenThread};
+use model::observation::{Behind, Doing, Holder, Moment, SeenThread};
 use model::random::SplitMix64;
 use sys::clock;
 use sys::kernel_file;
 use sys::tcp_queues::{Ends, QueueLook, Queues};
 
+use super::behind::BehindWatch;
 use super::threads;
 use crate::process_stat::ProcessStat;
 use crate::targets;
@@ -49,6 +50,8 @@ pub struct Seen {
     /// The most connections that waited to be accepted at a moment, and how many may, count; `None` where no
     /// listener is seen.
     pub listening: Option<Queues>,
+    /// Whom it has connections to, those that are waited for first.
+    pub behind: Vec<Behind>,
 }
 
 /// In place of a function of the kernel that we may not know.
@@ -123,6 +126,7 @@ struct Looks {
     taken: usize,
     /// What each thread had used when it was last seen.
     used: BTreeMap<u32, SeenThread>,
+    behind: BehindWatch,
     found: Vec<Glimpse>,
 }
 
@@ -143,6 +147,7 @@ impl Looks {
             opened,
             taken: 0,
             used: BTreeMap::new(),
+            behind: BehindWatch::default(),
             found: Vec::new(),
             watchee,
         }
@@ -186,6 +191,9 @@ impl Looks {
             threads: threads.clone(),
         }));
         self.see_listeners();
+        if let Some(look) = self.look.as_ref().filter(|_| is_glance(self.taken)) {
+            self.behind.see(look, &self.watchee);
+        }
         self.taken += 1;
     }
 
@@ -249,8 +257,14 @@ impl Looks {
             moments: counted(self.found, &threads),
             threads,
             listening: self.listening,
+            behind: self.behind.end(),
         }
     }
+}
+
+/// Whether all that it has open is looked at in this moment: some four times a second.
+const fn is_glance(taken: usize) -> bool {
+    taken % LISTED_FOR % 25 == 24
 }
 
 /// Who has the request of a connection, by the queues of the server's end and of the client's, where those
