@@ -60,7 +60,7 @@ pub(crate) fn load_beside(
     beside: &mut dyn Observer,
 ) -> Result<(LoadOutcome, CpuWatch), Failure> {
     let asked = match &target.speaks {
-        Speaks::Asked(asked) => Some(&*asked),
+        Speaks::Asked(asked) => Some(asked),
         Speaks::Http(..) | Speaks::Echo(_) => None,
         Speaks::Watched(_) | Speaks::Runs(_) => return Err(not_loaded(ask)),
     };

@@ -139,6 +139,8 @@ pub enum Holder {
     Full,
     /// The client: the answer lies at its end, unread.
     Client,
+    /// The client's kernel: a part of the answer lies there, and its receive buffer is too small for the rest.
+    Window,
     /// It cannot be told: the connection is not seen, or has gone.
     Unknown,
 }

@@ -25,8 +25,11 @@ const ONE_TICK: u32 = 10;
 /// Where `struct inet_diag_msg` has its queues.
 const UNREAD_AT: usize = 56;
 const UNACKED_AT: usize = 60;
-/// Where the words of `INET_DIAG_SKMEMINFO` have the size of the send buffer, and what is queued in it
-/// (`SK_MEMINFO_SNDBUF` and `SK_MEMINFO_WMEM_QUEUED` of linux/sock_diag.h).
+/// Half of what `net.ipv4.tcp_rmem` lets a receive buffer begin with.
+const SMALL_BYTES: u32 = 64 * 1024;
+/// Where the words of `INET_DIAG_SKMEMINFO` have the sizes of the buffers, and what is queued in that for sending
+/// (`SK_MEMINFO_RCVBUF`, `SK_MEMINFO_SNDBUF` and `SK_MEMINFO_WMEM_QUEUED` of linux/sock_diag.h).
+const RECEIVE_BUFFER_AT: usize = 4;
 const SEND_BUFFER_AT: usize = 3 * 4;
 const QUEUED_AT: usize = 5 * 4;
 /// `INET_DIAG_NOCOOKIE`, twice.
@@ -78,11 +81,13 @@ pub struct Queues {
     pub came: u64,
     /// The send buffer has no room until more is acknowledged.
     pub full: bool,
+    /// The receive buffer is smaller than any that grows by itself begins with.
+    pub small: bool,
 }
 
 /// One end of a connection as it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct OpenEnd {
     /// Both addresses.
     pub ends: Ends,
     /// What the open files of its processes are called by.
@@ -126,7 +131,7 @@ impl QueueLook {
     ///
     /// # Errors
     /// `ENOENT` of kernels without `CONFIG_INET_DIAG`.
-    pub fn all(&self) -> io::Result<Vec<Standing>> {
+    pub fn all(&self) -> io::Result<Vec<OpenEnd>> {
         self.each(OPEN | OPENING, 0, standing)
     }
 
@@ -163,9 +168,9 @@ fn ends(answer: &[u8]) -> Option<Ends> {
     })
 }
 
-fn standing(answer: &[u8]) -> Option<Standing> {
+fn standing(answer: &[u8]) -> Option<OpenEnd> {
     let is_opening = answer.get(1)? == &OPENING.trailing_zeros().to_ne_bytes()[0];
-    Some(Standing {
+    Some(OpenEnd {
         ends: ends(answer)?,
         inode: u32::from_ne_bytes(bytes(answer, INODE_AT)?).into(),
         awaits: is_opening || info(answer).and_then(awaits)?,
@@ -190,7 +195,12 @@ fn queues(answer: &[u8]) -> Option<Queues> {
         written: acked.map_or(0, |acked| acked.saturating_add(unacked.into())),
         came: count(RECEIVED_AT).unwrap_or(0),
         full: memory(answer).and_then(is_full).unwrap_or(false),
+        small: memory(answer).and_then(is_small).unwrap_or(false),
     })
+}
+
+fn is_small(memory: &[u8]) -> Option<bool> {
+    Some(u32::from_ne_bytes(bytes(memory, RECEIVE_BUFFER_AT)?) < SMALL_BYTES)
 }
 
 /// A program is told of room once as much as half of what is queued is free (`sk_stream_is_writeable` of net/sock.h).

@@ -42,40 +42,18 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     found.gain = gain(share);
     found.advice = advice([what_to_do]);
     found.hindrance = Some(Hindrance::Connections);
-    // A way has a rate that all share, and each connection its own windows and timers.
-    let is_shared = ["loss", "path", "shaped-link"].contains(&name);
+    // A way has a rate that all share, small windows cost the client's CPU, and each connection has its own timers.
+    let is_shared = ["loss", "path", "receiver-window", "shaped-link"].contains(&name);
     found.follows = (!is_shared).then_some(true);
     Ruling::by_share(found, || ruled_out("the network", by))
 }
 
 fn cause(case: &Case<'_>) -> Cause {
+    if let Some(buffer) = buffer(case) {
+        return buffer;
+    }
     let seen = case.seen;
     let part = |of: &str, all: &str| seen.rise(of) as f64 / seen.rise(all).max(1) as f64;
-    let rwnd = part("senders.rwnd_limited_us", "senders.busy_us");
-    if rwnd > MOSTLY {
-        return (
-            "receiver-window",
-            "the receiver's window lets no more be sent",
-            format!(
-                "limited by the receiver's window for {} of the time in which there was something to send (tcp_info)",
-                percent(rwnd)
-            ),
-            "have the client read faster, or give its sockets larger receive buffers (net.ipv4.tcp_rmem, SO_RCVBUF)",
-        );
-    }
-    let full = case.moments(|it| it.holder == Holder::Full && it.doing != Doing::Running);
-    let sndbuf = part("senders.sndbuf_limited_us", "senders.busy_us").max(full);
-    if sndbuf > MOSTLY {
-        return (
-            "send-buffer",
-            "the server's send buffers hold less than the way takes",
-            format!(
-                "the send buffer is full, and limits what is sent, for {} of the time (tcp_info, skmeminfo)",
-                percent(sndbuf)
-            ),
-            "larger send buffers: net.ipv4.tcp_wmem, and no SO_SNDBUF in the server",
-        );
-    }
     // Both counts are of all that is in the namespace, so that the time itself must fit.
     let put_off =
         seen.rise("TcpExt.DelayedACKs") as f64 / case.answered().unwrap_or(u64::MAX) as f64;
@@ -120,6 +98,39 @@ fn cause(case: &Case<'_>) -> Cause {
         "neither window, nor buffer, nor loss: delay or rate of the way itself".to_owned(),
         "look at the queues on the way (`tc -s qdisc`), at its rate and its round-trip time; a limit that is meant, such as tbf, is found there too",
     )
+}
+
+/// A buffer at either end that holds too little.
+fn buffer(case: &Case<'_>) -> Option<Cause> {
+    let seen = case.seen;
+    let part = |of: &str, all: &str| seen.rise(of) as f64 / seen.rise(all).max(1) as f64;
+    let small = case.moments(|it| it.holder == Holder::Window);
+    let rwnd = part("senders.rwnd_limited_us", "senders.busy_us").max(small);
+    if rwnd > MOSTLY {
+        return Some((
+            "receiver-window",
+            "the receiver's window lets no more be sent",
+            format!(
+                "limited by the receiver's window for {} of the time in which there was something to send (tcp_info)",
+                percent(rwnd)
+            ),
+            "have the client read faster, or give its sockets larger receive buffers (net.ipv4.tcp_rmem, SO_RCVBUF)",
+        ));
+    }
+    let full = case.moments(|it| it.holder == Holder::Full && it.doing != Doing::Running);
+    let sndbuf = part("senders.sndbuf_limited_us", "senders.busy_us").max(full);
+    if sndbuf > MOSTLY {
+        return Some((
+            "send-buffer",
+            "the server's send buffers hold less than the way takes",
+            format!(
+                "the send buffer is full, and limits what is sent, for {} of the time (tcp_info, skmeminfo)",
+                percent(sndbuf)
+            ),
+            "larger send buffers: net.ipv4.tcp_wmem, and no SO_SNDBUF in the server",
+        ));
+    }
+    None
 }
 
 #[cfg(test)]

@@ -4,13 +4,17 @@ use model::explanation::{AccountKind, Hindrance};
 use model::observation::Doing;
 
 use super::lock::is_lock;
-use super::{Case, Ruling, advice, gain, limiter, percent, ruled_out};
+use super::{Case, Ruling, advice, gain, limiter, memory, percent, ruled_out};
 
 pub(super) fn rule(case: &Case<'_>) -> Ruling {
     if case.seen.threads.is_empty() {
         return Ruling::Silent;
     }
-    let share = case.sleeping(|kind, at| kind == AccountKind::Blocked && !is_lock(at));
+    let share = if memory::is_read_again(case) {
+        0.0
+    } else {
+        share(case)
+    };
     let functions: Vec<&str> = case
         .ledger
         .accounts
@@ -51,6 +55,11 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     let is_queue = case.is_queue(|doing| matches!(doing, Doing::Blocked(_)));
     found.follows = is_queue.then_some(false);
     Ruling::by_share(found, || ruled_out("a disk", by))
+}
+
+/// Share of the time in which it is blocked, by no lock.
+pub(super) fn share(case: &Case<'_>) -> f64 {
+    case.sleeping(|kind, at| kind == AccountKind::Blocked && !is_lock(at))
 }
 
 #[cfg(test)]

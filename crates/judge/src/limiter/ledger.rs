@@ -163,7 +163,7 @@ fn account(moment: &Moment, whose: Asker) -> Option<Placed> {
         (Holder::Unknown, _) if is_ours => None,
         (Holder::Opening, _) if is_ours => at(Opening),
         (Holder::Asking, _) if is_ours => at(Asking),
-        (Holder::Network, _) if is_ours => at(Answering),
+        (Holder::Network | Holder::Window, _) if is_ours => at(Answering),
         (Holder::Client, _) if is_ours => at(Client),
         (_, Doing::Running) => Some(Placed::OnCpu),
         (_, Doing::Asleep(function) | Doing::AsleepBeside(function)) => {
@@ -178,7 +178,7 @@ fn account(moment: &Moment, whose: Asker) -> Option<Placed> {
         (_, Doing::Idle(function)) if whose == Asker::Nobody => {
             Some(Placed::At(Elsewhere, Some(function.clone())))
         }
-        (Holder::Full | Holder::Network, Doing::Idle(_)) => at(Answering),
+        (Holder::Full | Holder::Network | Holder::Window, Doing::Idle(_)) => at(Answering),
         (Holder::Client, Doing::Idle(_)) => at(Client),
         (_, Doing::Idle(_)) => at(NotAsked),
     }

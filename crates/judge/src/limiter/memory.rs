@@ -1,12 +1,20 @@
 //! Programs wait for memory: pages are given back and fetched again.
 
-use super::{Case, Ruling, advice, gain, limiter, percent, ruled_out};
+use super::{Case, Ruling, advice, disk, gain, limiter, percent, ruled_out};
+
+/// The kernel counts pages of the smallest size.
+const PAGE_BYTES: u64 = 4096;
 
 pub(super) fn rule(case: &Case<'_>) -> Ruling {
     let Some(waited_us) = case.seen.counter("pressure.memory_us") else {
         return Ruling::Silent;
     };
     let share = waited_us as f64 * 1e3 / case.seen.window_ns.max(1) as f64;
+    let share = if is_read_again(case) {
+        share.max(disk::share(case))
+    } else {
+        share
+    };
     let by = format!(
         "some task waited for memory for {} of the time (PSI); {:.0} pages a second were fetched again, {:.0} major faults",
         percent(share),
@@ -32,10 +40,35 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     Ruling::by_share(found, || ruled_out("memory", by))
 }
 
+/// Whether most of what the program reads was in memory just before, and had to leave (mm/workingset.c).
+pub(super) fn is_read_again(case: &Case<'_>) -> bool {
+    let again = case
+        .seen
+        .rise("memory.workingset_refault_file")
+        .saturating_mul(PAGE_BYTES);
+    again > 0 && 2 * again > case.seen.rise("program.disk_read_bytes")
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::cases::{busy, is_accused};
+    use model::observation::{Doing, Holder};
+
+    use super::super::cases::{busy, is_accused, moment};
     use super::*;
+
+    #[test]
+    fn what_was_in_memory_just_before_is_read_again_for_want_of_it() {
+        let mut seen = busy();
+        let blocked = Doing::Blocked("folio_wait_bit_common".to_owned());
+        seen.moments.push(moment(Holder::Unread, blocked, 100.0));
+        let mut count = |name: &str, value| seen.counters.insert(name.to_owned(), value);
+        count("pressure.memory_us", 0);
+        count("program.disk_read_bytes", 4_096_000);
+        assert!(!is_accused(rule, &seen) && is_accused(disk::rule, &seen));
+        seen.counters
+            .insert("memory.workingset_refault_file".to_owned(), 900);
+        assert!(is_accused(rule, &seen) && !is_accused(disk::rule, &seen));
+    }
 
     #[test]
     fn pressure_of_a_fifth_is_told_and_of_a_hundredth_is_not() {

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use model::observation::Behind;
 use sys::kernel_file;
-use sys::tcp_queues::{Ends, QueueLook, Standing};
+use sys::tcp_queues::{Ends, OpenEnd, QueueLook};
 
 use super::moments::Watchee;
 use crate::targets;
@@ -42,7 +42,7 @@ impl BehindWatch {
     }
 
     /// Of all sockets those with such inodes that did not come in where the program listens.
-    fn add(&mut self, all: &[Standing], own: &BTreeSet<u64>, listens: &[SocketAddr]) {
+    fn add(&mut self, all: &[OpenEnd], own: &BTreeSet<u64>, listens: &[SocketAddr]) {
         self.glances += 1;
         let ends: BTreeSet<Ends> = all.iter().map(|it| plain(it.ends)).collect();
         let came_in = |at: SocketAddr| listens.iter().any(|listens| targets::takes(*listens, at));
@@ -101,8 +101,8 @@ mod tests {
 
     use super::*;
 
-    fn standing(local: &str, remote: &str, inode: u64, awaits: bool) -> Standing {
-        Standing {
+    fn standing(local: &str, remote: &str, inode: u64, awaits: bool) -> OpenEnd {
+        OpenEnd {
             ends: Ends {
                 local: local.parse().unwrap(),
                 remote: remote.parse().unwrap(),

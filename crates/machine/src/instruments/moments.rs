@@ -286,7 +286,10 @@ fn holder(server: Option<Queues>, client: Option<Queues>) -> Holder {
     // What has arrived may be acknowledged much later, and the packet that opens a connection counts for a byte.
     let is_under_way = |from: Queues, to: Queues| from.written > to.came + 1;
     if client.unread > 0 {
-        Holder::Client
+        match client.small && is_under_way(server, client) {
+            true => Holder::Window,
+            false => Holder::Client,
+        }
     } else if is_under_way(server, client) {
         Holder::Network
     } else if server.full {
@@ -431,6 +434,7 @@ mod tests {
             written,
             came,
             full: false,
+            small: false,
         })
     }
 
