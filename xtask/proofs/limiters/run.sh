@@ -1,9 +1,10 @@
 # Has a server with one limiter planted in it or around it explained, in a network namespace of its own and in the current
 # folder. From the environment: LINERATE, PLACES (the folder of the servers), SERVER, PLANT, STRENGTH, BODY (bytes), CPUS (of the
-# server), and as shell code BEFORE (the server starts), WRAP (words before the server's), AROUND ($server is its process), EXPLAIN
-# (words after `explain`), AFTER. Of nginx MAIN, HTTP and LOCATION are in its configuration.
+# server), SECURE (its port where it speaks TLS), and as shell code BEFORE (the server starts), WRAP (words before the server's),
+# AROUND ($server is its process), EXPLAIN (words after `explain`), AFTER. Of nginx MAIN, HTTP and LOCATION are in its
+# configuration.
 set -eu
-port=18100
+port=${SECURE:-18100}
 ip link set lo up
 children=
 in_background() { "$@" & children="$children $!"; }
@@ -15,7 +16,7 @@ group() { # of the controller $1, named by us
 end() {
     kill -9 $children 2> /dev/null || true
     wait 2> /dev/null || true
-    eval "${AFTER-}"
+    eval "${AFTER-}" || true
     for group in ${groups-}; do rmdir "$group" || true; done
 }
 trap end EXIT
@@ -31,7 +32,7 @@ nginx)
     head -c "${BODY:-2}" /dev/zero > body
     start="nginx -p . -c nginx.conf -e error.log"
     ;;
-linerate) start="$LINERATE serve --listen 127.0.0.1:$port --workers 1 --sandbox off" ;;
+linerate) start="$LINERATE serve --listen 127.0.0.1:$port ${SECURE:+--tls-self-signed --tls-resumption off} --workers 1 --sandbox off" ;;
 esac
 eval "in_background taskset -c ${CPUS:-0} ${WRAP-} $start" > server.log 2>&1
 server=$!

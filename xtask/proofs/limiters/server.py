@@ -49,6 +49,19 @@ def read_file(share):
         os.close(file)
 
 
+def ask_behind(_):
+    """False where the program behind cannot be asked. Its connection is closed by us, so that the port stays ours."""
+    behind = socket.socket()
+    try:
+        behind.connect(("127.0.0.1", 18102))
+        behind.sendall(b"GET /json HTTP/1.1\r\nHost: a\r\n\r\n")
+        return bool(behind.recv(65536))
+    except OSError:
+        return False
+    finally:
+        behind.close()
+
+
 def map_file():
     file = os.open(FILE, os.O_RDONLY)
     return mmap.mmap(file, 0, prot=mmap.PROT_READ)
@@ -59,6 +72,7 @@ WORK = {
     "lock": lock,
     "sleep": lambda us: time.sleep(us / 1e6),
     "calls": calls,
+    "behind": ask_behind,
     "disk": read_file,
     "memory": pages,
 }
@@ -71,8 +85,9 @@ def answer(client, request):
     """False once the client has gone, or has asked for the end of the connection."""
     if not request:
         return False
-    WORKS(STRENGTH)
-    if PLANT == "nagle":
+    if WORKS(STRENGTH) is False:
+        client.sendall(b"HTTP/1.1 503 Unavailable\r\nContent-Length: 0\r\n\r\n")
+    elif PLANT == "nagle":
         client.send(ANSWER[:20])
         client.send(ANSWER[20:])
     else:

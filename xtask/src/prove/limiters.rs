@@ -43,15 +43,16 @@ struct Plant {
     words: BTreeMap<String, String>,
 }
 
-/// What was said of a server.
-struct Said {
+/// What was said of a server, in which folder.
+struct Look {
+    folder: PathBuf,
     limiter: String,
     share: f64,
     missing: f64,
     proof: String,
 }
 
-impl Said {
+impl Look {
     fn words(&self) -> String {
         format!(
             "{} {:.0} %, {:.0} % missing, {}",
@@ -60,6 +61,18 @@ impl Said {
             self.missing * 100.0,
             self.proof
         )
+    }
+
+    /// Leaves the folder, for somebody to find out why, or removes it.
+    fn end(&self, name: Option<&str>) -> anyhow::Result<()> {
+        let Some(name) = name else {
+            return Ok(std::fs::remove_dir_all(&self.folder)?);
+        };
+        let kept = std::env::temp_dir().join("linerate-limiters-wrong");
+        std::fs::create_dir_all(&kept)?;
+        let kept = kept.join(format!("{} {name}", std::process::id()));
+        println!("           kept in {}", kept.display());
+        Ok(std::fs::rename(&self.folder, kept)?)
     }
 }
 
@@ -72,26 +85,23 @@ pub(super) fn proof(lab: &Lab) -> anyhow::Result<Proof> {
         let mut is_right = true;
         for (server, strengths) in &plant.under {
             for (at, strength) in strengths.iter().enumerate() {
-                let said = explained(lab, &places, server, &plant.variables(strength))?;
-                let is_named = plant.names.contains(&said.limiter);
+                let look = explained(lab, &places, server, &plant.variables(strength))?;
+                let is_named = plant.names.contains(&look.limiter);
                 // The first is the strong one.
                 let holds = is_named == (at == 0);
                 is_right &= holds;
-                tally.note(
-                    holds,
-                    &format!("{}, {server} {strength}", plant.name),
-                    &said,
-                );
+                let name = format!("{}, {server} {strength}", plant.name);
+                tally.note(holds, &name, &look)?;
             }
         }
         tally.missed.extend((!is_right).then(|| plant.name.clone()));
     }
     for run in 0..healthy_runs {
         let server = SERVERS[run % SERVERS.len()];
-        let said = explained(lab, &places, server, &BTreeMap::new())?;
-        let holds = HEALTHY.contains(&&*said.limiter);
+        let look = explained(lab, &places, server, &BTreeMap::new())?;
+        let holds = HEALTHY.contains(&&*look.limiter);
         tally.accused += usize::from(!holds);
-        tally.note(holds, &format!("healthy {server}"), &said);
+        tally.note(holds, &format!("healthy {server}, {run}"), &look)?;
     }
     let all = plants.plant.len();
     Ok(Proof {
@@ -115,10 +125,12 @@ struct PlantTally {
 }
 
 impl PlantTally {
-    fn note(&mut self, holds: bool, what: &str, said: &Said) {
+    fn note(&mut self, holds: bool, name: &str, look: &Look) -> anyhow::Result<()> {
         let word = if holds { "right" } else { "WRONG" };
-        self.unaccounted += usize::from(said.missing > MOST_MISSING);
-        println!("     {word} {what}: {}", said.words());
+        let is_accounted = look.missing <= MOST_MISSING;
+        self.unaccounted += usize::from(!is_accounted);
+        println!("     {word} {name}: {}", look.words());
+        look.end((!holds || !is_accounted).then_some(name))
     }
 
     fn words(&self, all: usize) -> String {
@@ -161,34 +173,46 @@ fn explained(
     places: &Path,
     server: &str,
     variables: &BTreeMap<String, String>,
-) -> anyhow::Result<Said> {
+) -> anyhow::Result<Look> {
     let folder = lab.folder().join("planted");
     std::fs::create_dir_all(&folder)?;
     let mut command = Command::new("unshare");
     command.args(["--net", "sh"]).arg(places.join("run.sh"));
     command.current_dir(&folder).envs(variables);
     command.env("LINERATE", &lab.linerate).env("PLACES", places);
-    output(command.env("SERVER", server)).context(format!("{server} {variables:?}"))?;
-    let told = std::fs::read_to_string(folder.join("explained.json"))?;
-    std::fs::remove_dir_all(&folder)?;
-    said(&serde_json::from_str(&told)?).context("no answer of explain")
+    // A look that fails is one that names nothing; its words are in its folder.
+    let words = match output(command.env("SERVER", server)) {
+        Ok(_) => std::fs::read_to_string(folder.join("explained.json"))?,
+        Err(error) => {
+            std::fs::write(folder.join("error"), format!("{error:#}"))?;
+            String::new()
+        }
+    };
+    Ok(Look::of(
+        folder,
+        &serde_json::from_str(&words).unwrap_or_default(),
+    ))
 }
 
-fn said(told: &Value) -> Option<Said> {
-    let explanation = &told["explanation"];
-    let limiter = &explanation["limiter"];
-    let proof = &explanation["proof"]["borne_out"];
-    Some(Said {
-        limiter: limiter["name"].as_str().unwrap_or("nothing").to_owned(),
-        share: limiter["share"].as_f64().unwrap_or(0.0),
-        missing: explanation["ledger"]["missing_share"].as_f64()?,
-        proof: match proof.as_bool() {
+impl Look {
+    fn of(folder: PathBuf, told: &Value) -> Self {
+        let explanation = &told["explanation"];
+        let limiter = &explanation["limiter"];
+        let proof = match explanation["proof"]["borne_out"].as_bool() {
             Some(true) => "proved",
             Some(false) => "contradicted",
             None => "not proved",
+        };
+        Self {
+            folder,
+            limiter: limiter["name"].as_str().unwrap_or("nothing").to_owned(),
+            share: limiter["share"].as_f64().unwrap_or(0.0),
+            missing: explanation["ledger"]["missing_share"]
+                .as_f64()
+                .unwrap_or(1.0),
+            proof: proof.to_owned(),
         }
-        .to_owned(),
-    })
+    }
 }
 
 #[cfg(test)]
@@ -211,7 +235,7 @@ mod tests {
     fn an_answer_without_a_limiter_names_nothing() {
         let told = serde_json::json!({"explanation": {"limiter": null, "ledger": {"missing_share": 1.0}, "proof": null}});
         assert_eq!(
-            said(&told).unwrap().words(),
+            Look::of(PathBuf::new(), &told).words(),
             "nothing 0 %, 100 % missing, not proved"
         );
     }
