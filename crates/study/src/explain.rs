@@ -16,12 +16,12 @@ use crate::arms::BASELINE;
 use crate::campaign::{Campaign, CampaignError};
 use crate::store::Store;
 
-/// Load before the look, and before each block of the trial, ms.
+/// Load before the look, ms.
 const SETTLE_MS: u32 = 60;
-/// Scored length of a block of the trial, ms.
-const TRIAL_MS: u32 = 180;
-/// Pairs of blocks of the trial: with the look it is over within 15 s.
-const PAIRS: usize = 12;
+/// All blocks of the trial together, ms: with the look it is over within 15 s.
+const TRIAL_MS: u32 = 6_000;
+/// Most pairs of blocks of the trial, and fewest: with fewer no interval excludes anything.
+const PAIRS: (usize, usize) = (12, 7);
 /// Of its CPU time so much is taken from the accused, 0 to 1.
 const TAKE: f64 = 0.15;
 /// Less than this part of that shows nothing.
@@ -57,6 +57,40 @@ pub enum Whose {
     Listener(SocketAddr),
     /// A program that is started for it, by its words.
     Command(Vec<String>),
+}
+
+/// The blocks of a trial, by the time that an answer takes: what was under way before must end within the settling, and several
+/// answers of each connection must lie in a block.
+struct TrialPlan {
+    whom: Hindrance,
+    pairs: usize,
+    /// Load before it is scored, ms.
+    settle_ms: u32,
+    /// Scored, ms.
+    score_ms: u32,
+}
+
+impl TrialPlan {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "casts of floats saturate"
+    )]
+    fn new(whom: Hindrance, response_us: f64) -> Self {
+        let times = |factor: f64| (response_us * factor / 1e3) as u32;
+        let (settle_ms, score_ms) = (times(1.5).clamp(60, 150), times(4.0).clamp(180, 350));
+        let fitting = TRIAL_MS / (2 * (settle_ms + score_ms));
+        Self {
+            whom,
+            pairs: (fitting as usize).clamp(PAIRS.1, PAIRS.0),
+            settle_ms,
+            score_ms,
+        }
+    }
+
+    fn block(&self, workload: &Workload) -> BlockAsk {
+        block(workload, self.settle_ms, self.score_ms)
+    }
 }
 
 impl Campaign<'_> {
@@ -147,12 +181,14 @@ impl Campaign<'_> {
         if seen.load.is_none() {
             return Ok(Err("only under load of ours is it known what came of it"));
         }
-        let Some(whom) = judge::explain(seen).limiter.and_then(|it| it.hindrance) else {
+        let explained = judge::explain(seen);
+        let Some(whom) = explained.limiter.and_then(|it| it.hindrance) else {
             return Ok(Err("there is nothing of it that may be hindered"));
         };
+        let plan = TrialPlan::new(whom, explained.ledger.response_us.unwrap_or(0.0));
         self.progress
             .phase("hindering the accused for alternate moments");
-        match self.pairs(order, whom) {
+        match self.pairs(order, &plan) {
             // Servers have limits of connections, of which the look has found none.
             Err(CampaignError::Agent(error))
                 if whom == Hindrance::Connections && error.is_refusal() =>
@@ -166,40 +202,40 @@ impl Campaign<'_> {
     fn pairs(
         &mut self,
         order: &ExplainOrder,
-        whom: Hindrance,
+        plan: &TrialPlan,
     ) -> Result<Result<Trial, &'static str>, CampaignError> {
         let mut random = SplitMix64::new(order.seed);
         let (mut pairs, mut change) = (Vec::new(), 0.0);
-        for _ in 0..PAIRS {
+        for _ in 0..plan.pairs {
             let is_first = random.bits() & 1 == 0;
             let before = if is_first {
                 None
             } else {
-                Some(self.plain(&order.workload)?)
+                Some(self.plain(plan, &order.workload)?)
             };
-            let (with, changed) = self.hindered(order, whom)?;
+            let (with, changed) = self.hindered(order, plan)?;
             let without = match before {
                 Some(rate) => rate,
-                None => self.plain(&order.workload)?,
+                None => self.plain(plan, &order.workload)?,
             };
-            change += changed / PAIRS as f64;
+            change += changed / plan.pairs as f64;
             pairs.push((without, with));
             if changed.abs() < TAKE * ENOUGH {
                 return Ok(Err("no CPU is its own here, of which time could be taken"));
             }
         }
         Ok(Ok(Trial {
-            whom,
+            whom: plan.whom,
             change,
             pairs,
         }))
     }
 
     /// Answers a second.
-    fn plain(&mut self, workload: &Workload) -> Result<f64, CampaignError> {
+    fn plain(&mut self, plan: &TrialPlan, workload: &Workload) -> Result<f64, CampaignError> {
         match self
             .agent
-            .ask(&Ask::Block(Box::new(block(workload, TRIAL_MS))))?
+            .ask(&Ask::Block(Box::new(plan.block(workload))))?
         {
             Tell::Reading(reading) => Ok(reading.throughput_rps()),
             _ => Err(CampaignError::Unexpected("block")),
@@ -210,20 +246,20 @@ impl Campaign<'_> {
     fn hindered(
         &mut self,
         order: &ExplainOrder,
-        whom: Hindrance,
+        plan: &TrialPlan,
     ) -> Result<(f64, f64), CampaignError> {
-        if whom == Hindrance::Connections {
+        if plan.whom == Hindrance::Connections {
             let few = &order.workload;
             let more = Workload {
                 connections: few.connections + few.connections.div_ceil(2),
                 ..few.clone()
             };
             let change = f64::from(more.connections) / f64::from(few.connections) - 1.0;
-            return Ok((self.plain(&more)?, change));
+            return Ok((self.plain(plan, &more)?, change));
         }
         let ask = HinderAsk {
-            block: block(&order.workload, TRIAL_MS),
-            whom,
+            block: plan.block(&order.workload),
+            whom: plan.whom,
             take: TAKE,
         };
         match self.agent.ask(&Ask::Hinder(Box::new(ask)))? {
@@ -235,7 +271,7 @@ impl Campaign<'_> {
 
 /// The target under load, for as long as it is looked at.
 pub(crate) fn load_of(order: &ExplainOrder) -> Whom {
-    Whom::Loaded(block(&order.workload, order.look_ms))
+    Whom::Loaded(block(&order.workload, SETTLE_MS, order.look_ms))
 }
 
 fn arm(request: &RequestSpec) -> Arm {
@@ -252,12 +288,28 @@ fn arm(request: &RequestSpec) -> Arm {
     }
 }
 
-fn block(workload: &Workload, score_ms: u32) -> BlockAsk {
+fn block(workload: &Workload, settle_ms: u32, score_ms: u32) -> BlockAsk {
     BlockAsk {
         target: BASELINE.to_owned(),
         workload: workload.clone(),
         pace: Pace::Closed,
-        settle_ms: SETTLE_MS,
+        settle_ms,
         score_ms,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_hold_several_slow_answers_and_the_trial_is_over_in_time() {
+        for (response_us, settle_ms, score_ms, pairs) in
+            [(0.0, 60, 180, 12), (80e3, 120, 320, 7), (1e12, 150, 350, 7)]
+        {
+            let plan = TrialPlan::new(Hindrance::Connections, response_us);
+            let planned = (plan.settle_ms, plan.score_ms, plan.pairs);
+            assert_eq!(planned, (settle_ms, score_ms, pairs), "{response_us}");
+        }
     }
 }

@@ -48,7 +48,8 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     found.advice = advice([
         "more workers or threads (worker_processes, GOMAXPROCS, a process for each CPU), each with a listener of its own",
     ]);
-    found.hindrance = Some(Hindrance::ServerCpus);
+    // Time taken from a CPU would send it to an idle one. All requests stand in its queue instead.
+    (found.hindrance, found.follows) = (Some(Hindrance::Connections), Some(false));
     Ruling::by_share(found, || ruled_out(what, by))
 }
 
