@@ -44,7 +44,7 @@ struct Plant {
 }
 
 /// What was said of a server, in which folder.
-struct Look {
+struct PlantedLook {
     folder: PathBuf,
     limiter: String,
     share: f64,
@@ -52,7 +52,7 @@ struct Look {
     proof: String,
 }
 
-impl Look {
+impl PlantedLook {
     fn words(&self) -> String {
         format!(
             "{} {:.0} %, {:.0} % missing, {}",
@@ -125,7 +125,7 @@ struct PlantTally {
 }
 
 impl PlantTally {
-    fn note(&mut self, holds: bool, name: &str, look: &Look) -> anyhow::Result<()> {
+    fn note(&mut self, holds: bool, name: &str, look: &PlantedLook) -> anyhow::Result<()> {
         let word = if holds { "right" } else { "WRONG" };
         let is_accounted = look.missing <= MOST_MISSING;
         self.unaccounted += usize::from(!is_accounted);
@@ -173,7 +173,7 @@ fn explained(
     places: &Path,
     server: &str,
     variables: &BTreeMap<String, String>,
-) -> anyhow::Result<Look> {
+) -> anyhow::Result<PlantedLook> {
     let folder = lab.folder().join("planted");
     std::fs::create_dir_all(&folder)?;
     let mut command = Command::new("unshare");
@@ -188,13 +188,13 @@ fn explained(
             String::new()
         }
     };
-    Ok(Look::of(
+    Ok(PlantedLook::of(
         folder,
         &serde_json::from_str(&words).unwrap_or_default(),
     ))
 }
 
-impl Look {
+impl PlantedLook {
     fn of(folder: PathBuf, told: &Value) -> Self {
         let explanation = &told["explanation"];
         let limiter = &explanation["limiter"];
@@ -235,7 +235,7 @@ mod tests {
     fn an_answer_without_a_limiter_names_nothing() {
         let told = serde_json::json!({"explanation": {"limiter": null, "ledger": {"missing_share": 1.0}, "proof": null}});
         assert_eq!(
-            Look::of(PathBuf::new(), &told).words(),
+            PlantedLook::of(PathBuf::new(), &told).words(),
             "nothing 0 %, 100 % missing, not proved"
         );
     }
