@@ -276,7 +276,7 @@ fn ledger(explanation: &Explanation) -> Table {
         ]);
     }
     Table::of_texts(
-        "Where the time goes",
+        "Accounts of the time",
         ["account", "share", "of a request, µs"],
         rows,
     )

@@ -87,6 +87,8 @@ pub(crate) struct Figure {
     wide: String,
     narrow: String,
     caption: String,
+    #[serde(skip)]
+    is_searched: bool,
 }
 
 #[derive(Serialize)]
@@ -200,8 +202,20 @@ impl Page {
                 wide,
                 narrow,
                 caption: caption.into(),
+                is_searched: chart.is_searched(),
             }));
         }
+    }
+
+    /// Whether there is a chart that a reader zooms into and searches.
+    pub(crate) fn is_searched(&self) -> bool {
+        let parts = self.sections.iter().flat_map(|section| &section.parts);
+        parts
+            .filter_map(|placed| match &placed.part {
+                Item::Figure(figure) => Some(figure.is_searched),
+                _ => None,
+            })
+            .any(|is_searched| is_searched)
     }
 
     /// What of it is shown in a place.

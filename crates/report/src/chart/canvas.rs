@@ -153,7 +153,7 @@ impl Canvas {
     }
 
     /// A filled box between two corners.
-    fn fill(&mut self, from: At, to: At, ink: Ink) {
+    pub(crate) fn fill(&mut self, from: At, to: At, ink: Ink) {
         let (x, y, width, height) = (from.0, from.1, to.0 - from.0, to.1 - from.1);
         let ink = ink.name();
         self.add(format_args!(
@@ -162,11 +162,19 @@ impl Canvas {
         ));
     }
 
-    /// A filled box that says what it is where a pointer rests on it.
-    pub(crate) fn titled(&mut self, (from, to): (At, At), ink: Ink, title: &str) {
+    /// Marks that belong together, under words that stand where a pointer rests on them; of a class that a page's
+    /// script knows, with values for it.
+    pub(crate) fn group(
+        &mut self,
+        (class, values): (&str, &str),
+        title: &str,
+        draw: impl FnOnce(&mut Self),
+    ) {
         let title = HtmlEscape(title);
-        self.add(format_args!("<g><title>{title}</title>"));
-        self.fill(from, to, ink);
+        self.add(format_args!(
+            "<g class=\"{class}\" {values}><title>{title}</title>"
+        ));
+        draw(self);
         self.add(format_args!("</g>"));
     }
 

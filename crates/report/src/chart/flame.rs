@@ -10,12 +10,13 @@ use super::{Chart, Form, fitted, width_of};
 use crate::numbers;
 
 const TOP: f64 = 48.0;
-const ROW: f64 = 18.0;
 /// What is narrower is left out, with all that it called, CSS pixels.
 const NARROWEST: f64 = 0.5;
 /// A name needs so much room, CSS pixels.
 const LEAST_FOR_NAME: f64 = 28.0;
 const MARGIN: f64 = 3.0;
+/// The mark of a name that was cut is wider than a letter, CSS pixels.
+const CUT_MARK: f64 = 6.0;
 /// So many functions are told to a reader who cannot see it.
 const MOST_TOLD: usize = 5;
 
@@ -53,6 +54,7 @@ struct Ground {
     pixels_per_ns: f64,
     whole_ns: u64,
     bottom: f64,
+    row: f64,
 }
 
 impl Chart for Flame<'_> {
@@ -63,7 +65,8 @@ impl Chart for Flame<'_> {
         }
         let calls = Calls::of(self.stacks);
         let pixels_per_ns = form.width() / whole_ns as f64;
-        let bottom = TOP + ROW * calls.height(pixels_per_ns) as f64;
+        let row = row(form);
+        let bottom = TOP + row * calls.height(pixels_per_ns) as f64;
         let size = (form.width(), bottom);
         let mut canvas = Canvas::new(size, &form.id(name), self.heading, &self.described());
         canvas.heading((self.heading, self.remark), 0.0, form);
@@ -71,9 +74,22 @@ impl Chart for Flame<'_> {
             pixels_per_ns,
             whole_ns,
             bottom,
+            row,
         };
-        calls.draw(&mut canvas, &ground, (0.0, 0));
+        calls.draw(&mut canvas, &ground, (0, 0));
         Some(canvas.svg())
+    }
+
+    fn is_searched(&self) -> bool {
+        true
+    }
+}
+
+/// How high a function is, CSS pixels: high enough for a finger.
+const fn row(form: Form) -> f64 {
+    match form {
+        Form::Wide => 18.0,
+        Form::Narrow => 24.0,
     }
 }
 
@@ -96,12 +112,21 @@ impl Flame<'_> {
     }
 }
 
+/// Frames of which those without a name that are in the same file as their caller are left out: they tell nothing more.
+fn named(frames: &[StackFrame]) -> impl Iterator<Item = &StackFrame> {
+    let callers = std::iter::once(None).chain(frames.iter().map(Some));
+    let told = callers
+        .zip(frames)
+        .filter(|(caller, frame)| !frame.name.starts_with('[') || *caller != Some(*frame));
+    told.map(|(_, frame)| frame)
+}
+
 impl<'a> Calls<'a> {
     fn of(stacks: &'a Stacks) -> Self {
         let mut all = Self::default();
         for stack in &stacks.stacks {
             let mut calls = &mut all;
-            for frame in &stack.frames {
+            for frame in named(&stack.frames) {
                 let call = calls.0.entry(frame).or_default();
                 call.weight_ns += stack.weight_ns;
                 calls = &mut call.calls;
@@ -121,14 +146,14 @@ impl<'a> Calls<'a> {
             .unwrap_or(0)
     }
 
-    fn draw(&self, canvas: &mut Canvas, ground: &Ground, (mut left, row): (f64, usize)) {
+    /// From so much time on, in so many rows above the lowest.
+    fn draw(&self, canvas: &mut Canvas, ground: &Ground, (mut from_ns, row): (u64, usize)) {
         for (frame, call) in &self.0 {
-            let width = call.weight_ns as f64 * ground.pixels_per_ns;
-            if width >= NARROWEST {
-                ground.draw(canvas, (frame, call.weight_ns), (left, row));
-                call.calls.draw(canvas, ground, (left, row + 1));
+            if call.weight_ns as f64 * ground.pixels_per_ns >= NARROWEST {
+                ground.draw(canvas, (frame, call.weight_ns), (from_ns, row));
+                call.calls.draw(canvas, ground, (from_ns, row + 1));
             }
-            left += width;
+            from_ns += call.weight_ns;
         }
     }
 }
@@ -138,31 +163,38 @@ impl Ground {
         &self,
         canvas: &mut Canvas,
         (frame, weight_ns): (&StackFrame, u64),
-        (left, row): (f64, usize),
+        (from_ns, row): (u64, usize),
     ) {
-        let width = weight_ns as f64 * self.pixels_per_ns;
-        let bottom = self.bottom - ROW * row as f64;
-        let (ink, whose) = match frame.kernel {
-            true => (Ink::Kernel, " (kernel)"),
-            false => (Ink::Program, ""),
+        let [left, width] = [from_ns, weight_ns].map(|ns| ns as f64 * self.pixels_per_ns);
+        let bottom = self.bottom - self.row * row as f64;
+        let ink = match frame.kernel {
+            true => Ink::Kernel,
+            false => Ink::Program,
         };
-        let share = numbers::share(weight_ns as f64 / self.whole_ns as f64);
-        let title = format!(
-            "{}{whose}: {share}, {}",
-            frame.name,
-            numbers::duration(weight_ns)
-        );
         // A line of paper stands between neighbours.
         let corners = (
-            (left, bottom - ROW + 1.0),
+            (left, bottom - self.row + 1.0),
             (left + (width - 1.0).max(NARROWEST), bottom),
         );
-        canvas.titled(corners, ink, &title);
-        if width >= LEAST_FOR_NAME {
-            let set = Type::SMALL.ink(Ink::Text);
-            let name = told(&frame.name, width - 2.0 * MARGIN, set);
-            canvas.text(&name, (left + MARGIN, bottom - ROW / 2.0), set);
-        }
+        let place =
+            format!("data-row=\"{row}\" data-from=\"{from_ns}\" data-weight=\"{weight_ns}\"");
+        let words = self.words(frame, weight_ns);
+        canvas.group(("frame", &place), &words, |canvas| {
+            canvas.fill(corners.0, corners.1, ink);
+            if width >= LEAST_FOR_NAME {
+                let set = Type::SMALL.ink(Ink::Text);
+                let name = told(&frame.name, width - 2.0 * MARGIN, set);
+                canvas.text(&name, (left + MARGIN, bottom - self.row / 2.0), set);
+            }
+        });
+    }
+
+    /// What a frame is: `tcp_sendmsg (kernel): 25 %, 100 ms`.
+    fn words(&self, frame: &StackFrame, weight_ns: u64) -> String {
+        let whose = if frame.kernel { " (kernel)" } else { "" };
+        let share = numbers::share(weight_ns as f64 / self.whole_ns as f64);
+        let time = numbers::duration(weight_ns);
+        format!("{}{whose}: {share}, {time}", frame.name)
     }
 }
 
@@ -170,8 +202,16 @@ impl Ground {
 fn told(name: &str, pixels: f64, set: Type) -> String {
     let is_plain = !name.contains(['<', '(', ' ']);
     match name.rsplit_once("::").filter(|_| is_plain) {
-        Some((_, own)) if width_of(name, set) > pixels => fitted(own, pixels, set),
-        _ => fitted(name, pixels, set),
+        Some((_, own)) if width_of(name, set) > pixels => within(own, pixels, set),
+        _ => within(name, pixels, set),
+    }
+}
+
+/// A name with the mark of where it was cut.
+fn within(name: &str, pixels: f64, set: Type) -> String {
+    match width_of(name, set) <= pixels {
+        true => name.to_owned(),
+        false => fitted(name, pixels - CUT_MARK, set),
     }
 }
 
@@ -225,7 +265,7 @@ mod tests {
         let cases = [
             ("v8::internal::Invoke", 400.0, "v8::internal::Invoke"),
             ("v8::internal::Invoke", 60.0, "Invoke"),
-            ("Proxy<a::b>::Raw", 60.0, "Proxy<a:…"),
+            ("Proxy<a::b>::Raw", 60.0, "Proxy<a…"),
         ];
         for (name, pixels, shown) in cases {
             assert_eq!(told(name, pixels, Type::SMALL), shown, "{name} {pixels}");

@@ -24,6 +24,11 @@ use canvas::Type;
 pub(crate) trait Chart {
     /// The drawing under a name; `None` where there is nothing to show.
     fn draw(&self, name: &str, form: Form) -> Option<String>;
+
+    /// Whether a reader zooms into it and searches it, which takes a script.
+    fn is_searched(&self) -> bool {
+        false
+    }
 }
 
 /// The two forms in which every chart is drawn, as widths in CSS pixels.

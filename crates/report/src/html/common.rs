@@ -7,10 +7,12 @@ use super::facts::{Fact, facts, mitigations};
 use crate::sentences;
 use crate::view::{Medium, Page};
 
-/// The parts that every page has. Only `style` and charts are markup.
+/// The parts that every page has. Only `style`, `script` and charts are markup.
 #[derive(Serialize)]
 pub(crate) struct Common<'a> {
     style: &'a str,
+    /// Where there is something to search.
+    script: Option<Script>,
     #[serde(flatten)]
     page: Page,
     doubts: Vec<DoubtView>,
@@ -24,6 +26,18 @@ pub(crate) struct Common<'a> {
     seed: u64,
     version: &'a str,
 }
+
+/// A script of ours, and what the page's own policy knows it by: no other runs, whatever a page shows.
+#[derive(Serialize)]
+struct Script {
+    text: &'static str,
+    hash: &'static str,
+}
+
+const FLAME: Script = Script {
+    text: include_str!("../../templates/flame.js"),
+    hash: "sha256-G4o0AUwvpWuNP0qAUcXOTeiTVBNnNwCLUp883BtEhJA=",
+};
 
 /// What was asked and how it was measured.
 #[derive(Serialize)]
@@ -57,6 +71,7 @@ impl<'a> Common<'a> {
         let page = page.on(Medium::Browser);
         Self {
             style,
+            script: page.is_searched().then_some(FLAME),
             doubts: page.doubts.iter().map(DoubtView::of).collect(),
             page,
             method,

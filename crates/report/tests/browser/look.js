@@ -52,11 +52,11 @@
     collisions,
     leaving,
     unreachable: unreachable.map(name),
-    charts: [...document.querySelectorAll("svg")].filter((svg) => shown(svg.getBoundingClientRect())).length,
+    charts: [...document.querySelectorAll("svg, .heat")].filter((svg) => shown(svg.getBoundingClientRect())).length,
     unnamed_charts: [...document.querySelectorAll("svg")].filter((svg) => {
       const ids = (svg.getAttribute("aria-labelledby") || "").split(" ");
       const words = ids.map((id) => document.getElementById(id)?.textContent || "");
-      return svg.getAttribute("role") !== "img" || words.length !== 2 || words.some((text) => !text);
+      return !["img", "application"].includes(svg.getAttribute("role")) || words.length !== 2 || words.some((text) => !text);
     }).length,
     focusable: [...document.querySelectorAll("a[href], button, input, select, summary, [tabindex]")]
       // What is folded away has a box, and cannot be reached before it is unfolded.

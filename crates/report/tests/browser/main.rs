@@ -3,6 +3,7 @@
 
 mod alike;
 mod devtools;
+mod flame;
 mod pages;
 mod pictures;
 mod visit;
@@ -18,9 +19,12 @@ use std::sync::LazyLock;
 
 use alike::Pixels;
 use devtools::Browser;
+use flame::{Graph, Handled};
 use pictures::Picture;
 use visit::{DESKTOP, DESKTOP_DARK, PHONE, PHONE_DARK, Paper, Visit};
 
+/// What is looked for in a flame graph.
+const SEARCHED: &str = "^tcp_s";
 /// Smaller letters than these are not read on a telephone, CSS pixels.
 const LEGIBLE_PX: f64 = 11.0;
 
@@ -40,6 +44,9 @@ struct Seen {
     paper: Paper,
     /// With scripts and without.
     scripts: [Pixels; 2],
+    /// A flame graph on a desktop and on a telephone.
+    flames: [Handled; 2],
+    flame_without_scripts: Graph,
 }
 
 static SEEN: LazyLock<Seen> = LazyLock::new(|| {
@@ -47,6 +54,10 @@ static SEEN: LazyLock<Seen> = LazyLock::new(|| {
     let views = [DESKTOP, DESKTOP_DARK, PHONE, PHONE_DARK];
     let pages = pages::all();
     let run = &pages[0];
+    let look = pages
+        .iter()
+        .find(|page| page.ends_with("look.html"))
+        .expect("it is one of all");
     Seen {
         pictures: pictures::take_all(&mut browser, &pages),
         paper: visit::print(&mut browser, run),
@@ -54,6 +65,8 @@ static SEEN: LazyLock<Seen> = LazyLock::new(|| {
             .map(|style| pictures::take_with_style(&mut browser, run, style))
             .to_vec(),
         scripts: [false, true].map(|off| pictures::take_without_scripts(&mut browser, run, off)),
+        flames: [DESKTOP_DARK, PHONE].map(|view| flame::handle(&mut browser, look, view, SEARCHED)),
+        flame_without_scripts: flame::without_scripts(&mut browser, look, DESKTOP),
         visits: pages
             .iter()
             .flat_map(|page| views.map(|view| (page, view)))
@@ -163,7 +176,7 @@ fn words_in_a_chart_do_not_collide_and_stay_within_it() {
 #[test]
 fn every_chart_is_named_and_described_in_words() {
     on_every_page(|visit| {
-        assert!(visit.look.charts >= 2, "no chart: {}", visit.place);
+        assert!(visit.look.charts >= 1, "no chart: {}", visit.place);
         vec!["a chart without title and description".to_owned(); visit.look.unnamed_charts as usize]
     });
 }
@@ -207,6 +220,79 @@ fn a_broken_layout_is_told_from_the_picture_and_other_hinting_is_not() {
 fn a_page_looks_the_same_where_scripts_are_off() {
     let [with, without] = &SEEN.scripts;
     assert_eq!(with.unlike(without), None);
+}
+
+#[test]
+fn a_flame_graph_is_searched_and_says_what_share_matches() {
+    for Handled {
+        drawn, searched, ..
+    } in &SEEN.flames
+    {
+        assert!(drawn.matches.is_empty() && searched.frames == drawn.frames);
+        assert!(!searched.matches.is_empty());
+        assert!(
+            searched
+                .matches
+                .iter()
+                .all(|words| words.starts_with("tcp_s")),
+            "{:?}",
+            searched.matches
+        );
+        assert_ne!(searched.match_colour, drawn.match_colour);
+        // `tcp_sendmsg` and all that it calls are one part of the time, and not one each.
+        let widest = searched
+            .matches
+            .iter()
+            .find(|words| words.starts_with("tcp_sendmsg ("));
+        let share = widest.and_then(|words| words.split(": ").nth(1)?.split(',').next());
+        let said = searched.said.as_deref().unwrap_or_default();
+        let told = format!("{SEARCHED}: {} of the time, in ", share.unwrap_or_default());
+        assert!(
+            said.replace('\u{a0}', " ")
+                .starts_with(&told.replace('\u{a0}', " ")),
+            "{said} is not {told}"
+        );
+    }
+}
+
+#[test]
+fn a_flame_graph_is_zoomed_into_by_pointer_and_is_whole_again() {
+    for Handled {
+        drawn,
+        clicked,
+        clicked_again,
+        ..
+    } in &SEEN.flames
+    {
+        assert!(drawn.is_whole && !clicked.is_whole && clicked_again.is_whole);
+        assert!(clicked.frames < drawn.frames && clicked_again.frames == drawn.frames);
+        assert_eq!(clicked.said.as_deref(), Some(drawn.narrow.as_str()));
+        assert_eq!(clicked_again.widest, drawn.widest);
+    }
+}
+
+#[test]
+fn a_flame_graph_is_read_and_zoomed_into_by_keyboard() {
+    for Handled {
+        drawn,
+        stepped,
+        entered,
+        escaped,
+        ..
+    } in &SEEN.flames
+    {
+        assert_eq!(stepped.at.len(), 1);
+        assert_eq!(stepped.said.as_ref(), stepped.at.first());
+        assert!(entered.widest.contains(&stepped.at[0]) && escaped.is_whole);
+        assert_eq!(escaped.frames, drawn.frames);
+    }
+}
+
+#[test]
+fn a_flame_graph_stands_as_it_was_drawn_where_scripts_are_off() {
+    let (off, on) = (&SEEN.flame_without_scripts, &SEEN.flames[0].drawn);
+    assert_eq!((off.frames, &off.widest), (on.frames, &on.widest));
+    assert!(off.said.is_none(), "there is a field that does nothing");
 }
 
 #[test]

@@ -32,6 +32,11 @@ pub(crate) fn all() -> Vec<PathBuf> {
         ("factorial-benchmarks", made_up::benchmarks().page()),
         ("factorial-sizes", made_up::sizes().page()),
         ("factorial-hostile", made_up::titled(HOSTILE).page()),
+        ("look", look(None)),
+        ("look-hostile", look(Some(HOSTILE))),
+        ("look-long", look(Some(LONG))),
+        ("cores", cores(2)),
+        ("cores-many", cores(48)),
         ("factorial-long", made_up::titled(LONG).page()),
     ];
     let written = pages.into_iter().map(|(name, page)| {
@@ -56,6 +61,40 @@ fn recorded_factorial(name: &str) -> String {
     let (run, blocks, evidence) = read.expect("the run is kept here");
     let judgement = judge::judge_commands(&run, &blocks);
     report::html::render_factorial(&run, &blocks, &judgement, &evidence)
+}
+
+/// The page of a program that was looked at; each tenth of its functions by another name, where one is given.
+fn look(name: Option<&str>) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/look");
+    let mut look = report::folder::read_look(&folder).expect("the look is kept here");
+    if let (Some(name), Some(stacks)) = (name, &mut look.study.observation.stacks) {
+        let frames = stacks.stacks.iter_mut().flat_map(|stack| &mut stack.frames);
+        frames
+            .step_by(10)
+            .for_each(|frame| name.clone_into(&mut frame.name));
+    }
+    report::html::render_look(&look, &judge::explain_look(&look.study))
+}
+
+/// The page of a machine of so many CPUs, those of eight near one another.
+fn cores(cpus: usize) -> String {
+    let pairs = (0..cpus).flat_map(|one| (0..one).map(move |other| [one, other]));
+    let pair = |[one, other]: [usize; 2]| {
+        let far = if one / 8 == other / 8 { 23.0 } else { 107.0 };
+        let lines: Vec<Vec<f64>> = (0..8).map(|line| vec![far + f64::from(line); 20]).collect();
+        judge::cores::pair([one, other], &lines, &lines)
+    };
+    let all: Vec<usize> = (0..cpus).collect();
+    let about = report::cores::About {
+        version: "1",
+        kicker: vec!["probe cores".to_owned(), HOSTILE.to_owned()],
+        notes: vec![LONG.to_owned()],
+        command: "linerate probe cores",
+    };
+    report::cores::html(
+        &judge::cores::distances(&all, pairs.filter_map(pair).collect()),
+        &about,
+    )
 }
 
 fn rendered(run: &RunRecord, judgement: &Judgement) -> String {

@@ -156,7 +156,7 @@ pub(crate) fn print(browser: &mut Browser, page: &Path) -> Paper {
     paper
 }
 
-fn evaluate<T: serde::de::DeserializeOwned>(browser: &mut Browser, script: &str) -> T {
+pub(crate) fn evaluate<T: serde::de::DeserializeOwned>(browser: &mut Browser, script: &str) -> T {
     serde_json::from_value(browser.evaluate(script)).expect("the script gives what the type holds")
 }
 
@@ -164,7 +164,7 @@ fn evaluate<T: serde::de::DeserializeOwned>(browser: &mut Browser, script: &str)
 fn stops(browser: &mut Browser, look: &Look) -> Vec<Stop> {
     let mut stops: Vec<Stop> = Vec::new();
     for _ in 0..=look.focusable.len() {
-        press_tab(browser);
+        press(browser, "Tab", 9);
         let Some(stop) = evaluate::<Option<Stop>>(browser, STOP) else {
             break;
         };
@@ -173,9 +173,9 @@ fn stops(browser: &mut Browser, look: &Look) -> Vec<Stop> {
     stops
 }
 
-fn press_tab(browser: &mut Browser) {
+pub(crate) fn press(browser: &mut Browser, name: &str, code: u32) {
     for kind in ["keyDown", "keyUp"] {
-        let key = json!({"type": kind, "key": "Tab", "code": "Tab", "windowsVirtualKeyCode": 9});
+        let key = json!({"type": kind, "key": name, "code": name, "windowsVirtualKeyCode": code});
         browser.call("Input.dispatchKeyEvent", &key);
     }
 }
