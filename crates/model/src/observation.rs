@@ -135,6 +135,8 @@ pub enum Holder {
     Program,
     /// The network: the answer is written, and not all there.
     Network,
+    /// The server's kernel: a part of the answer is written, and nothing is on the way though the client has room.
+    HeldBack,
     /// The server's kernel: all that is written is there, its send buffer is full, and no acknowledgement has come.
     Full,
     /// The client: the answer lies at its end, unread.

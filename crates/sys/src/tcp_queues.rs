@@ -20,6 +20,9 @@ const INODE_AT: usize = 68;
 /// Where `struct tcp_info` has how long ago data were sent and came, ms (linux/tcp.h).
 const SENT_AT: usize = 44;
 const CAME_AT: usize = 52;
+/// Where it has how many segments are on the way, and how many bytes are not sent yet.
+const ON_THE_WAY_AT: usize = 24;
+const UNSENT_AT: usize = 144;
 /// Of a time of the kernel's own clock both may be told as one, ms.
 const ONE_TICK: u32 = 10;
 /// Where `struct inet_diag_msg` has its queues.
@@ -79,6 +82,8 @@ pub struct Queues {
     pub written: u64,
     /// What came in since then, bytes; 0 of a listener.
     pub came: u64,
+    /// What is written is not all sent, and of what is sent nothing is on the way.
+    pub held_back: bool,
     /// The send buffer has no room until more is acknowledged.
     pub full: bool,
     /// The receive buffer is smaller than any that grows by itself begins with.
@@ -194,9 +199,15 @@ fn queues(answer: &[u8]) -> Option<Queues> {
         unacked,
         written: acked.map_or(0, |acked| acked.saturating_add(unacked.into())),
         came: count(RECEIVED_AT).unwrap_or(0),
+        held_back: info(answer).and_then(is_held_back).unwrap_or(false),
         full: memory(answer).and_then(is_full).unwrap_or(false),
         small: memory(answer).and_then(is_small).unwrap_or(false),
     })
+}
+
+fn is_held_back(info: &[u8]) -> Option<bool> {
+    let count = |at| Some(u32::from_ne_bytes(bytes(info, at)?));
+    Some(count(UNSENT_AT)? > 0 && count(ON_THE_WAY_AT)? == 0)
 }
 
 fn is_small(memory: &[u8]) -> Option<bool> {
@@ -301,6 +312,23 @@ mod tests {
                 .of(&at)
                 .unwrap()
                 .is_none()));
+        }
+    }
+
+    #[test]
+    fn what_is_written_under_a_cork_is_held_back() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let at = Ends {
+            local: client.local_addr().unwrap(),
+            remote: listener.local_addr().unwrap(),
+        };
+        let look = QueueLook::open().unwrap();
+        for is_corked in [true, false] {
+            rustix::net::sockopt::set_tcp_cork(&client, is_corked).unwrap();
+            client.write_all(b"?").unwrap();
+            let queues = look.of(&at).unwrap().unwrap();
+            assert_eq!(queues.held_back, is_corked, "{queues:?}");
         }
     }
 

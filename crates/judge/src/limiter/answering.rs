@@ -49,7 +49,7 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
 }
 
 fn cause(case: &Case<'_>) -> Cause {
-    if let Some(buffer) = buffer(case) {
+    if let Some(buffer) = buffer(case).or_else(|| held_back(case)) {
         return buffer;
     }
     let seen = case.seen;
@@ -98,6 +98,22 @@ fn cause(case: &Case<'_>) -> Cause {
         "neither window, nor buffer, nor loss: delay or rate of the way itself".to_owned(),
         "look at the queues on the way (`tc -s qdisc`), at its rate and its round-trip time; a limit that is meant, such as tbf, is found there too",
     )
+}
+
+/// Somebody has asked the kernel to wait for more, or to send slowly.
+fn held_back(case: &Case<'_>) -> Option<Cause> {
+    let held = case.moments(|it| it.holder == Holder::HeldBack);
+    (held > MOSTLY).then(|| {
+        (
+            "held-back",
+            "the server's kernel keeps a part of each though nothing is on the way",
+            format!(
+                "at {} of the moments a part was written and not sent, none on the way, and the client had room (tcp_info)",
+                percent(held)
+            ),
+            "take the cork out at the end of each answer (TCP_CORK, MSG_MORE: it is kept for 200 ms otherwise), or let it be sent faster (SO_MAX_PACING_RATE, `maxrate` of fq)",
+        )
+    })
 }
 
 /// A buffer at either end that holds too little.
@@ -186,6 +202,13 @@ mod tests {
         for (counters, expected) in table {
             assert_eq!(held(rule, &sending(counters)).name, expected);
         }
+    }
+
+    #[test]
+    fn a_part_that_is_kept_back_while_nothing_is_on_the_way_is_no_matter_of_the_way() {
+        let mut seen = sending(&[]);
+        seen.moments[0].holder = Holder::HeldBack;
+        assert_eq!(held(rule, &seen).name, "held-back");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use model::stacks::{CUT, Stack, StackFrame, Stacks};
 
 use super::lock::INTERPRETERS;
+use super::other_sleep::TIMER;
 
 /// Beginnings of names that say how a program sleeps and not why: those of the C library and of files without names.
 const PLUMBING: [&str; 9] = [
@@ -47,7 +48,7 @@ pub(super) struct Sleepers {
 }
 
 /// By the functions that lead there. Of a thread that slept all the time they are not known: where answers take less than
-/// that, it had none to give.
+/// that, it had none to give; so it is with sleeps for a chosen time, of which the many answers meanwhile needed none.
 pub(super) fn sleepers(asleep: Option<&Stacks>, at: &str, response_us: Option<f64>) -> Sleepers {
     let are_short = response_us.is_some_and(|us| us < SHORT_US);
     let (mut found, mut all) = (Sleepers::default(), 0.0);
@@ -65,6 +66,8 @@ pub(super) fn sleepers(asleep: Option<&Stacks>, at: &str, response_us: Option<f6
     if all > 0.0 {
         found.idle /= all;
         found.told /= all;
+    } else if asleep.is_some() && are_short && at == TIMER {
+        found.idle = 1.0;
     }
     found
 }
@@ -132,6 +135,8 @@ mod tests {
         };
         assert_eq!(sleepers(Some(&asleep), "futex_", None), expected);
         assert_eq!(sleepers(None, "futex_", None), Sleepers::default());
+        assert_eq!(sleepers(Some(&asleep), TIMER, Some(1_000.0)).idle, 1.0);
+        assert_eq!(sleepers(Some(&asleep), TIMER, None).idle, 0.0);
         // Those that slept all the time, 900 of 1000, had none of the many answers to give.
         let known = sleepers(Some(&asleep), "futex_", Some(1_000.0));
         assert!((known.idle - 0.95).abs() < 1e-9, "{known:?}");

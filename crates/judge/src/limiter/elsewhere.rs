@@ -6,7 +6,7 @@ use model::explanation::{AccountKind, Hindrance, Limiter};
 use model::observation::{Behind, Observation};
 
 use super::ledger::Asker;
-use super::{Case, Ruling, advice, gain, limiter, percent, ruled_out};
+use super::{Case, Ruling, advice, called_from, gain, limiter, percent, ruled_out};
 
 /// The name of this limiter.
 pub(super) const NAME: &str = "elsewhere";
@@ -63,7 +63,7 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
 fn of_requests(case: &Case<'_>) -> Ruling {
     let share = case.ledger.share(AccountKind::Elsewhere);
     let by = format!(
-        "it has read the request, has not answered, and all its threads wait for {} of the time",
+        "it has requests that it has not answered, and all its threads wait for {} of the time",
         percent(share)
     );
     let mut found = limiter(
@@ -85,6 +85,12 @@ fn of_requests(case: &Case<'_>) -> Ruling {
             format!("meanwhile its threads used {:.2} CPUs", case.cpus_used()),
         ],
     );
+    let mut accounts = case.ledger.accounts.iter();
+    let most = accounts.find(|it| it.kind == AccountKind::Elsewhere);
+    let at = most.and_then(|account| account.asleep_in.as_deref());
+    found
+        .shown_by
+        .extend(at.and_then(|at| called_from(case.seen, at)));
     found.gain = gain(share);
     found.advice = advice([
         "see what it is connected to (`ss -tnp`), and explain that program in its turn; if it is nothing, it waits for a timer of its own",

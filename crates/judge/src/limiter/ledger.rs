@@ -9,6 +9,8 @@ use super::callers;
 
 /// A difference below this part of the time is none.
 const ENOUGH: f64 = 0.05;
+/// No thread that waits for a client takes so long to be woken up, ns: it is asleep for something else.
+const WOKEN_UP_NS: f64 = 500_000.0;
 
 /// How the time of threads that run, or could, is dealt out.
 struct Split {
@@ -26,10 +28,11 @@ pub(super) fn of(seen: &Observation) -> TimeLedger {
     let whose = Asker::of(seen);
     let (mut sums, mut missing) = (BTreeMap::<Key, f64>::new(), 0.0);
     let response_us = response_us(seen);
+    let is_late = is_late(seen);
     let moments = seen.moments.iter();
     for moment in moments.flat_map(|moment| without_idlers(moment, seen, response_us)) {
         let share = moment.count / all;
-        match account(&moment, whose) {
+        match account(&moment, whose, is_late) {
             Some(Placed::At(kind, at)) => *sums.entry((kind, at)).or_default() += share,
             Some(Placed::OnCpu) => {
                 for (kind, part) in split.parts() {
@@ -152,7 +155,19 @@ impl Asker {
     }
 }
 
-fn account(moment: &Moment, whose: Asker) -> Option<Placed> {
+/// Whether requests lie unread for longer, each time that its threads sleep, than any takes to be woken up: as one does
+/// that asks a program behind it and waits for it, while other clients ask.
+fn is_late(seen: &Observation) -> bool {
+    let all: f64 = seen.moments.iter().map(|it| it.count).sum();
+    let unread = seen.moments.iter();
+    let unread =
+        unread.filter(|it| it.holder == Holder::Unread && matches!(it.doing, Doing::Idle(_)));
+    let share = unread.map(|it| it.count).sum::<f64>() / all.max(1.0);
+    let sleeps: u64 = seen.threads.iter().map(|it| it.waits).sum();
+    share * seen.window_ns as f64 > WOKEN_UP_NS * sleeps.max(1) as f64
+}
+
+fn account(moment: &Moment, whose: Asker, is_late: bool) -> Option<Placed> {
     use AccountKind::{
         Answering, Asking, Asleep, Blocked, Client, Elsewhere, NotAsked, Opening, Stopped, Waking,
     };
@@ -163,7 +178,7 @@ fn account(moment: &Moment, whose: Asker) -> Option<Placed> {
         (Holder::Unknown, _) if is_ours => None,
         (Holder::Opening, _) if is_ours => at(Opening),
         (Holder::Asking, _) if is_ours => at(Asking),
-        (Holder::Network | Holder::Window, _) if is_ours => at(Answering),
+        (Holder::Network | Holder::HeldBack | Holder::Window, _) if is_ours => at(Answering),
         (Holder::Client, _) if is_ours => at(Client),
         (_, Doing::Running) => Some(Placed::OnCpu),
         (_, Doing::Asleep(function) | Doing::AsleepBeside(function)) => {
@@ -171,14 +186,16 @@ fn account(moment: &Moment, whose: Asker) -> Option<Placed> {
         }
         (_, Doing::Blocked(function)) => Some(Placed::At(Blocked, Some(function.clone()))),
         (_, Doing::Stopped) => at(Stopped),
-        (Holder::Unread, Doing::Idle(_)) => at(Waking),
-        (Holder::Program, Doing::Idle(function)) if is_ours => {
+        (Holder::Unread, Doing::Idle(_)) if !(is_ours && is_late) => at(Waking),
+        (Holder::Unread | Holder::Program, Doing::Idle(function)) if is_ours => {
             Some(Placed::At(Elsewhere, Some(function.clone())))
         }
         (_, Doing::Idle(function)) if whose == Asker::Nobody => {
             Some(Placed::At(Elsewhere, Some(function.clone())))
         }
-        (Holder::Full | Holder::Network | Holder::Window, Doing::Idle(_)) => at(Answering),
+        (Holder::Full | Holder::Network | Holder::HeldBack | Holder::Window, Doing::Idle(_)) => {
+            at(Answering)
+        }
         (Holder::Client, Doing::Idle(_)) => at(Client),
         (_, Doing::Idle(_)) => at(NotAsked),
     }
@@ -294,5 +311,19 @@ mod tests {
         assert_eq!(of(&seen).share(AccountKind::NotAsked), 1.0);
         seen.moments[0].holder = Holder::Unread;
         assert_eq!(of(&seen).share(AccountKind::Waking), 1.0);
+    }
+
+    #[test]
+    fn who_leaves_requests_unread_for_long_waits_for_something_else() {
+        let mut seen = busy();
+        seen.moments = vec![moment(Holder::Unread, idle("do_poll"), 9.0)];
+        let per_s = |sleeps| sleeps * seen.window_ns / 1_000_000_000;
+        for (waits, expected) in [
+            (per_s(100_000), AccountKind::Waking),
+            (per_s(100), AccountKind::Elsewhere),
+        ] {
+            seen.threads[0].waits = waits;
+            assert_eq!(of(&seen).share(expected), 1.0, "{waits}");
+        }
     }
 }

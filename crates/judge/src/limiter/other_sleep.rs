@@ -4,10 +4,10 @@ use model::explanation::{AccountKind, Hindrance};
 use model::observation::Doing;
 
 use super::lock::is_lock;
-use super::{Case, Ruling, advice, called_from, gain, limiter, percent};
+use super::{Case, Ruling, advice, called_from, gain, limiter, parts, percent};
 
 /// The function in which a thread sleeps that asked for no more than that.
-const TIMER: &str = "hrtimer_nanosleep";
+pub(super) const TIMER: &str = "hrtimer_nanosleep";
 /// Why threads sleep in functions that begin so.
 const REASONS: [(&str, &str); 8] = [
     (
@@ -58,6 +58,10 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     found.follows = follows(case, at);
     found.advice =
         advice(["look at who calls for it: the stacks that sleep there are in the report"]);
+    if let Some(part) = parts::of_sleep(at) {
+        part.name.clone_into(&mut found.name);
+        found.advice = advice([part.advice]);
+    }
     match share >= super::ENOUGH {
         true => Ruling::Holds(found),
         false => Ruling::Silent,
@@ -89,6 +93,13 @@ mod tests {
         assert!(held(rule, &seen).what.contains("(nanosleep)"));
         seen.moments[2].count = 1.0;
         assert!(!is_accused(rule, &seen));
+    }
+
+    #[test]
+    fn who_waits_for_child_processes_starts_too_many() {
+        let mut seen = busy();
+        seen.moments = vec![moment(Holder::Program, asleep("do_wait"), 100.0)];
+        assert_eq!(held(rule, &seen).name, "processes");
     }
 
     #[test]

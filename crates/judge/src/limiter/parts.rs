@@ -16,7 +16,7 @@ pub(super) struct WorkPart {
 }
 
 /// In the order in which a stack is asked whose it is: what lies further in stands first.
-pub(super) const PARTS: [WorkPart; 9] = [
+pub(super) const PARTS: [WorkPart; 11] = [
     WorkPart {
         name: "observers",
         what: "somebody traces it",
@@ -92,6 +92,32 @@ pub(super) const PARTS: [WorkPart; 9] = [
         advice: "allocate less for each request, or give it more memory before it collects (GOGC, --max-semi-space-size, gc.freeze)",
     },
     WorkPart {
+        name: "processes",
+        what: "starting and ending processes or threads",
+        functions: &["kernel_clone", "do_wait", "do_exit", "bprm_execve"],
+        advice: "keep processes and threads from one request to the next (a pool, FastCGI in the place of CGI)",
+    },
+    WorkPart {
+        name: "page-faults",
+        what: "memory that is taken from the kernel and given back",
+        functions: &[
+            "handle_mm_fault",
+            "exc_page_fault",
+            "asm_exc_page_fault",
+            "do_page_fault",
+            "__do_sys_brk",
+            "__x64_sys_brk",
+            "__x64_sys_munmap",
+            "__x64_sys_mmap",
+            "__x64_sys_madvise",
+            "vm_mmap_pgoff",
+            "do_vmi_munmap",
+            "do_madvise",
+            "unmap_region",
+        ],
+        advice: "keep memory from one request to the next: M_MMAP_THRESHOLD and M_TRIM_THRESHOLD of glibc (mallopt(3)), an allocator that gives back later, transparent huge pages",
+    },
+    WorkPart {
         name: "handshakes",
         what: "handshakes of TLS",
         functions: &[
@@ -136,6 +162,12 @@ pub(super) fn largest(stacks: &Stacks) -> Option<(&'static WorkPart, f64)> {
     shares
         .filter(|(_, share)| *share >= ENOUGH)
         .max_by(|one, other| one.1.total_cmp(&other.1))
+}
+
+/// The part that threads which sleep there wait for, where they wait for one.
+pub(super) fn of_sleep(at: &str) -> Option<&'static WorkPart> {
+    let mut parts = PARTS.iter();
+    parts.find(|part| part.functions.iter().any(|name| at.starts_with(name)))
 }
 
 /// The function of the program that takes most by itself, and of the kernel what it calls, as a share of the CPU time.

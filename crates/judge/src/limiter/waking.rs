@@ -45,6 +45,7 @@ mod tests {
     fn requests_that_wait_for_a_sleeper_are_told() {
         let mut seen = busy();
         assert!(!is_accused(rule, &seen));
+        seen.threads[0].waits = 1_000_000;
         seen.moments
             .push(moment(Holder::Unread, idle("ep_poll"), 100.0));
         assert!((held(rule, &seen).share - 0.5).abs() < 1e-9);

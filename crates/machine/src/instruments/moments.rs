@@ -291,7 +291,10 @@ fn holder(server: Option<Queues>, client: Option<Queues>) -> Holder {
             false => Holder::Client,
         }
     } else if is_under_way(server, client) {
-        Holder::Network
+        match server.held_back {
+            true => Holder::HeldBack,
+            false => Holder::Network,
+        }
     } else if server.full {
         Holder::Full
     } else if is_under_way(client, server) {
@@ -326,8 +329,8 @@ fn doing(pid: u32, thread: u32) -> Option<Doing> {
 }
 
 /// Functions of the kernel in which threads wait for clients, or for whatever else they serve
-/// (fs/eventpoll.c, fs/select.c, net/core/sock.c, net/ipv4/inet_connection_sock.c, io_uring/), or for a child.
-const WAITING: [&str; 13] = [
+/// (fs/eventpoll.c, fs/select.c, net/core/sock.c, net/ipv4/inet_connection_sock.c, io_uring/).
+const WAITING: [&str; 11] = [
     "ep_poll",
     "do_epoll_wait",
     "do_poll",
@@ -339,10 +342,10 @@ const WAITING: [&str; 13] = [
     "io_cqring_wait",
     "sigsuspend",
     "do_sigtimedwait",
-    "do_wait",
-    VFORK,
 ];
-/// Where a parent sleeps until its child of vfork(2) has become another program, in a state like that of a disk
+/// Where a parent sleeps until its child has ended (kernel/exit.c).
+const CHILD: &str = "do_wait";
+/// Where it sleeps until its child of vfork(2) has become another program, in a state like that of a disk
 /// (kernel/fork.c).
 const VFORK: &str = "kernel_clone";
 /// A thread that had less than this part of the busiest one's time does not do the work.
@@ -352,9 +355,15 @@ const WORKS: f64 = 0.01;
 /// nothing to do wherever it sleeps.
 fn is_idle(doing: &Doing, works: bool) -> bool {
     match doing {
-        Doing::Asleep(at) => !works || WAITING.iter().any(|name| at.starts_with(name)),
+        Doing::Asleep(at) => {
+            !works || is_for_a_child(at) || WAITING.iter().any(|name| at.starts_with(name))
+        }
         _ => false,
     }
+}
+
+fn is_for_a_child(at: &str) -> bool {
+    at.starts_with(CHILD) || at.starts_with(VFORK)
 }
 
 /// Where some functions are seen, a thread without one was on its way into its sleep or out of it.
@@ -389,7 +398,7 @@ fn counted(found: Vec<Glimpse>, ran: &[SeenThread]) -> Vec<Moment> {
             .map(|(_, it)| it)
             .collect();
         if busy.is_empty() {
-            let idle = idle(&moment.threads, ran);
+            let idle = idle(&moment.threads, ran, &working);
             *counts.entry((moment.holder, idle)).or_default() += 1.0;
         }
         let runs = busy.contains(&&Doing::Running);
@@ -410,14 +419,18 @@ fn counted(found: Vec<Glimpse>, ran: &[SeenThread]) -> Vec<Moment> {
     counts.into_iter().map(moment).collect()
 }
 
-/// Where the program waits: that of the thread which ran most within the look.
-fn idle(threads: &[(u32, Doing)], ran: &[SeenThread]) -> Doing {
+/// Where the program waits: that of the thread which ran most within the look. Where it is for a child, that one is too
+/// short-lived to be seen, and the program is at work.
+fn idle(threads: &[(u32, Doing)], ran: &[SeenThread], working: &BTreeSet<u32>) -> Doing {
     let of = |id: u32| threads.iter().find(|(other, _)| *other == id);
     let found = ran
         .iter()
         .find_map(|thread| of(thread.id))
         .or_else(|| threads.first());
     match found {
+        Some((id, Doing::Asleep(at))) if is_for_a_child(at) && working.contains(id) => {
+            Doing::Asleep(at.clone())
+        }
         Some((_, Doing::Asleep(at))) => Doing::Idle(at.clone()),
         _ => Doing::Idle(HIDDEN.to_owned()),
     }
@@ -433,17 +446,21 @@ mod tests {
             unacked: 1,
             written,
             came,
-            full: false,
-            small: false,
+            ..Queues::default()
         })
     }
 
     #[test]
     fn a_request_is_held_where_its_bytes_lie_and_by_the_program_where_there_are_none() {
+        let held_back = queues(0, 900, 300).map(|queues| Queues {
+            held_back: true,
+            ..queues
+        });
         let table = [
             (queues(300, 0, 300), queues(0, 300, 0), Holder::Unread),
             (queues(0, 900, 300), queues(900, 300, 900), Holder::Client),
             (queues(0, 900, 300), queues(0, 300, 0), Holder::Network),
+            (held_back, queues(0, 300, 0), Holder::HeldBack),
             (queues(0, 0, 0), queues(0, 300, 0), Holder::Asking),
             (queues(0, 0, 0), queues(0, 0, 0), Holder::Opening),
             // Not yet acknowledged, but there.
@@ -487,6 +504,22 @@ mod tests {
         let lock = Doing::AsleepBeside("futex_do_wait".to_owned());
         let idle = Doing::Idle("ep_poll".to_owned());
         assert_eq!(counts, [(&Doing::Running, 0.5), (&lock, 0.5), (&idle, 1.0)]);
+    }
+
+    #[test]
+    fn who_waits_for_a_child_that_is_not_seen_is_at_work() {
+        let asleep = |at: &str| Doing::Asleep(at.to_owned());
+        let glimpse = Glimpse {
+            holder: Holder::Program,
+            threads: vec![(1, asleep("do_wait")), (2, asleep("ep_poll"))],
+        };
+        let thread = SeenThread {
+            id: 1,
+            running_ns: 1,
+            ..SeenThread::default()
+        };
+        let counted = counted(vec![glimpse], &[thread]);
+        assert_eq!(counted[0].doing, asleep("do_wait"));
     }
 
     #[test]
