@@ -76,7 +76,7 @@ fn of_requests(case: &Case<'_>) -> Ruling {
                 percent(share)
             ),
             None => format!(
-                "It has the request and waits for something else for {} of the time: a program behind it, or a timer.",
+                "It has the request and waits for something else for {} of the time: a program behind it, a timer, or a limit or lock of its own that no thread sleeps for.",
                 percent(share)
             ),
         },
@@ -171,7 +171,7 @@ mod tests {
             .push(moment(Holder::Program, idle("ep_poll"), 900.0));
         seen.behind = vec![at(3000, true, 0.0)];
         assert_eq!(leads_to(&seen), None);
-        assert!(held(rule, &seen).what.contains("or a timer"));
+        assert!(held(rule, &seen).what.contains("a timer"));
         seen.behind.push(at(3001, true, 8.0));
         assert_eq!(leads_to(&seen), Some(&seen.behind[1]));
         let what = held(rule, &seen).what;

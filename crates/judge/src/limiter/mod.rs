@@ -22,6 +22,7 @@ mod other_sleep;
 mod part;
 mod parts;
 mod ports;
+mod refusing;
 mod stolen;
 mod stopped;
 mod system_calls;
@@ -67,7 +68,7 @@ enum Ruling {
 
 type Rule = fn(&Case<'_>) -> Ruling;
 
-static RULES: [Rule; 19] = [
+static RULES: [Rule; 20] = [
     stopped::rule,
     cpu_quota::rule,
     stolen::rule,
@@ -77,6 +78,7 @@ static RULES: [Rule; 19] = [
     files::rule,
     listen_queue::rule,
     ports::rule,
+    refusing::rule,
     opening::rule,
     memory::rule,
     disk::rule,
