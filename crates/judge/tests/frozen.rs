@@ -36,13 +36,13 @@ fn frozen() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/frozen")
 }
 
-/// Every folder with a run.
+/// Every folder with a run that is judged by its blocks.
 fn folders() -> Vec<PathBuf> {
     let measured = Path::new(env!("CARGO_MANIFEST_DIR")).join("../report/tests/data");
     let all = [frozen(), measured].map(|folder| std::fs::read_dir(folder).unwrap());
     let all = all.into_iter().flatten().map(|entry| entry.unwrap().path());
     let has_run = |folder: &PathBuf| {
-        let files = ["run.json", "record.json"];
+        let files = ["blocks.jsonl", "record.json"];
         files.iter().any(|file| folder.join(file).exists())
     };
     all.filter(has_run).collect()
