@@ -230,6 +230,8 @@ fn our_own_server_says_how_often_a_byte_crosses_the_memory_and_another_is_not_gu
     assert_eq!(per_byte(&["--files-by", "copy"]), 3);
     assert_eq!(per_byte(&["--tls"]), 11);
     assert_eq!(per_byte(&["--server", "nginx"]), Value::Null);
+    let reach_memory = &download(&folder, &["--tls"])["memory_crossings"]["dram_per_byte"];
+    assert_eq!(*reach_memory, 3);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Studies of targets with more than one worker, and of CPUs that are named.
 
+use model::ceiling::AnswerDemand;
 use model::{Doubt, Judgement, RunRecord};
 
 use crate::common::{Folder, answer, assert_says, errors, linerate, refusal_of};
@@ -44,6 +45,13 @@ fn two_workers_on_two_cpus_share_them_with_the_client_and_it_is_said_what_that_d
     let record = run_record(&folder);
     let cpus = record.cpus.unwrap();
     assert_eq!([cpus.server, cpus.client], [one, other]);
+    let of_our_own = |it: &AnswerDemand| it.bytes > Some(100.0) && it.switches.is_some();
+    assert!(
+        record.demands.iter().all(of_our_own),
+        "{:?}",
+        record.demands
+    );
+    assert_eq!(record.probed.len(), 3, "{:?}", record.probed);
     assert!(record.doubts.contains(&Doubt::SharedCpus { cpus: 1 }));
     let page = answer(&mut linerate(&folder, &["study", "report", "run"]));
     let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -54,6 +62,7 @@ fn two_workers_on_two_cpus_share_them_with_the_client_and_it_is_said_what_that_d
     for said in [
         "share of linear",
         "CPU time per request alone is the server's",
+        "reached of each ceiling",
         "repeat: linerate study run http-json --workers 1,2 ",
     ] {
         assert_says(&page, said);

@@ -15,12 +15,21 @@ fn every_path_sends_to_many_connections_and_our_own_say_what_they_cross() {
         assert!(value("gbit_per_cpu_percent") > 0.0, "{}", block.arm);
         assert!(value("throughput_gbit_per_s") > 0.0, "{}", block.arm);
     }
+    // What memory lets through is computed along each path of our own server, and not guessed at for another.
+    for arm in &study.judgement.ceilings {
+        let names: Vec<&str> = arm.bounds.iter().map(|it| it.name.as_str()).collect();
+        for name in ["server-cpus", "client-cpus"] {
+            assert!(names.contains(&name), "{}: {names:?}", arm.arm);
+        }
+        assert_eq!(names.contains(&"memory"), !arm.arm.starts_with("nginx"));
+    }
+    assert_eq!(study.judgement.ceilings.len(), study.run.arms.len() - 1);
     let ledger = &study.piece("How often a byte crosses").output;
     for words in [
-        "11 crossings per byte, computed from the path (read, records made by the server):",
+        "11 crossings per byte, 3 of them to memory where buffers stay in caches; computed from the path (read, records made by the server):",
         "2 encrypted in place",
-        "1 crossing per byte, computed from the path (sendfile):",
-        "3 crossings per byte, computed from the path (from memory, copied):",
+        "1 crossing per byte, 1 of them to memory where buffers stay in caches; computed from the path (sendfile):",
+        "3 crossings per byte, 3 of them to memory where buffers stay in caches; computed from the path (from memory, copied):",
     ] {
         assert!(ledger.contains(words), "{words} is not in\n{ledger}");
     }

@@ -26,12 +26,13 @@ const MOST_STACK_BYTES: usize = 100_000;
 /// `ESRCH`.
 const NO_SUCH_PROCESS: i32 = 3;
 
-/// What they saw, or why they could not.
+/// What they saw, or why they could not; nothing of those that were not asked for.
+#[derive(Default)]
 pub(crate) struct Bursts {
-    on_cpu: io::Result<Stacks>,
+    on_cpu: Option<io::Result<Stacks>>,
     of_client: Option<Stacks>,
-    asleep: io::Result<Stacks>,
-    calls: io::Result<SeenCalls>,
+    asleep: Option<io::Result<Stacks>>,
+    calls: Option<io::Result<SeenCalls>>,
 }
 
 impl Bursts {
@@ -46,10 +47,18 @@ impl Bursts {
             (of_program, of_client.and_then(Result::ok))
         });
         Self {
-            on_cpu: of_program,
+            on_cpu: Some(of_program),
             of_client: of_client.and_then(io::Result::ok),
-            asleep: stacks::off_cpu(pids, ms(ASLEEP_MS)),
-            calls: calls(pids),
+            asleep: Some(stacks::off_cpu(pids, ms(ASLEEP_MS))),
+            calls: Some(calls(pids)),
+        }
+    }
+
+    /// The last of them alone.
+    pub(crate) fn of_calls(pids: &[u32]) -> Self {
+        Self {
+            calls: Some(calls(pids)),
+            ..Self::default()
         }
     }
 
@@ -85,8 +94,8 @@ fn calls(pids: &[u32]) -> io::Result<SeenCalls> {
     })
 }
 
-fn seen<T>(seen: io::Result<T>, what: &str, unseen: &mut Vec<Unseen>) -> Option<T> {
-    let error = match seen {
+fn seen<T>(seen: Option<io::Result<T>>, what: &str, unseen: &mut Vec<Unseen>) -> Option<T> {
+    let error = match seen? {
         Ok(seen) => return Some(seen),
         Err(error) => error,
     };

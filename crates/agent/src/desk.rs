@@ -21,6 +21,7 @@ use crate::gate::{self, Trees};
 use crate::live::LiveLevers;
 use crate::observing;
 use crate::own_command;
+use crate::probing;
 use crate::running;
 use crate::speaks::ExchangeBytes;
 use crate::target::{self, Target};
@@ -99,6 +100,9 @@ impl Desk {
             Ask::Block(ask) => self.block(&ask),
             Ask::Observe(ask) => self.observe(&ask),
             Ask::Hinder(ask) => self.hinder(&ask),
+            Ask::Probe(ask) => Ok(Tell::Probed {
+                values: probing::values(&ask),
+            }),
             Ask::Meet { target, reach } => self.meet(target, &reach),
             Ask::Load(ask) => self.load(&ask),
             Ask::Count {
@@ -262,7 +266,8 @@ impl Desk {
         let seen = match &ask.whom {
             Whom::Loaded(block) => {
                 let target = known(&mut self.targets, &block.target)?;
-                observing::under_load(target, block, (ask.seed, &ask.behind), &self.cpus)?
+                self.live.become_these(&target.live_levers)?;
+                observing::under_load(target, block, ask, &self.cpus)?
             }
             Whom::Process(pid) => observing::at_work(&[*pid], ask, &self.cpus)?,
             Whom::Listener { address } => {

@@ -20,6 +20,7 @@ pub mod loopback;
 mod observing;
 mod own_command;
 pub mod page;
+mod probing;
 pub mod request;
 mod role;
 mod running;

@@ -1,6 +1,5 @@
 //! A program is looked at while it works, and hindered to see what comes of it.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::thread::JoinHandle;
@@ -10,7 +9,6 @@ use machine::cpus::CpuSplit;
 use machine::instruments::moments::Watchee;
 use machine::instruments::threads::OwnThreads;
 use machine::look::Look;
-use machine::probes::quick::{self, ProbePlace};
 use machine::targets;
 use machine::thief::Thief;
 use model::explanation::Hindrance;
@@ -22,26 +20,56 @@ use traffic::load::Observer;
 
 use crate::block;
 use crate::bursts::{self, Bursts};
-use crate::loopback;
 use crate::target::Target;
 
 /// Looks at a target within the scored window of a block.
 pub(crate) fn under_load(
     target: &mut Target,
-    ask: &BlockAsk,
-    (seed, behind): (u64, &[u32]),
+    block: &BlockAsk,
+    ask: &ObserveAsk,
     cpus: &CpuSplit,
 ) -> Result<Observation, Failure> {
-    are_there(behind)?;
-    let pids = match behind {
+    are_there(&ask.behind)?;
+    let pids = match &ask.behind[..] {
         [] => target.pids.clone(),
         behind => behind.to_vec(),
     };
-    let probed = probed(seed);
+    let mut observation = look(target, block, (&pids, ask.seed), cpus)?;
+    let own = targets::cpus_of(&pids);
+    let shared = cpus.client.iter().filter(|cpu| own.contains(cpu)).count();
+    let counters = &mut observation.counters;
+    counters.insert("load.shared_cpus".to_owned(), shared as u64);
+    // Under load still, and not within the look: it is work itself.
+    let block = BlockAsk {
+        score_ms: bursts::LONGEST_MS,
+        ..block.clone()
+    };
+    let mut beside = BurstsBeside {
+        pids,
+        only_calls: ask.only_demands,
+        thread: None,
+    };
+    block::measure_beside(target, &block, cpus, &mut beside)?;
+    if let Some(thread) = beside.thread {
+        let bursts = thread.join();
+        bursts
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            .keep(&mut observation);
+    }
+    Ok(observation)
+}
+
+/// The look alone, with what the load came to.
+fn look(
+    target: &mut Target,
+    ask: &BlockAsk,
+    (pids, seed): (&[u32], u64),
+    cpus: &CpuSplit,
+) -> Result<Observation, Failure> {
     let mut beside = Beside {
         watchee: Watchee {
             asked_by: ask.workload.connections as usize,
-            ..watchee(pids.clone())
+            ..watchee(pids.to_vec())
         },
         cpus: cpus.client.clone(),
         seed,
@@ -54,7 +82,6 @@ pub(crate) fn under_load(
     let waited_us = outcome.waited_ns as f64 / 1e3;
     let reading = block::reading(outcome, &watch);
     let mut observation = beside.seen.unwrap_or_default();
-    observation.probed = probed;
     observation.load = Some(SeenLoad {
         connections: ask.workload.connections,
         answered: reading.answered,
@@ -64,61 +91,23 @@ pub(crate) fn under_load(
         client_busy_share: reading.cpu.client_busy_share,
         client_ready_share: beside.client_ready_share,
     });
-    let own = targets::cpus_of(&pids);
-    let shared = cpus.client.iter().filter(|cpu| own.contains(cpu)).count();
-    let counters = &mut observation.counters;
-    counters.insert("load.shared_cpus".to_owned(), shared as u64);
-    // Under load still, and not within the look: it is work itself.
-    let ask = BlockAsk {
-        score_ms: bursts::LONGEST_MS,
-        ..ask.clone()
-    };
-    let mut beside = BurstsBeside { pids, thread: None };
-    block::measure_beside(target, &ask, cpus, &mut beside)?;
-    if let Some(thread) = beside.thread {
-        let bursts = thread.join();
-        bursts
-            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            .keep(&mut observation);
-    }
     Ok(observation)
-}
-
-/// What the machine can do of that which answers take most of, each in some milliseconds a round.
-const PROBES: [&str; 3] = [
-    "syscall_ns",
-    "context_switch_ns",
-    "loopback_bytes_per_second",
-];
-const ROUNDS: u32 = 10;
-
-/// Nothing of what cannot be measured here.
-fn probed(seed: u64) -> BTreeMap<String, Vec<f64>> {
-    let Ok(cpus) = sys::cpu::allowed() else {
-        return BTreeMap::new();
-    };
-    let place = ProbePlace {
-        cpus: &cpus,
-        folder: &std::env::temp_dir(),
-        loopback: loopback::ends,
-    };
-    let measured = quick::measure_these(place, seed, &PROBES, ROUNDS).unwrap_or_default();
-    let values = measured
-        .into_iter()
-        .map(|it| (it.name.to_owned(), it.values));
-    values.filter(|(_, values)| !values.is_empty()).collect()
 }
 
 /// Goes through the bursts from the opening of the window on.
 struct BurstsBeside {
     pids: Vec<u32>,
+    only_calls: bool,
     thread: Option<JoinHandle<Bursts>>,
 }
 
 impl Observer for BurstsBeside {
     fn window_opens(&mut self) {
-        let pids = self.pids.clone();
-        self.thread = Some(std::thread::spawn(move || Bursts::of(&pids, true)));
+        let (pids, only_calls) = (self.pids.clone(), self.only_calls);
+        self.thread = Some(std::thread::spawn(move || match only_calls {
+            true => Bursts::of_calls(&pids),
+            false => Bursts::of(&pids, true),
+        }));
     }
 
     fn window_closes(&mut self) {}

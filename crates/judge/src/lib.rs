@@ -24,6 +24,7 @@ pub mod welch;
 
 mod arms;
 mod boots;
+mod ceilings;
 mod commands;
 mod contrast;
 pub mod cores;
@@ -48,6 +49,7 @@ mod surroundings;
 mod values;
 
 pub use bench::judge_bench;
+pub use ceilings::answer_demand;
 pub use detectable::smallest_visible;
 pub use factorial::{judge_commands, visible_to_plan};
 pub use limiter::{explain, explain_look, leads_to};

@@ -14,8 +14,8 @@ use crate::rounds::Rounds;
 use crate::rules::{QUICK_PAIRS, Rules};
 use crate::steps::{Comparison, Comparisons};
 use crate::{
-    arms, count, doubts, failures, family, gate, ladder, latency, looks, scale, sequential,
-    surroundings,
+    arms, ceilings, count, doubts, failures, family, gate, ladder, latency, looks, scale,
+    sequential, surroundings,
 };
 
 /// Judges the blocks of a run, finished or not.
@@ -64,6 +64,7 @@ pub fn judge(run: &RunRecord, blocks: &[BlockRecord]) -> Judgement {
     Judgement {
         format: JUDGEMENT_FORMAT,
         outcome,
+        ceilings: ceilings::of_arms(run, &rounds),
         scale: scale::judge(run, &rounds, (&arms, &steps)),
         arms,
         steps,

@@ -58,6 +58,9 @@ pub struct CommandStudy {
     /// Figures of each run; verdicts are about the first.
     #[serde(rename = "metric")]
     pub metrics: Vec<MetricSpec>,
+    /// Resources that hold a rate back; absent where none.
+    #[serde(default, rename = "ceiling", skip_serializing_if = "Vec::is_empty")]
+    pub ceilings: Vec<CeilingSpec>,
     /// Figures of the article; absent where none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub published: Vec<PublishedFigure>,
@@ -266,6 +269,34 @@ pub struct MetricSpec {
     pub better: Better,
     /// Where its value comes from: the kernel, or standard output.
     pub from: MetricSource,
+    /// Whether runs may be without it; absent for no.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub optional: bool,
+}
+
+/// A resource that holds a rate back: how much of it is in use, and how much there is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CeilingSpec {
+    /// Lower-case words joined by hyphens.
+    pub name: String,
+    /// As part of a sentence.
+    pub title: String,
+    /// The metric that can be no more than it lets through.
+    pub of: String,
+    /// The metrics whose product is in use; an arm without one of them is not bounded by it.
+    pub used: Vec<String>,
+    /// That product is taken so many times, to come to the unit; absent for once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub times: Option<f64>,
+    /// The unit of what is in use.
+    pub unit: String,
+    /// There is so much of it; absent where a probe tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most: Option<f64>,
+    /// The probe that tells how much there is, by the names of docs/probes.md; absent where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe: Option<String>,
 }
 
 /// Which way a metric is better.

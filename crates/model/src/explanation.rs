@@ -154,21 +154,24 @@ pub struct Limiter {
     pub follows: Option<bool>,
 }
 
-/// What a resource lets through at most, by what each answer takes of it.
+/// What a resource lets through at most, by what each answer takes of it, or each unit of another rate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ResourceBound {
     /// Short stable name, such as `busiest-thread`.
     pub name: String,
     /// As part of a sentence.
     pub what: String,
-    /// What an answer takes of it, in the unit.
+    /// What an answer takes of it, or a unit of the rate, in the unit.
     pub demand: f64,
     /// The unit, in words.
     pub unit: String,
-    /// Answers there can be if nothing else is in the way, 1/s.
+    /// Answers there can be if nothing else is in the way, 1/s; or of the other rate so many units.
     pub most_rps: f64,
     /// Of that there were so many, 0 to 1.
     pub reached: f64,
+    /// The unit of that other rate, such as Gbit/s; absent where it is of answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_unit: Option<String>,
 }
 
 /// What does not hold a program back, and what says so.

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::ceiling::ProbeValues;
 use crate::command::{FolderCommand, Ran};
 use crate::command_study::Need;
 use crate::cpus::{CpuShare, CpuWish};
@@ -29,7 +30,7 @@ use crate::study::Program;
 use crate::workload::{Pace, Workload};
 
 /// The version of this protocol; agents and studies of different versions do not talk.
-pub const PROTOCOL: u32 = 11;
+pub const PROTOCOL: u32 = 12;
 
 /// A request to an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -95,6 +96,8 @@ pub enum Ask {
     Block(Box<BlockAsk>),
     /// Look at a program at work: a target under load, or one that runs already at what it does.
     Observe(Box<ObserveAsk>),
+    /// What can this host do at most?
+    Probe(ProbeAsk),
     /// Put one block of load on a target, with somebody hindered all the while.
     Hinder(Box<HinderAsk>),
     /// Take up with a target that the agent of another host has brought up.
@@ -163,6 +166,7 @@ impl Ask {
             | (Self::Find { .. } | Self::FindProgram { .. }, Tell::Found(_))
             | (Self::Block(_), Tell::Reading(_))
             | (Self::Observe(_), Tell::Observed(_))
+            | (Self::Probe(_), Tell::Probed { .. })
             | (Self::Hinder(_), Tell::Hindered(_))
             | (Self::Load(_), Tell::Loaded(_))
             | (Self::Counted { .. }, Tell::Counts { .. } | Tell::Uncounted { .. })
@@ -208,6 +212,19 @@ pub struct ObserveAsk {
     /// These processes, to which a target under load leads, in the place of its own; empty for those.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub behind: Vec<u32>,
+    /// Whether it is asked for nothing but what an answer of a target under load takes of each resource: no
+    /// stacks.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub only_demands: bool,
+}
+
+/// Probes of a host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ProbeAsk {
+    /// Which, by the names of docs/probes.md; one that is not known has no values.
+    pub names: Vec<String>,
+    /// Of the order of probes within a round.
+    pub seed: u64,
 }
 
 /// Which program is looked at.
@@ -365,6 +382,10 @@ pub enum Tell {
     },
     Reading(Box<Reading>),
     Observed(Box<Observation>),
+    Probed {
+        /// None of a probe that cannot be taken here.
+        values: ProbeValues,
+    },
     Hindered(Box<HinderedBlock>),
     Met {
         /// Name of the target.

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::ceiling::ProbeValues;
 use crate::command::CommandReading;
 use crate::reading::Errors;
 use crate::stacks::Stacks;
@@ -32,7 +33,7 @@ pub struct Observation {
     pub counters: BTreeMap<String, u64>,
     /// What the machine can do at most, by probes before the look: the values of each, by the names of docs/probes.md.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub probed: BTreeMap<String, Vec<f64>>,
+    pub probed: ProbeValues,
     /// Where its threads were on a CPU, in a burst after the look; absent where that could not be seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stacks: Option<Stacks>,

@@ -1,11 +1,13 @@
 //! What is saved of a run: `run.json` once, and one line of `blocks.jsonl` for each block.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::ceiling::{AnswerDemand, ProbeValues};
 use crate::cpus::CpuShare;
 use crate::doubt::Doubt;
 use crate::facts::{Facts, Watched};
@@ -86,6 +88,13 @@ pub struct RunRecord<S = Study, A = Arm> {
     /// arms before the first block, as a share.
     #[serde(default)]
     pub expected_visible: Option<f64>,
+    /// What the server's host can do at most, by probes before the first block; absent in older runs.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub probed: ProbeValues,
+    /// What an answer of each arm takes of it, by a look before the first block; absent in older runs, and where the
+    /// ends are on two hosts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub demands: Vec<AnswerDemand>,
     /// How the last state of a whole ladder is confirmed; `None` until its climb is judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmation: Option<Confirmation>,
@@ -158,6 +167,8 @@ impl<S, A> RunRecord<S, A> {
             watched: Watched::default(),
             client: None,
             expected_visible: None,
+            probed: ProbeValues::new(),
+            demands: Vec::new(),
             confirmation: None,
             reboot: None,
             doubts: Vec::new(),

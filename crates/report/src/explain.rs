@@ -2,15 +2,14 @@
 
 use model::command::{CommandEnd, CommandReading};
 use model::explanation::{
-    Account, AccountKind, Explanation, Hindered, Hindrance, Limiter, Looked, ResourceBound,
-    SavedLook,
+    Account, AccountKind, Explanation, Hindered, Hindrance, Limiter, Looked, SavedLook,
 };
 use model::observation::Observation;
 
 use crate::chart::flame::Flame;
-use crate::numbers;
 use crate::text;
 use crate::view::{Item, Key, Page, Table};
+use crate::{ceilings, numbers};
 
 /// What cannot be seen below this share is not told.
 const WORTH_TELLING: f64 = 0.005;
@@ -38,14 +37,14 @@ pub(crate) fn view(look: &SavedLook, explanation: &Explanation) -> Page {
         page.paragraph(ran(command));
     }
     page.paragraph(proof(explanation));
-    if let Some(nearest) = nearest(&explanation.ceilings) {
+    if let Some(nearest) = ceilings::nearest(&explanation.ceilings) {
         page.paragraph(nearest);
     }
     page.section("ledger", "Where the time goes");
     page.paragraph(whole(look, explanation));
     accounts(&mut page, explanation);
     behind(&mut page, &look.study, explanation);
-    ceilings(&mut page, &explanation.ceilings);
+    ceilings::add_to(&mut page, &explanation.ceilings);
     functions(&mut page, &look.study.observation);
     let further = explanation.further.iter().map(|it| it.what.clone());
     add_list(
@@ -178,45 +177,6 @@ fn waits(followed: Option<bool>) -> &'static str {
         Some(false) => ": requests wait in a queue that lets no more through",
         None => "",
     }
-}
-
-/// The nearest ceiling, and the one after it.
-fn nearest(ceilings: &[ResourceBound]) -> Option<String> {
-    let bound = |it: &ResourceBound| {
-        let (demand, most) = (numbers::three_digits(it.demand), numbers::rate(it.most_rps));
-        format!(
-            "{}, at {demand} {} an answer: {most} a second",
-            it.what, it.unit
-        )
-    };
-    let first = ceilings.first()?;
-    let next = ceilings.get(1).map(|it| format!("; next: {}", bound(it)));
-    Some(format!(
-        "The nearest ceiling: {}, of which {} is reached{}.",
-        bound(first),
-        numbers::share(first.reached),
-        next.unwrap_or_default()
-    ))
-}
-
-fn ceilings(page: &mut Page, ceilings: &[ResourceBound]) {
-    if ceilings.is_empty() {
-        return;
-    }
-    let row = |it: &ResourceBound| {
-        vec![
-            it.what.clone(),
-            format!("{} {}", numbers::three_digits(it.demand), it.unit),
-            numbers::rate(it.most_rps),
-            numbers::share(it.reached),
-        ]
-    };
-    page.section("ceilings", "Ceilings");
-    page.table(Table::of_texts(
-        "What each resource lets through at most, if nothing else is in the way",
-        ["resource", "for each answer", "answers/s", "reached"],
-        ceilings.iter().map(row),
-    ));
 }
 
 /// How a command ended, with what the kernel counted of it.

@@ -19,6 +19,7 @@ pub mod text;
 
 mod answer;
 mod between_boots;
+mod ceilings;
 mod chart;
 mod gate;
 mod grouped;

@@ -7,8 +7,8 @@ use model::{BlockRecord, Judgement, RunRecord, Verdict};
 
 use crate::view::{Article, Item, Key, Page, Table};
 use crate::{
-    answer, between_boots, chart, gate, link, not_crossed, numbers, rows, scale, sentences,
-    side_by_side, whole,
+    answer, between_boots, ceilings, chart, gate, link, not_crossed, numbers, rows, scale,
+    sentences, side_by_side, whole,
 };
 
 const SERIES_CAPTION: &str = "One mark for each block. What the machine does to every arm rises and falls in all \
@@ -42,6 +42,11 @@ pub(crate) fn view(run: &RunRecord, blocks: &[BlockRecord], judgement: &Judgemen
     }
     figures(&mut page, run, judgement);
     beside(&mut page, run, judgement);
+    let title = |name: &str| {
+        let arm = judgement.arms.iter().find(|arm| arm.name == name);
+        arm.map_or(name, |arm| arm.title.as_str()).to_owned()
+    };
+    ceilings::add_arms_to(&mut page, &judgement.ceilings, title);
     page.section("trust", "How far these figures can be trusted");
     trust(&mut page, run, judgement);
     let series = chart::servers::series(blocks, judgement);

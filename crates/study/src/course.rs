@@ -11,6 +11,7 @@ use model::{Facts, Reading, RunRecord};
 use crate::answers;
 use crate::arms::Arms;
 use crate::campaign::{Acquaintance, Campaign, CampaignError, blindness, boot_ms, planned_ms};
+use crate::clock::Clock;
 use crate::confirm;
 use crate::gate;
 use crate::plan::Design as _;
@@ -49,6 +50,17 @@ impl Order {
     }
 }
 
+impl Order {
+    fn begun(&self, clock: &dyn Clock) -> Begun {
+        Begun {
+            linerate_version: self.linerate_version.clone(),
+            started_utc: humantime::format_rfc3339_seconds(clock.wall()).to_string(),
+            command: self.command.clone(),
+            seed: self.seed,
+        }
+    }
+}
+
 impl Campaign<'_> {
     /// Runs an order from the start into a new folder.
     ///
@@ -82,6 +94,7 @@ impl Campaign<'_> {
                 doubts.extend(cpus.doubt());
             }
         }
+        let by = order.begun(self.clock);
         let built = order.targets.arms(&order.study, &found, &levers);
         doubts.extend(built.doubts);
         let begun_ms = self.clock.now_ms();
@@ -93,6 +106,7 @@ impl Campaign<'_> {
         doubts.extend(answers::compared(&up.answers, may_differ)?);
         self.find_client_threads(&mut order.study, &built.arms, &cpus)?;
         let visible = self.rehearse(&order.study, &built.arms)?;
+        let ceilings = self.ceilings(&order.study, &first, are_loaded.then_some(order.seed))?;
         let in_boot_ms = reboot.as_ref().map_or(0, |_| boot_ms(&order.study));
         let rounds_ms = gate_ms.unwrap_or_else(|| planned_ms(&order.study, built.arms.len()));
         let planned_ms = rounds_ms + in_boot_ms;
@@ -101,12 +115,6 @@ impl Campaign<'_> {
         for doubt in &doubts {
             self.progress.doubt(doubt);
         }
-        let by = Begun {
-            linerate_version: order.linerate_version,
-            started_utc: humantime::format_rfc3339_seconds(self.clock.wall()).to_string(),
-            command: order.command,
-            seed: order.seed,
-        };
         let record = RunRecord {
             left_out: built.left_out,
             service: found.common,
@@ -117,6 +125,8 @@ impl Campaign<'_> {
             cpus: are_ours.then_some(cpus),
             client,
             expected_visible: visible,
+            probed: ceilings.probed,
+            demands: ceilings.demands,
             reboot,
             doubts,
             ..RunRecord::begun(order.study, saved(&built.arms, order.full), facts, by)

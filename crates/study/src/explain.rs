@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::Path;
 
+use model::ceiling::ProbeValues;
 use model::cpus::CpuWish;
 use model::explanation::{Hindrance, LookKind, Looked, SavedLook, Trial};
 use model::message::{BlockAsk, HinderAsk, ObserveAsk, Whom};
@@ -14,6 +15,7 @@ use model::{Ask, Observation, Pace, Tell, Workload};
 
 use crate::arms::BASELINE;
 use crate::campaign::{Campaign, CampaignError};
+use crate::ceilings::{PROBES, probe};
 use crate::store::Store;
 
 /// Load before the look, ms.
@@ -152,14 +154,19 @@ impl Campaign<'_> {
         order: &ExplainOrder,
         behind: &[u32],
     ) -> Result<Observation, CampaignError> {
+        let probed = match &whom {
+            Whom::Loaded(_) => probe(self.agent, &PROBES, order.seed)?,
+            _ => ProbeValues::new(),
+        };
         let ask = ObserveAsk {
             whom,
             look_ms: order.look_ms,
             seed: order.seed,
             behind: behind.to_vec(),
+            only_demands: false,
         };
         match self.agent.ask(&Ask::Observe(Box::new(ask)))? {
-            Tell::Observed(seen) => Ok(*seen),
+            Tell::Observed(seen) => Ok(Observation { probed, ..*seen }),
             _ => Err(CampaignError::Unexpected("a look")),
         }
     }

@@ -8,6 +8,7 @@ pub mod bench;
 mod blocks;
 pub mod campaign;
 pub mod catalogue;
+mod ceilings;
 pub mod clock;
 pub mod commands;
 mod confirm;

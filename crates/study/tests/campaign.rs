@@ -22,7 +22,8 @@ use std::time::SystemTime;
 use fake_agent::FakeAgent;
 use model::cpus::CpuWish;
 use model::facts::Watched;
-use model::run::{BLOCKS_FILE, Blocks, Phase, Rig, RunRecord};
+use model::message::Whom;
+use model::run::{BLOCKS_FILE, Blocks, Phase, RUN_FILE, Rig, RunRecord};
 use model::study::Program;
 use model::{Ask, Doubt, Pace, Study};
 use study::progress::Outlook;
@@ -166,6 +167,28 @@ fn every_planned_block_is_saved_once() {
     let folder = Folder::new("whole");
     run(&mut FakeAgent::default(), &folder).unwrap();
     assert_eq!(folder.saved().len(), PLANNED);
+}
+
+#[test]
+fn what_the_machine_can_do_and_what_answers_take_of_it_is_saved_before_the_first_block() {
+    let folder = Folder::new("ceilings");
+    let mut agent = FakeAgent::default();
+    run(&mut agent, &folder).unwrap();
+    let text = std::fs::read_to_string(folder.0.join(RUN_FILE)).unwrap();
+    let record: RunRecord = RunRecord::parse(&text).unwrap();
+    assert_eq!(record.probed["syscall_ns"], [100.0]);
+    let seen = |ask: &Ask| match ask {
+        Ask::Observe(ask) => match &ask.whom {
+            Whom::Loaded(block) if ask.only_demands => Some(block.target.clone()),
+            _ => None,
+        },
+        _ => None,
+    };
+    let seen: Vec<String> = agent.asked.iter().filter_map(seen).collect();
+    let demands = record.demands.iter().map(|demand| demand.arm.clone());
+    assert_eq!(seen, demands.collect::<Vec<_>>());
+    assert!(seen.contains(&"baseline".to_owned()) && !seen.contains(&"control".to_owned()));
+    assert_eq!(record.demands[0].switches, Some(2.0));
 }
 
 #[test]

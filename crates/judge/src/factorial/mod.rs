@@ -22,6 +22,7 @@ use model::{CommandRun, Verdict};
 
 pub use planned::visible_to_plan;
 
+use crate::ceilings::of_commands;
 use crate::contrast::Contrast;
 use crate::family::{self, Question, Verdicts};
 use crate::holm::FAMILY_ALPHA;
@@ -46,10 +47,12 @@ pub fn judge_commands(run: &CommandRun, blocks: &[CommandBlock]) -> FactorialJud
     let study = Factorial::of(run, blocks);
     let control = study.judge_control();
     let verdicts = study.judge_family(control.as_ref());
+    let arms = figures::of_arms(run, blocks, &study.metrics, &study.values);
     FactorialJudgement {
         format: FACTORIAL_FORMAT,
         compare: run.study.design.compare.clone(),
-        arms: figures::of_arms(run, blocks, &study.metrics, &study.values),
+        ceilings: of_commands(run, &arms),
+        arms,
         contrasts: study.contrasts(&verdicts, is_void(control.as_ref())),
         means: means::results(&study, &verdicts),
         interactions: study.interactions(&verdicts),

@@ -3,6 +3,7 @@
 #[path = "../built_commands/mod.rs"]
 mod built_commands;
 
+mod ceilings;
 mod exact;
 mod means;
 mod surroundings;

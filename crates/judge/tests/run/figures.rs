@@ -1,6 +1,8 @@
 //! The figures beside the verdicts.
 
 use judge::judge;
+use model::ceiling::AnswerDemand;
+use model::cpus::CpuShare;
 use model::reading::MachineCpu;
 use model::{Doubt, Judgement, Verdict};
 
@@ -33,6 +35,36 @@ fn arms_have_medians_an_implied_rate_and_their_share_of_the_floor() {
     assert_eq!(arm.throughput_rps.unwrap().value, 100_000.0);
     assert_eq!(arm.client_cpu_us_per_request.unwrap().value, 5.0);
     assert_eq!(arm.client_busy_share, Some(0.5));
+}
+
+#[test]
+fn each_arm_has_its_nearest_ceiling_by_what_its_blocks_spent_and_what_was_seen_of_its_answers() {
+    let mut run = ladder(1, 16);
+    run.cpus = Some(CpuShare {
+        server_cpus: 1,
+        ..CpuShare::default()
+    });
+    let blocks = rounds(16, &LADDER[..3]);
+    // 100,000 answers a second at 20 µs: a server with one CPU had no more than half of that.
+    let ceilings = judge(&run, &blocks).ceilings;
+    let arms: Vec<&str> = ceilings.iter().map(|it| it.arm.as_str()).collect();
+    assert_eq!(arms, ["baseline", "step-1"]);
+    let nearest = &ceilings[0].bounds[0];
+    assert_eq!(nearest.name, "busiest-thread");
+    assert!((nearest.reached - 2.0).abs() < 0.02 && (nearest.most_rps - 50_000.0).abs() < 500.0);
+    run.demands = vec![AnswerDemand {
+        arm: "baseline".to_owned(),
+        bytes: Some(200.0),
+        ..AnswerDemand::default()
+    }];
+    run.probed = [("loopback_bytes_per_second".to_owned(), vec![1e9, 4e9, 2e9])].into();
+    let ceilings = judge(&run, &blocks).ceilings;
+    let names = ceilings[0].bounds.iter().map(|it| it.name.as_str());
+    assert_eq!(
+        names.collect::<Vec<_>>(),
+        ["client-thread", "loopback-bytes"]
+    );
+    assert!((ceilings[0].bounds[1].reached - 0.01).abs() < 1e-9);
 }
 
 #[test]

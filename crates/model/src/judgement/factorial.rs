@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::SequentialError;
+use crate::ceiling::ArmCeilings;
 use crate::command_study::Better;
 use crate::doubt::Doubt;
 use crate::reading::MachineRuns;
@@ -35,6 +36,9 @@ pub struct FactorialJudgement {
     pub means: Vec<MeanResult>,
     /// What two factors do together, where the study asks for it.
     pub interactions: Vec<InteractionResult>,
+    /// What each resource lets an arm do at most, where the study asks for it; absent for none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ceilings: Vec<ArmCeilings>,
     /// The baseline against itself; its interval is the noise floor.
     pub control: Option<LevelResult>,
     /// The smallest effect that these pairs could see with 80 % power, as a share.

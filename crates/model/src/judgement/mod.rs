@@ -23,6 +23,7 @@ pub use sweep::{
     KneeShape, LevelShape, LoadSweep, PeakSeen, QuantileShape, RoundsEstimate, SweepBlock, UslShape,
 };
 
+use crate::ceiling::ArmCeilings;
 use crate::doubt::Doubt;
 use crate::gate::GateResult;
 use crate::study::{Published, Role};
@@ -53,6 +54,9 @@ pub struct Judgement {
     /// How often running A n times, then B n times, with Welch's t-test at 5 %, calls the baseline
     /// and its identical control different.
     pub sequential: Option<SequentialError>,
+    /// What each resource lets an arm do at most; absent where nothing is known of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ceilings: Vec<ArmCeilings>,
     /// Of a whole ladder, what stands besides its climb; absent for any other run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ladder: Option<LadderJudgement>,

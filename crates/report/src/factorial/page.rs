@@ -10,7 +10,7 @@ use super::words::{after_comma, pairs};
 use super::{answer, sentences};
 use crate::chart;
 use crate::view::{Column, Item, Key, Listing, Medium, Page, Row, Shown, Table};
-use crate::{machine_runs, numbers, servers};
+use crate::{ceilings, machine_runs, numbers, servers};
 
 const SERIES_CAPTION: &str = "One mark for each run of the first cell. What the machine does to every arm rises and falls in \
      all strips together, and pairs within a round cancel it. The control is the first arm once more.";
@@ -28,6 +28,12 @@ pub(crate) fn page(view: View<'_>, blocks: &[CommandBlock], evidence: &Evidence)
     };
     page.section("cells", "What each level does");
     figures(&mut page, view);
+    let title = |name: &str| {
+        view.arm(name)
+            .map_or(name, |arm| arm.title.as_str())
+            .to_owned()
+    };
+    ceilings::add_arms_to(&mut page, &view.judgement.ceilings, title);
     page.section("trust", "How far these figures can be trusted");
     let trust = sentences::trust(view);
     if !trust.is_empty() {

@@ -288,6 +288,7 @@ pub(crate) fn sizes() -> MadeUp {
         unit: "ns".to_owned(),
         better: run.study.metrics[0].better,
         from: MetricSource::Json("/predicted".to_owned()),
+        optional: false,
     });
     let trips = |arm: &str| {
         let (delay, size) = arm.split_once('.').expect("two levels");

@@ -3,6 +3,7 @@
 
 mod study;
 
+use model::ceiling::ProbeValues;
 use model::facts::Watched;
 use model::judgement::{
     ArmResult, CurvePoint, JUDGEMENT_FORMAT, LatencyResult, MachineResult, Outcome,
@@ -78,6 +79,8 @@ pub(crate) fn run() -> RunRecord {
         started_utc: "2026-03-14T09:26:53Z".to_owned(),
         command: "linerate study run http-json --seed 5358979323".to_owned(),
         expected_visible: Some(0.012),
+        probed: ProbeValues::new(),
+        demands: Vec::new(),
         seed: 5_358_979_323,
         study: study::study(),
         arms: study::arms(),
@@ -108,6 +111,7 @@ pub(crate) fn judgement() -> Judgement {
     let whole_ratio: f64 = RUNGS.iter().map(|rung| rung.ratio).product();
     let last = &RUNGS[RUNGS.len() - 1];
     Judgement {
+        ceilings: Vec::new(),
         scale: None,
         gate: None,
         format: JUDGEMENT_FORMAT,

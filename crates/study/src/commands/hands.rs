@@ -361,10 +361,13 @@ impl ArmCommands<'_> {
             output: beginning(&ran.output),
         };
         let values = study.metrics.iter().map(|metric| {
-            let value = pull::metric(metric, &ran.reading, &ran.output);
-            let value = value.map_err(|lacks| lacking(&format!("`{}`", metric.name), lacks))?;
-            Ok((metric.name.clone(), value))
+            match pull::metric(metric, &ran.reading, &ran.output) {
+                Ok(value) => Ok(Some((metric.name.clone(), value))),
+                Err(_) if metric.optional => Ok(None),
+                Err(lacks) => Err(lacking(&format!("`{}`", metric.name), lacks)),
+            }
         });
+        let values = values.filter_map(Result::transpose);
         let values = values.collect::<Result<_, CommandError>>()?;
         let agreed = study.workload.agree.as_ref().map(|agreement| {
             if ran.is_cut && agreement.on == OutputPart::Stdout {

@@ -13,6 +13,7 @@ use super::programs::Programs;
 use super::trial::Trial;
 use super::{CommandOrder, arms, evidence, programs, trial};
 use crate::campaign::{Campaign, CampaignError, blindness};
+use crate::ceilings;
 use crate::clock::Clock;
 use crate::plan::{Design as _, Planned};
 use crate::progress::{Outlook, Progress};
@@ -41,6 +42,8 @@ impl Campaign<'_> {
         hands.build()?;
         self.progress.phase("trying every command once");
         let trial = trial::run(study, &mut hands, self.clock)?;
+        let asked: Vec<&String> = study.ceilings.iter().flat_map(|it| &it.probe).collect();
+        let probed = ceilings::probe(hands.agent, &asked, order.seed)?;
         let mut doubts = [met.doubts, built.doubts].concat();
         doubts.extend(blindness(trial.visible, study.design.smallest_effect));
         self.progress.outlook(&outlook(study, &trial));
@@ -59,6 +62,7 @@ impl Campaign<'_> {
             watched: met.watched,
             client: met.client,
             expected_visible: trial.visible,
+            probed,
             doubts,
             ..CommandRun::begun(study.clone(), built.arms.clone(), met.facts, by)
         };

@@ -21,6 +21,7 @@ pub(super) fn check(study: &CommandStudy) -> Sense {
     design(study)?;
     needs(study)?;
     metrics(study)?;
+    ceilings(study)?;
     files(study)?;
     published(study)?;
     for (index, piece) in study.evidence.iter().enumerate() {
@@ -123,6 +124,17 @@ fn metrics(study: &CommandStudy) -> Sense {
         Some(OutputPart::Json(pointer)) => self::pointer(pointer, on),
         Some(OutputPart::Stdout) | None => Ok(()),
     }
+}
+
+/// Each says in one way how much there is.
+fn ceilings(study: &CommandStudy) -> Sense {
+    for (index, ceiling) in study.ceilings.iter().enumerate() {
+        let is_told = ceiling.most.is_some() != ceiling.probe.is_some();
+        must(is_told, place!["ceiling", index], || {
+            "expected either `most`, a number, or `probe`, which tells how much there is".to_owned()
+        })?;
+    }
+    Ok(())
 }
 
 fn regex(pattern: &str, above: Vec<String>) -> Sense {

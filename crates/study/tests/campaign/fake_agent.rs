@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 
 use model::failure::Failure;
 use model::message::{Reach, Speaks};
+use model::observation::{Observation, SeenLoad, SeenThread};
 use model::reading::CpuReading;
 use model::reboot::{Boot, BootChange, BootTell};
 use model::run::Rig;
@@ -104,11 +105,14 @@ impl FakeAgent {
                 answers: Vec::new(),
             },
             Ask::Block(block) => self.block(&block.target),
+            Ask::Probe(_) => Tell::Probed {
+                values: [("syscall_ns".to_owned(), vec![100.0])].into(),
+            },
+            Ask::Observe(_) => Tell::Observed(Box::new(self.observed())),
             Ask::Meet { target, .. } => self.meet(target),
             Ask::Clock
             | Ask::Count { .. }
             | Ask::Load(_)
-            | Ask::Observe(_)
             | Ask::Hinder(_)
             | Ask::Counted { .. } => {
                 panic!("only an agent with a clock answers {ask:?}")
@@ -125,6 +129,24 @@ impl FakeAgent {
                 what: "it runs no commands".to_owned(),
                 advice: String::new(),
             }),
+        }
+    }
+
+    /// One thread that is busy all the time.
+    fn observed(&self) -> Observation {
+        Observation {
+            window_ns: 200_000_000,
+            load: Some(SeenLoad {
+                answered: self.answered,
+                ..SeenLoad::default()
+            }),
+            threads: vec![SeenThread {
+                running_ns: 200_000_000,
+                waits: 2 * self.answered,
+                cpus: 1,
+                ..SeenThread::default()
+            }],
+            ..Observation::default()
         }
     }
 

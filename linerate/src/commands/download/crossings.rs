@@ -19,6 +19,9 @@ pub(super) struct Crossings {
     /// Of all steps, from the page cache on; what stays in a CPU's caches between two steps
     /// does not reach the memory.
     per_byte: u32,
+    /// Of these, such as reach the memory where buffers that are used again and again stay in caches: bytes of DRAM for
+    /// each byte that is served.
+    dram_per_byte: u32,
     /// In the order in which they are taken.
     steps: &'static [CrossingStep],
 }
@@ -29,22 +32,26 @@ struct CrossingStep {
     what: &'static str,
     /// How often it is read or written for that.
     crossings: u32,
+    /// Of these, how often not from or to a buffer that is used again and again.
+    to_memory: u32,
 }
 
 const SENDFILE: &[CrossingStep] = &[OUT];
-const COPY: &[CrossingStep] = &[step("copied into the socket", 2), OUT];
-const KERNEL_RECORDS: &[CrossingStep] =
-    &[step("the kernel encrypts it into pages of its own", 2), OUT];
-/// `write_plaintext` of rustls takes a copy, encrypts that in place, and copies it out.
-const OWN_RECORDS: &[CrossingStep] = &[
-    step("read into a buffer", 2),
-    step("copied for encryption", 2),
-    step("encrypted in place", 2),
-    step("copied to where it is sent from", 2),
-    step("copied into the socket", 2),
+const COPY: &[CrossingStep] = &[step("copied into the socket", 2, 2), OUT];
+const KERNEL_RECORDS: &[CrossingStep] = &[
+    step("the kernel encrypts it into pages of its own", 2, 2),
     OUT,
 ];
-const OUT: CrossingStep = step("a card (on loopback the client) reads it", 1);
+/// `write_plaintext` of rustls takes a copy, encrypts that in place, and copies it out.
+const OWN_RECORDS: &[CrossingStep] = &[
+    step("read into a buffer", 2, 1),
+    step("copied for encryption", 2, 0),
+    step("encrypted in place", 2, 0),
+    step("copied to where it is sent from", 2, 0),
+    step("copied into the socket", 2, 1),
+    OUT,
+];
+const OUT: CrossingStep = step("a card (on loopback the client) reads it", 1, 1);
 
 impl Crossings {
     /// sendfile(2) in the clear.
@@ -72,13 +79,18 @@ impl Crossings {
             source: "computed",
             path,
             per_byte: steps.iter().map(|step| step.crossings).sum(),
+            dram_per_byte: steps.iter().map(|step| step.to_memory).sum(),
             steps,
         }
     }
 }
 
-const fn step(what: &'static str, crossings: u32) -> CrossingStep {
-    CrossingStep { what, crossings }
+const fn step(what: &'static str, crossings: u32, to_memory: u32) -> CrossingStep {
+    CrossingStep {
+        what,
+        crossings,
+        to_memory,
+    }
 }
 
 #[cfg(test)]
@@ -93,6 +105,7 @@ mod tests {
             Crossings::of_kernel_records(),
             Crossings::of_own_records(),
         ];
-        assert_eq!(paths.map(|path| path.per_byte), [1, 3, 3, 11]);
+        let told = paths.map(|path| (path.per_byte, path.dram_per_byte));
+        assert_eq!(told, [(1, 1), (3, 3), (3, 3), (11, 3)]);
     }
 }

@@ -1,0 +1,188 @@
+//! What each resource lets through at most, for readers.
+
+use model::ceiling::ArmCeilings;
+use model::explanation::ResourceBound;
+
+use crate::numbers;
+use crate::view::{Column, Item, Page, Row, Shown, Table};
+
+const TITLE: &str = "What each resource lets through at most, if nothing else is in the way";
+
+const NOTE: &str = "A ceiling is what there is of a resource, over what is taken of it now for each unit of work; where none is \
+     near, what limits is a wait.";
+
+/// The nearest ceiling, and the one after it.
+pub(crate) fn nearest(bounds: &[ResourceBound]) -> Option<String> {
+    let first = bounds.first()?;
+    let next = bounds.get(1).map(|it| format!("; next: {}", bound(it)));
+    Some(format!(
+        "The nearest ceiling: {}, of which {} is reached{}.",
+        bound(first),
+        numbers::share(first.reached),
+        next.unwrap_or_default()
+    ))
+}
+
+fn bound(it: &ResourceBound) -> String {
+    let each = match &it.rate_unit {
+        None => "an answer",
+        Some(_) => "each",
+    };
+    format!(
+        "{}, at {} {each}: {}",
+        it.what,
+        demand(it),
+        match &it.rate_unit {
+            None => format!("{} a second", numbers::rate(it.most_rps)),
+            Some(unit) => format!("{} {unit}", numbers::three_digits(it.most_rps)),
+        }
+    )
+}
+
+fn demand(it: &ResourceBound) -> String {
+    format!("{} {}", numbers::three_digits(it.demand), it.unit)
+}
+
+/// The section of one program.
+pub(crate) fn add_to(page: &mut Page, bounds: &[ResourceBound]) {
+    if bounds.is_empty() {
+        return;
+    }
+    page.section("ceilings", "Ceilings");
+    let rows = bounds.iter().map(|it| row(it, it.what.clone()));
+    page.table(Table::new(
+        TITLE,
+        columns("resource", bounds),
+        rows.collect(),
+    ));
+}
+
+/// The section of several arms: of each the nearest, and in a browser all. `title` tells what readers call one.
+pub(crate) fn add_arms_to(page: &mut Page, arms: &[ArmCeilings], title: impl Fn(&str) -> String) {
+    let Some(bounds) = arms.first().map(|arm| &arm.bounds[..]) else {
+        return;
+    };
+    page.section("ceilings", "Ceilings");
+    page.add(Item::Table(shares(arms, &title)));
+    page.add(Item::Note(NOTE.to_owned()));
+    let of_arm = |arm: &ArmCeilings| {
+        let bounds = arm.bounds.iter().map(|it| row(it, it.what.clone()));
+        let heading = Row::heading(title(&arm.arm));
+        std::iter::once(heading).chain(bounds).collect::<Vec<Row>>()
+    };
+    let rows = arms.iter().flat_map(of_arm).collect();
+    let table = Table::new(TITLE, columns("resource", bounds), rows);
+    page.add_to_browser(Item::Table(table));
+}
+
+/// Of each arm its nearest ceiling, and the share of each resource's that is reached.
+fn shares(arms: &[ArmCeilings], title: impl Fn(&str) -> String) -> Table {
+    let mut names: Vec<&str> = Vec::new();
+    for bound in arms.iter().flat_map(|arm| &arm.bounds) {
+        if !names.contains(&bound.name.as_str()) {
+            names.push(&bound.name);
+        }
+    }
+    let share = |arm: &ArmCeilings, name: &str| {
+        let bound = arm.bounds.iter().find(|it| it.name == name);
+        bound.map_or_else(String::new, |it| numbers::share(it.reached))
+    };
+    let row = |arm: &ArmCeilings| {
+        let nearest = arm.bounds.first()?;
+        let first = [title(&arm.arm), nearest.name.clone(), most(nearest)];
+        let shares = names.iter().map(|name| share(arm, name));
+        let cells = first.into_iter().chain(shares);
+        Some(Row::of(cells.map(Shown::text).collect()))
+    };
+    let unit = arms.iter().flat_map(|arm| &arm.bounds).next();
+    let unit = unit.and_then(|it| it.rate_unit.as_deref());
+    let mut columns = vec![
+        Column::words("reached of each ceiling"),
+        Column::words("nearest"),
+        Column::figures(unit.unwrap_or("answers/s").to_owned() + " at most"),
+    ];
+    columns.extend(names.iter().copied().map(Column::figures));
+    let rows = arms.iter().filter_map(row).collect();
+    Table::new("The share of each ceiling that is reached", columns, rows)
+}
+
+fn most(it: &ResourceBound) -> String {
+    match it.rate_unit {
+        None => numbers::rate(it.most_rps),
+        Some(_) => numbers::three_digits(it.most_rps),
+    }
+}
+
+fn columns(first: &str, bounds: &[ResourceBound]) -> Vec<Column> {
+    let unit = bounds.first().and_then(|it| it.rate_unit.as_deref());
+    vec![
+        Column::words(first),
+        Column::figures(match unit {
+            None => "for each answer".to_owned(),
+            Some(unit) => format!("for each {unit}"),
+        }),
+        Column::figures(unit.unwrap_or("answers/s").to_owned() + " at most"),
+        Column::figures("reached"),
+    ]
+}
+
+fn row(it: &ResourceBound, first: String) -> Row {
+    let cells = [first, demand(it), most(it), numbers::share(it.reached)];
+    Row::of(cells.into_iter().map(Shown::text).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text;
+
+    fn bound(name: &str, most_rps: f64, reached: f64) -> ResourceBound {
+        ResourceBound {
+            name: name.to_owned(),
+            what: format!("all {name}"),
+            demand: 8.0,
+            unit: "µs".to_owned(),
+            most_rps,
+            reached,
+            rate_unit: None,
+        }
+    }
+
+    #[test]
+    fn each_arm_has_a_row_with_its_nearest_ceiling_and_what_is_reached_of_all() {
+        let arm = |name: &str, bounds| ArmCeilings {
+            arm: name.to_owned(),
+            bounds,
+        };
+        let arms = [
+            arm(
+                "a",
+                vec![bound("cpus", 1e5, 0.9), bound("memory", 1e6, 0.09)],
+            ),
+            arm("b", vec![bound("memory", 1e6, 0.5)]),
+        ];
+        let mut page = Page::default();
+        add_arms_to(&mut page, &arms, str::to_owned);
+        let page = text::laid_out(page, 100, false);
+        for row in [
+            ["a", "cpus", "100,000", "90 %", "9.0 %"].as_slice(),
+            &["b", "memory", "1,000,000", "50 %"],
+        ] {
+            let words = row.join(" ");
+            let is_row =
+                |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ") == words;
+            assert!(page.lines().any(is_row), "{words} in\n{page}");
+        }
+    }
+
+    #[test]
+    fn the_nearest_is_told_with_what_is_taken_of_it_and_the_next() {
+        let bounds = [bound("cpus", 1e5, 0.9), bound("memory", 1e6, 0.09)];
+        let told = nearest(&bounds).unwrap();
+        assert!(
+            told.starts_with("The nearest ceiling: all cpus, at 8.00 µs an answer: 100,000 a second, of which 90 %"),
+            "{told}"
+        );
+        assert_eq!(nearest(&[]), None);
+    }
+}

@@ -1,0 +1,100 @@
+//! What the machine can do at most, and what an answer of each arm takes of it, before the first block.
+
+use model::ceiling::{AnswerDemand, ProbeValues};
+use model::message::{BlockAsk, ObserveAsk, ProbeAsk, Whom};
+use model::study::{Arm, Role, Study};
+use model::{Ask, Pace, Tell};
+
+use crate::campaign::{Campaign, CampaignError};
+use crate::transport::Agent;
+
+/// What is asked of a server's host: what answers take most of.
+pub(crate) const PROBES: [&str; 3] = [
+    "syscall_ns",
+    "context_switch_ns",
+    "loopback_bytes_per_second",
+];
+/// Load before a look, ms.
+const SETTLE_MS: u32 = 60;
+/// Length of a look, ms: thousands of answers of most servers.
+const LOOK_MS: u32 = 200;
+
+/// What the judge needs for ceilings, beside the blocks.
+#[derive(Default)]
+pub(crate) struct Ceilings {
+    pub(crate) probed: ProbeValues,
+    pub(crate) demands: Vec<AnswerDemand>,
+}
+
+impl Campaign<'_> {
+    /// Probes the server's host, and looks at each arm for a moment, with a seed of its
+    /// moments; nothing without one, where no load is put on.
+    pub(crate) fn ceilings(
+        &mut self,
+        study: &Study,
+        arms: &[Arm],
+        seed: Option<u64>,
+    ) -> Result<Ceilings, CampaignError> {
+        let Some(seed) = seed else {
+            return Ok(Ceilings::default());
+        };
+        self.progress.phase("looking for the nearest ceilings");
+        let mut all = Ceilings {
+            probed: probe(self.agent, &PROBES, seed)?,
+            demands: Vec::new(),
+        };
+        // A look is of one host.
+        if self.agent.client().is_some() || study.gate.is_some() {
+            return Ok(all);
+        }
+        let is_asked = |arm: &&Arm| !matches!(arm.role, Role::Control | Role::Floor);
+        for arm in arms.iter().filter(is_asked) {
+            all.demands.extend(self.demand(study, arm, seed)?);
+        }
+        Ok(all)
+    }
+
+    /// What an answer takes; `None` where that cannot be seen.
+    fn demand(
+        &mut self,
+        study: &Study,
+        arm: &Arm,
+        seed: u64,
+    ) -> Result<Option<AnswerDemand>, CampaignError> {
+        let ask = ObserveAsk {
+            whom: Whom::Loaded(BlockAsk {
+                target: arm.name.clone(),
+                workload: study.workload.clone(),
+                pace: Pace::Closed,
+                settle_ms: SETTLE_MS,
+                score_ms: LOOK_MS,
+            }),
+            look_ms: LOOK_MS,
+            seed,
+            behind: Vec::new(),
+            only_demands: true,
+        };
+        match self.agent.ask(&Ask::Observe(Box::new(ask))) {
+            Ok(Tell::Observed(looked)) => Ok(judge::answer_demand(&arm.name, &looked)),
+            Err(error) if error.is_refusal() => Ok(None),
+            Ok(_) => Err(CampaignError::Unexpected("a look")),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// What the server's host can do at most.
+pub(crate) fn probe<S: AsRef<str>>(
+    agent: &mut dyn Agent,
+    names: &[S],
+    seed: u64,
+) -> Result<ProbeValues, CampaignError> {
+    if names.is_empty() {
+        return Ok(ProbeValues::new());
+    }
+    let names = names.iter().map(|name| name.as_ref().to_owned()).collect();
+    match agent.ask(&Ask::Probe(ProbeAsk { names, seed }))? {
+        Tell::Probed { values } => Ok(values),
+        _ => Err(CampaignError::Unexpected("probes")),
+    }
+}
