@@ -7,6 +7,7 @@ mod block;
 mod bursts;
 mod children;
 pub mod command;
+mod cost;
 mod counting;
 mod desk;
 pub mod download;

@@ -20,6 +20,7 @@ use traffic::load::Observer;
 
 use crate::block;
 use crate::bursts::{self, Bursts};
+use crate::cost::CostWatch;
 use crate::target::Target;
 
 /// Looks at a target within the scored window of a block.
@@ -34,6 +35,7 @@ pub(crate) fn under_load(
         [] => target.pids.clone(),
         behind => behind.to_vec(),
     };
+    let cost = CostWatch::begin(&pids);
     let mut observation = look(target, block, (&pids, ask.seed), cpus)?;
     let own = targets::cpus_of(&pids);
     let shared = cpus.client.iter().filter(|cpu| own.contains(cpu)).count();
@@ -51,10 +53,13 @@ pub(crate) fn under_load(
     };
     block::measure_beside(target, &block, cpus, &mut beside)?;
     if let Some(thread) = beside.thread {
-        let bursts = thread.join();
-        bursts
-            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            .keep(&mut observation);
+        let joined = thread.join();
+        let (bursts, own_ns) = joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        bursts.keep(&mut observation);
+        // The look itself is beside the load, on its CPUs; where the program has them too, the two are not told apart.
+        if shared == 0 {
+            observation.cost = Some(cost.end(&observation, own_ns));
+        }
     }
     Ok(observation)
 }
@@ -98,15 +103,19 @@ fn look(
 struct BurstsBeside {
     pids: Vec<u32>,
     only_calls: bool,
-    thread: Option<JoinHandle<Bursts>>,
+    /// With the CPU time that they took of ours.
+    thread: Option<JoinHandle<(Bursts, u64)>>,
 }
 
 impl Observer for BurstsBeside {
     fn window_opens(&mut self) {
         let (pids, only_calls) = (self.pids.clone(), self.only_calls);
-        self.thread = Some(std::thread::spawn(move || match only_calls {
-            true => Bursts::of_calls(&pids),
-            false => Bursts::of(&pids, true),
+        self.thread = Some(std::thread::spawn(move || {
+            let bursts = match only_calls {
+                true => Bursts::of_calls(&pids),
+                false => Bursts::of(&pids, true),
+            };
+            (bursts, clock::thread_cpu_ns())
         }));
     }
 
@@ -124,6 +133,14 @@ pub(crate) fn at_work(
     cpus: &CpuSplit,
 ) -> Result<Observation, Failure> {
     are_there(pids)?;
+    let seen = std::thread::scope(|scope| scope.spawn(|| watched(pids, ask, cpus)).join());
+    Ok(seen.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+}
+
+/// From CPUs of ours, where there are any, with what it cost.
+fn watched(pids: &[u32], ask: &ObserveAsk, cpus: &CpuSplit) -> Observation {
+    let _ = sys::cpu::pin(&cpus.client);
+    let cost = CostWatch::begin(pids);
     let mut look = Look::prepare(watchee(pids.to_vec()));
     look.begin(&cpus.client, ask.seed);
     clock::wait_until(Duration::from_millis(ask.look_ms.into()), || {
@@ -131,7 +148,9 @@ pub(crate) fn at_work(
     });
     let mut observation = look.end();
     Bursts::of(pids, false).keep(&mut observation);
-    Ok(observation)
+    let beside_ns = cost.beside_ns(&cpus.client);
+    observation.cost = Some(cost.end(&observation, beside_ns));
+    observation
 }
 
 fn are_there(pids: &[u32]) -> Result<(), Failure> {

@@ -94,6 +94,7 @@ impl Look {
             client_stacks: None,
             asleep: None,
             calls: None,
+            cost: None,
         }
     }
 }

@@ -114,7 +114,7 @@ pub(crate) fn socket_inodes(pid: u32) -> Vec<u64> {
 }
 
 /// A process, its children, theirs and so on.
-pub(crate) fn with_descendants(pid: u32) -> Vec<u32> {
+pub fn with_descendants(pid: u32) -> Vec<u32> {
     let mut found = vec![pid];
     let mut next = 0;
     while let Some(pid) = found.get(next) {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::observation::Observation;
+use crate::observation::{LookCost, Observation};
 use crate::run::RunRecord;
 
 /// The judgement of one observation.
@@ -23,6 +23,9 @@ pub struct Explanation {
     pub proof: Option<Hindered>,
     /// Why it was not tried; null where it was.
     pub unproved: Option<String>,
+    /// What it cost the program to be looked at; absent where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<LookCost>,
     /// What holds the program back that it waits for; absent where none was looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub behind: Option<Box<Explanation>>,

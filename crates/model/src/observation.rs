@@ -46,6 +46,9 @@ pub struct Observation {
     /// The system calls of its threads, in a burst after that; absent where they could not be counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<SeenCalls>,
+    /// What it cost the program to be looked at; absent in older runs, and where it is not told apart from our load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<LookCost>,
     /// Who is at the other end of connections that it opened itself, those that it waits for first; absent where there
     /// are none, or its files are hidden.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -178,6 +181,25 @@ pub struct SeenCalls {
     /// How often each was made, by its name; `[lost]` are those that there was no room for.
     #[serde(deserialize_with = "all_bounded")]
     pub counts: BTreeMap<String, u64>,
+}
+
+/// What it cost a program to be looked at, with all bursts, by accounting.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LookCost {
+    /// From the beginning of the look to the end of the last burst, ns.
+    #[serde(deserialize_with = "bounded")]
+    pub lasted_ns: u64,
+    /// CPU time of the program meanwhile, ns.
+    #[serde(deserialize_with = "bounded")]
+    pub program_ns: u64,
+    /// Of that, for the samples, sleeps and system calls of bursts: their number by what each takes, ns.
+    #[serde(deserialize_with = "bounded")]
+    pub within_ns: u64,
+    /// CPU time of ours on CPUs that the program may use, ns.
+    #[serde(deserialize_with = "bounded")]
+    pub beside_ns: u64,
+    /// Both of these over the program's CPU time.
+    pub share: f64,
 }
 
 /// Who is at the other end of connections of the program's own.

@@ -4,7 +4,7 @@ use model::command::{CommandEnd, CommandReading};
 use model::explanation::{
     Account, AccountKind, Explanation, Hindered, Hindrance, Limiter, Looked, SavedLook,
 };
-use model::observation::Observation;
+use model::observation::{LookCost, Observation};
 
 use crate::chart::flame::Flame;
 use crate::text;
@@ -64,7 +64,22 @@ pub(crate) fn view(look: &SavedLook, explanation: &Explanation) -> Page {
         .iter()
         .map(|it| format!("{}: {}", it.what, it.why));
     add_list(&mut page, ("unseen", "Not seen"), unseen.collect());
+    if let Some(cost) = &explanation.cost {
+        page.section("cost", "What it cost to look");
+        page.paragraph(cost_of(cost));
+    }
     page
+}
+
+fn cost_of(cost: &LookCost) -> String {
+    format!(
+        "To look took {} of the program's CPU time within {}, by accounting: {} of its own for what bursts saw, and {} of ours \
+         on CPUs that it may use.",
+        numbers::share(cost.share),
+        numbers::duration(cost.lasted_ns),
+        numbers::duration(cost.within_ns),
+        numbers::duration(cost.beside_ns)
+    )
 }
 
 /// What each program that is followed to is held back by.

@@ -2,6 +2,7 @@
 //! the comparisons with peers. `cargo xtask test` takes one of them at a time.
 
 mod accounts;
+mod attach;
 mod expected;
 mod gate;
 mod guests;
@@ -74,6 +75,7 @@ const PROOFS: &[(&str, Prove)] = &[
     ("nginx-until", nginx::until),
     ("nginx-tried", nginx::tried),
     ("accounts", accounts::proof),
+    ("attach", attach::proof),
     ("gate", gate::proof),
     ("limiters", limiters::proof),
     ("power-cut", guests::what_was_synced_survives),

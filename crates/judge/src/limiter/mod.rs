@@ -159,6 +159,7 @@ pub fn explain(seen: &Observation) -> Explanation {
         further: limiters.collect(),
         ledger,
         ceilings,
+        cost: seen.cost,
         ruled_out,
         proof: None,
         unproved: None,

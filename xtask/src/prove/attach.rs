@@ -1,0 +1,130 @@
+//! What it costs Debian's nginx to be looked at by `linerate explain --pid` for ten seconds: CPU time of its processes at a
+//! rate that stays the same, in pairs with and without it, in random order.
+
+use std::fs;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use model::random::SplitMix64;
+
+use crate::bench::lab::Lab as Servers;
+use crate::bench::servers::Server;
+use crate::release::output;
+
+use super::{Lab, Proof};
+
+/// Pairs, where the variable does not say.
+const PAIRS: usize = 24;
+const SEED: u64 = 20;
+/// Requests a second: a good part of a CPU, and far from all of it.
+const RATE: &str = "10000";
+/// What may be taken of the server's CPU time.
+const MOST: f64 = 0.01;
+/// Two-sided error of the interval.
+const ALPHA: f64 = 0.05;
+
+pub(super) fn proof(lab: &Lab) -> anyhow::Result<Proof> {
+    let servers = Servers::new(lab.linerate.clone())?;
+    fs::write(servers.path("root").join("hello.txt"), "Hello, World!\n")?;
+    let nginx = servers.start("nginx")?.context("nginx is not installed")?;
+    let load = SteadyLoad::on(lab, &format!("http://{}/hello.txt", nginx.address()))?;
+    let mut random = SplitMix64::new(SEED);
+    let (mut ratios, mut told) = (Vec::new(), Vec::new());
+    for _ in 0..super::runs(PAIRS)? {
+        let is_first = random.bits() & 1 == 0;
+        let before = (!is_first).then(|| per_second(&nginx, quiet)).transpose()?;
+        let mut share = 0.0;
+        let with = per_second(&nginx, || {
+            share = looked_at(lab, &nginx)?;
+            Ok(())
+        })?;
+        let without = before.map_or_else(|| per_second(&nginx, quiet), Ok)?;
+        ratios.push((with / without).ln());
+        told.push(share);
+    }
+    drop(load);
+    let cost = judge::signed_rank::effect(&ratios, ALPHA).context("too few pairs")?;
+    let percent = |ratio: f64| (ratio - 1.0) * 100.0;
+    let told = judge::median::of(&told).unwrap_or_default();
+    Ok(Proof {
+        claim: format!(
+            "ten seconds of `explain --pid` take at most {:.0} % of nginx's CPU time at {RATE} requests/s, and say so",
+            MOST * 100.0
+        ),
+        seen: format!(
+            "{:+.2} % ({:+.2} … {:+.2}) by {} pairs; by its own account {:.2} % in the median",
+            percent(cost.ratio),
+            percent(cost.low),
+            percent(cost.high),
+            cost.n,
+            told * 100.0
+        ),
+        held: cost.ratio <= 1.0 + MOST && told <= MOST,
+    })
+}
+
+/// As long as a look takes with all that is around it.
+fn quiet() -> anyhow::Result<()> {
+    sys::clock::wait_for_long(Duration::from_secs(13), || sys::stop::heard().is_some());
+    Ok(())
+}
+
+/// The share that it says it took.
+fn looked_at(lab: &Lab, nginx: &Server) -> anyhow::Result<f64> {
+    let pid = nginx
+        .processes()
+        .into_iter()
+        .min()
+        .context("it has ended")?;
+    let mut command = Command::new(&lab.linerate);
+    command.args([
+        "explain",
+        "--pid",
+        &pid.to_string(),
+        "--for",
+        "10s",
+        "--json",
+    ]);
+    let said = output(command.current_dir(lab.folder()))?;
+    let said: serde_json::Value = serde_json::from_slice(&said)?;
+    let share = said["explanation"]["cost"]["share"].as_f64();
+    share.context("it says nothing of its own cost")
+}
+
+/// CPU seconds of all processes of a server for each second that something takes.
+fn per_second(server: &Server, doing: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<f64> {
+    let (begun, before) = (sys::clock::now(), cpu_ns(server)?);
+    doing()?;
+    let spent = cpu_ns(server)? - before;
+    Ok(spent as f64 / begun.elapsed().as_nanos() as f64)
+}
+
+fn cpu_ns(server: &Server) -> anyhow::Result<u64> {
+    let of_process = |pid: u32| Ok(sys::clock::process_cpu_ns(pid)?);
+    server.processes().into_iter().map(of_process).sum()
+}
+
+/// Load that goes on until it is dropped.
+struct SteadyLoad(Child);
+
+impl SteadyLoad {
+    fn on(lab: &Lab, url: &str) -> anyhow::Result<Self> {
+        let mut command = Command::new(&lab.linerate);
+        command.args(["load", url, "--rate", RATE, "--duration", "24h", "-c", "16"]);
+        let quiet = command.stdout(Stdio::null()).stderr(Stdio::null());
+        let mut load = Self(quiet.current_dir(lab.folder()).spawn()?);
+        let has_ended = sys::clock::wait_until(Duration::from_secs(1), || {
+            !matches!(load.0.try_wait(), Ok(None))
+        });
+        ensure!(!has_ended, "the load has ended");
+        Ok(load)
+    }
+}
+
+impl Drop for SteadyLoad {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
