@@ -46,6 +46,7 @@ mod serve_unix_socket;
 mod serve_uring;
 mod service;
 mod signals;
+mod stream;
 mod study_file;
 mod study_run;
 mod study_targets;

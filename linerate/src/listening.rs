@@ -112,7 +112,7 @@ fn advised(path: &SocketPath, why: CannotListen) -> anyhow::Error {
 }
 
 /// Why an address cannot be had, and what to do.
-fn advice(address: SocketAddr, error: &io::Error) -> String {
+pub(crate) fn advice(address: SocketAddr, error: &io::Error) -> String {
     let (ip, port) = (address.ip(), address.port());
     match error.kind() {
         io::ErrorKind::AddrInUse => format!(

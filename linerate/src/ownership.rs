@@ -13,10 +13,20 @@ pub(crate) fn addresses(url: &HttpUrl, mine: &[String]) -> anyhow::Result<Vec<So
     let addresses: Vec<SocketAddr> = found
         .with_context(|| format!("looking up the host `{}`", url.host))?
         .collect();
-    if !machine::rig::is_inside() {
-        check(&url.host, mine, &addresses)?;
-    }
+    check_host(&url.host, mine, &addresses)?;
     Ok(addresses)
+}
+
+/// The same of a host whose addresses are known.
+pub(crate) fn check_host(
+    host: &str,
+    mine: &[String],
+    addresses: &[SocketAddr],
+) -> anyhow::Result<()> {
+    match machine::rig::is_inside() {
+        true => Ok(()),
+        false => check(host, mine, addresses),
+    }
 }
 
 fn check(host: &str, mine: &[String], addresses: &[SocketAddr]) -> anyhow::Result<()> {

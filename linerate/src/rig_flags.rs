@@ -88,6 +88,12 @@ impl HostsFlag {
         }
         Ok(study::hosts::find(self.hosts.as_deref(), own.as_deref())?)
     }
+
+    /// The same for whoever can do without: one in the current folder is not looked for.
+    pub(crate) fn find_quietly(&self) -> anyhow::Result<Hosts> {
+        let own = own().filter(|own| check_owner(own).is_ok());
+        Ok(study::hosts::find(self.hosts.as_deref(), own.as_deref())?)
+    }
 }
 
 /// The user's own file.

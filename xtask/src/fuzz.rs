@@ -11,11 +11,12 @@ use crate::target;
 
 /// The programs of `fuzz/src/bin`, and the bytes of the longest input of each: what is longer takes more
 /// time and finds nothing new.
-const TARGETS: [(&str, u32); 11] = [
+const TARGETS: [(&str, u32); 12] = [
     ("agent_protocol", 4096),
     ("file_request", 1024),
     ("http2", 1024),
     ("http2_answers", 32),
+    ("iperf3", 2048),
     ("request", 1024),
     ("response", 4096),
     ("run_folder", 32 * 1024),

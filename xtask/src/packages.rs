@@ -12,7 +12,7 @@ const OF_GUESTS: &str = "apt=apt-get bc bison dash dpkg=dpkg-deb e2fsprogs=mkfs.
     tcpdump xz-utils=xz zstd";
 /// What tests drive besides: servers and clients, services, what studies of commands compare, a browser with the
 /// letters in which the documents' pictures are set.
-const OF_TESTS: &str = "nginx-light=nginx wrk curl apache2-utils=ab nghttp2-client=h2load util-linux=lscpu \
+const OF_TESTS: &str = "nginx-light=nginx wrk curl apache2-utils=ab iperf3 nghttp2-client=h2load util-linux=lscpu \
     openssh-client=ssh openssh-server=sshd strace pciutils=lspci groff-base=groff g++ \
     caddy golang-go=go h2o mariadb-client-core=my_print_defaults mariadb-server-core=mariadbd memcached \
     postgresql-15=postgres python3=/usr/bin/python3 redis-server \

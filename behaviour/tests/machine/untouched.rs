@@ -12,7 +12,7 @@ const INSIDE: &str = "LINERATE_TEST_INSIDE";
 /// The kernel takes namespaces down some time after the last process has left.
 const LONGEST: Duration = Duration::from_secs(60);
 /// Every command that loads, in short.
-const MEASURING: [&[&str]; 9] = [
+const MEASURING: [&[&str]; 10] = [
     &["--smoke", "--yes"],
     &["doctor", "--no-load"],
     &["bench", "--runs", "2", "true"],
@@ -20,6 +20,7 @@ const MEASURING: [&[&str]; 9] = [
     &["link", "--delay", "1ms", "--", "true"],
     &["page", "--size", "1000", "--rtt", "1ms", "--samples", "1"],
     &["datagrams", "--count", "1000"],
+    &["stream", "--rig", "netns", "--for", "100ms"],
     &["probe"],
     &["probe", "cores"],
 ];

@@ -28,6 +28,7 @@ mod running;
 pub mod service;
 mod speaks;
 mod starting;
+pub mod stream;
 mod target;
 mod watched;
 mod workshop;

@@ -15,6 +15,7 @@ use sys::process::ChildSetup;
 
 use crate::link::{self, LinkOrder};
 use crate::page::{self, PageFetching, PageServing};
+use crate::stream::{self, StreamAsking, StreamEndServing};
 
 /// The word with which this program is started to play a role.
 const PLAY: &str = "role";
@@ -30,6 +31,10 @@ pub(crate) enum Role {
     PageServer(PageServing),
     /// Fetches them.
     PageClient(PageFetching),
+    /// Takes streams.
+    StreamServer(StreamEndServing),
+    /// Asks for them.
+    StreamClient(StreamAsking),
 }
 
 /// Plays the role that is ordered on this end of the line.
@@ -43,6 +48,8 @@ pub fn play(mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
         Role::KernelLink(order) => link::have_carried(&order, input, output),
         Role::PageServer(order) => page::serve(&order, input, output),
         Role::PageClient(order) => page::fetch_all(&order, output),
+        Role::StreamServer(order) => stream::serve(&order, input, output),
+        Role::StreamClient(order) => stream::ask(&order, output),
     }
 }
 
@@ -132,6 +139,8 @@ impl Role {
                 "`userspace` in its place carries the same without the kernel",
             ),
             Self::PageServer(_) => ("the server of pages", "see what the kernel allows there"),
+            Self::StreamServer(_) => ("the server of streams", "see what the kernel allows there"),
+            Self::StreamClient(_) => ("the client of streams", "see `linerate stream --help`"),
             Self::PageClient(_) => (
                 "the client",
                 "see whether the link loses what it should not",

@@ -16,6 +16,7 @@ pub mod objective;
 pub mod quantile;
 pub mod sequential;
 pub mod signed_rank;
+pub mod stream;
 pub mod student;
 pub mod sweep;
 pub mod verdict;

@@ -83,6 +83,15 @@ pub fn sleep_until_since_boot_ms(at_ms: u64) -> io::Result<()> {
     }
 }
 
+/// Sleeps until that time of [`monotonic_ns`], for what leaves by a schedule; a time that has passed is now.
+pub fn sleep_until_ns(at_ns: u64) {
+    let at = Timespec {
+        tv_sec: i64::try_from(at_ns / 1_000_000_000).unwrap_or(i64::MAX),
+        tv_nsec: i64::try_from(at_ns % 1_000_000_000).unwrap_or(0),
+    };
+    while clock_nanosleep_absolute(ClockId::Monotonic, &at) == Err(Errno::INTR) {}
+}
+
 /// Between two questions that are asked in turns.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(2);
 /// Between two of [`wait_for_long`].

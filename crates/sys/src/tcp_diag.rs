@@ -33,7 +33,7 @@ pub(crate) const ACKED_AT: usize = 120;
 pub(crate) const RECEIVED_AT: usize = 128;
 const SEGMENTS_AT: usize = 152;
 /// Where it has the three times, since Linux 4.9.
-const BUSY_AT: usize = 168;
+pub(crate) const BUSY_AT: usize = 168;
 
 /// How a connection's sending went since it was opened, as `struct tcp_info` counts it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

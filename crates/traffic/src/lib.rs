@@ -11,4 +11,5 @@ pub mod load;
 pub mod page;
 pub mod protocol;
 pub mod server;
+pub mod stream;
 pub mod tls;

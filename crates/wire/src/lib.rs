@@ -1,6 +1,7 @@
 //! Bytes to values and back: HTTP/1 as a server and a client read it. No I/O and no clock.
 
 pub mod entity_tag;
+pub mod iperf3;
 pub mod path;
 pub mod range;
 pub mod request;

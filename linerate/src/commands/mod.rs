@@ -23,6 +23,7 @@ pub(crate) mod rig;
 mod role;
 mod serve;
 pub(crate) mod service;
+pub(crate) mod stream;
 pub(crate) mod study;
 mod versus;
 mod whole_machine;
@@ -59,6 +60,7 @@ pub(crate) enum Command {
     Link(Box<link::Arguments>),
     Page(page::Arguments),
     Datagrams(datagrams::Arguments),
+    Stream(Box<stream::Arguments>),
     Probe(probe::Arguments),
     Completions(completions::Arguments),
     Man(man::Arguments),
@@ -94,6 +96,7 @@ pub(crate) fn run(
         Some(Command::Link(arguments)) => link::run(&arguments, console),
         Some(Command::Page(arguments)) => page::run(&arguments, console),
         Some(Command::Datagrams(arguments)) => datagrams::run(&arguments, console),
+        Some(Command::Stream(arguments)) => stream::run(&arguments, console),
         Some(Command::Probe(arguments)) => probe::run(&arguments, console),
         Some(Command::Completions(arguments)) => Ok(completions::run(&arguments, console)),
         Some(Command::Man(arguments)) => man::run(&arguments, console),

@@ -19,7 +19,9 @@ use serde_json::{Map, Value, json};
 
 use super::Whole;
 use crate::commands::levers::{apply, catalogue, journal, status, undo};
-use crate::commands::{datagrams, doctor, download, link, load, page, probe, rig, service, study};
+use crate::commands::{
+    datagrams, doctor, download, link, load, page, probe, rig, service, stream, study,
+};
 use crate::serving::{Ready, Record};
 use crate::shown::Judged;
 
@@ -73,6 +75,7 @@ fn schemas() -> BTreeMap<&'static str, Value> {
         ("service-start", whole::<service::ready::Ready>(all)),
         ("service-stop", whole::<service::stop::ServiceStop>(all)),
         ("services", whole::<service::list::List>(all)),
+        ("stream", whole::<stream::Streams>(all)),
         ("study-compare", of::<Compared>(all)),
         ("study-compare-commands", of::<ComparedCommands>(all)),
         ("study-list", whole::<study::StudyList>(all)),

@@ -1,0 +1,168 @@
+//! iperf3 itself at the other end, in both roles, by as many combinations of its flags as matter.
+
+use std::io::Write as _;
+use std::net::TcpListener;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::{Listener, number};
+use crate::common::processes::Ours;
+use crate::common::{Folder, errors, linerate, words};
+
+const COMBINATIONS: [&str; 28] = [
+    "-t 1",
+    "-t 1 -R",
+    "-t 1 --bidir",
+    "-t 1 -P 3",
+    "-t 1 -P 3 -R",
+    "-t 1 -P 2 --bidir",
+    "-t 1 -u",
+    "-t 1 -u -R",
+    "-t 1 -u --bidir",
+    "-t 1 -u -P 3 -b 20M",
+    "-t 1 -u -b 50M -l 1000",
+    "-t 1 -u -R -b 50M -l 500",
+    "-t 1 -b 200M",
+    "-t 1 -b 100M -R",
+    "-t 1 -w 128K",
+    "-t 1 -w 256K -R",
+    "-t 1 -l 16K",
+    "-t 1 -l 8K -R",
+    "-n 20M",
+    "-n 20M -R",
+    "-t 1 -C reno",
+    "-t 1 -C cubic -R",
+    "-t 1 -Z",
+    "-t 1 -Z -R",
+    "-t 1 -Z -P 2 --bidir",
+    "-n 5M -P 4",
+    "-u -n 1M -b 50M",
+    "-t 1 -C reno -w 64K -l 4K -P 2 --bidir -b 10M",
+];
+/// Several go side by side.
+const AT_ONCE: usize = 7;
+
+/// Ends a test where there is none, and says so.
+macro_rules! needs_iperf3 {
+    () => {
+        if Command::new("iperf3").arg("--version").output().is_err() {
+            let _ = writeln!(
+                std::io::stderr(),
+                "skipped, as iperf3 is not installed: {}",
+                module_path!()
+            );
+            return;
+        }
+    };
+}
+
+/// Runs all combinations, some at once.
+fn each(run: impl Fn(&str) + Sync) {
+    for some in COMBINATIONS.chunks(AT_ONCE) {
+        std::thread::scope(|scope| {
+            for flags in some {
+                scope.spawn(|| run(flags));
+            }
+        });
+    }
+}
+
+fn json(output: &Output, flags: &str) -> Value {
+    let parsed = serde_json::from_slice(&output.stdout);
+    parsed.unwrap_or_else(|error| panic!("{flags}: {error}: {}", errors(output)))
+}
+
+/// What iperf3's readers take from it.
+fn check(said: &Value, flags: &str) {
+    assert!(said["error"].is_null(), "{flags}: {said:#}");
+    let mut sums = vec!["sum_sent", "sum_received"];
+    if flags.contains("--bidir") {
+        sums.extend(["sum_sent_bidir_reverse", "sum_received_bidir_reverse"]);
+    }
+    for name in sums {
+        let sum = &said["end"][name];
+        assert!(number(&sum["bytes"]) > 0.0, "{flags}: {name} in {said:#}");
+        assert!(
+            number(&sum["bits_per_second"]) > 0.0,
+            "{flags}: {name} in {said:#}"
+        );
+    }
+    let streams = flags
+        .split("-P ")
+        .nth(1)
+        .map_or(1, |rest| rest[..1].parse().unwrap());
+    let both = if flags.contains("--bidir") { 2 } else { 1 };
+    let listed = said["end"]["streams"].as_array().unwrap().len();
+    assert_eq!(listed, streams * both, "{flags}: {said:#}");
+    if let Some(rate) = flags.split("-b ").nth(1).filter(|_| flags.contains("-t 1")) {
+        let megabits: f64 = rate.split('M').next().unwrap().parse().unwrap();
+        let seen = number(&said["end"]["sum_received"]["bits_per_second"]) / 1e6;
+        let wanted = megabits * streams as f64;
+        assert!(
+            (wanted * 0.7..wanted * 1.2).contains(&seen),
+            "{flags}: {seen} Mbit/s"
+        );
+    }
+}
+
+#[test]
+fn a_client_of_ours_does_with_a_server_of_iperf3_what_a_client_of_iperf3_would() {
+    needs_iperf3!();
+    each(|flags| {
+        let port = free_port();
+        let server = Command::new("iperf3")
+            .args(["-s", "-1", "-p", &port])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        let _server = Ours(server.unwrap());
+        let folder = Folder::new("stream-to-iperf3");
+        let address = format!("127.0.0.1:{port}");
+        let to = [
+            &["stream", &address, "-q", "--iperf3", "--iperf3-json"][..],
+            &words(flags),
+        ]
+        .concat();
+        let mut output = None;
+        // Until it listens.
+        sys::clock::wait_until(Duration::from_secs(20), || {
+            let came = linerate(&folder, &to).output().unwrap();
+            let is_there = !errors(&came).contains("nobody takes streams");
+            output = Some(came);
+            is_there
+        });
+        check(&json(&output.unwrap(), flags), flags);
+    });
+}
+
+#[test]
+fn a_client_of_iperf3_does_with_a_server_of_ours_what_it_would_with_its_own() {
+    needs_iperf3!();
+    let listener = Listener::start(&["--iperf3"]);
+    each(|flags| {
+        let client = Command::new("iperf3")
+            .args(["-c", "127.0.0.1", "-p", listener.port(), "-J"])
+            .args(words(flags))
+            .output();
+        check(&json(&client.unwrap(), flags), flags);
+    });
+}
+
+#[test]
+fn what_iperf3_asks_for_in_vain_it_says_in_its_own_words() {
+    needs_iperf3!();
+    let mut listener = Listener::start(&[]);
+    let client = Command::new("iperf3")
+        .args(["-c", "127.0.0.1", "-p", listener.port()])
+        .output();
+    let said = errors(&client.unwrap());
+    assert!(said.contains("authorization"), "{said}");
+    assert!(listener.line().contains("--iperf3"));
+}
+
+fn free_port() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().port().to_string()
+}

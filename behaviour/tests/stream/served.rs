@@ -1,0 +1,96 @@
+//! A listener, and several clients of it.
+
+use std::process::{Child, Stdio};
+
+use serde_json::Value;
+
+use super::{Listener, number};
+use crate::common::processes::signal;
+use crate::common::{Folder, answer, assert_says, errors, linerate, refusal_of};
+
+fn client(folder: &Folder, address: &str, flags: &[&str]) -> Child {
+    let words = [&["stream", address, "--json", "--quiet"], flags].concat();
+    let client = linerate(folder, &words)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    client.unwrap()
+}
+
+fn said(client: Child) -> Value {
+    let output = client.wait_with_output().unwrap();
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", errors(&output)))
+}
+
+#[test]
+fn clients_that_come_at_once_are_all_served_and_told_apart() {
+    let folder = Folder::new("stream-many");
+    let mut listener = Listener::start(&[]);
+    let flags = ["--for", "700ms", "--both", "-P", "2"];
+    let of_udp = [&flags[..], &["--udp", "--rate", "5M"]].concat();
+    let clients = [&flags[..], &flags, &of_udp, &of_udp];
+    let clients = clients.map(|flags| client(&folder, &listener.address, flags));
+    for client in clients {
+        let said = said(client);
+        for way in said["ways"].as_array().unwrap() {
+            assert!(number(&way["received_bytes"]) > 0.0, "{said:#}");
+        }
+    }
+    let lines = [(); 4].map(|()| listener.line());
+    assert!(
+        lines.iter().all(|line| line.contains("received")),
+        "{lines:?}"
+    );
+    assert!(
+        lines.iter().any(|line| line.contains(" at once")),
+        "{lines:?}"
+    );
+}
+
+#[test]
+fn a_client_of_iperf3_is_refused_where_nobody_asked_for_it_and_a_port_that_is_taken_is_named() {
+    let folder = Folder::new("stream-taken");
+    let mut listener = Listener::start(&[]);
+    let said = refusal_of(&mut linerate(
+        &folder,
+        &["stream", &listener.address, "--iperf3", "-q"],
+    ));
+    assert_says(&said, "error 142");
+    assert_says(&listener.line(), "with --iperf3 alone");
+    let said = refusal_of(&mut linerate(
+        &folder,
+        &["stream", "--listen", listener.port()],
+    ));
+    assert_says(&said, "the port is taken by `linerate`");
+}
+
+#[test]
+fn a_listener_that_is_stopped_tells_its_client_and_a_client_its_listener() {
+    let folder = Folder::new("stream-stopped");
+    let mut listener = Listener::start(&[]);
+    let stopped = client(&folder, &listener.address, &["--interval", "50ms"]);
+    answer_of(&listener.address);
+    signal("INT", stopped.id());
+    let output = stopped.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", errors(&output));
+    let lines = [listener.line(), listener.line()];
+    assert!(
+        lines.iter().any(|line| line.contains("has ended the test")),
+        "{lines:?}"
+    );
+    let waiting = client(&folder, &listener.address, &["--interval", "50ms"]);
+    answer_of(&listener.address);
+    signal("INT", listener.child.id());
+    let output = waiting.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", errors(&output));
+    assert_says(&errors(&output), "the other end has ended the test");
+}
+
+/// A whole test beside others: what was begun before it runs by then.
+fn answer_of(address: &str) {
+    let folder = Folder::new("stream-beside");
+    answer(&mut linerate(
+        &folder,
+        &["stream", address, "-q", "--for", "300ms"],
+    ));
+}

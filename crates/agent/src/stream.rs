@@ -1,0 +1,121 @@
+//! Streams between the hosts of a rig, or over this machine's loopback: both ends are processes of ours.
+
+use std::io::{self, BufRead, Write};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use machine::cpus::CpuSplit;
+use machine::rig::Lab;
+use model::failure::Failure;
+use serde::{Deserialize, Serialize};
+use traffic::stream::{
+    ReceiveBy, StreamInterval, StreamPlan, StreamServer, StreamServing, Streamed, run,
+};
+
+use crate::role::{Role, RoleProcess, Said, dismissed, say};
+
+/// What the server is told.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct StreamEndServing {
+    address: Ipv4Addr,
+    cpus: Vec<usize>,
+    receive: ReceiveBy,
+}
+
+/// What the client is told.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct StreamAsking {
+    server: SocketAddr,
+    cpus: Vec<usize>,
+    plan: StreamPlan,
+}
+
+/// What a client says while it runs, and at the end.
+#[derive(Debug, Serialize, Deserialize)]
+enum StreamTold {
+    Interval(StreamInterval),
+    Outcome(Box<Streamed>),
+}
+
+/// Runs streams between the ends of a rig, or over loopback where there is none; `program` is Linerate. Where the
+/// server listened comes with what came of it.
+///
+/// # Errors
+/// Says what could not be done, and where.
+pub fn stream(
+    program: &Path,
+    lab: Option<&Lab>,
+    cpus: &CpuSplit,
+    plan: &StreamPlan,
+    told: &mut dyn FnMut(&StreamInterval),
+) -> Result<(SocketAddr, Streamed), Failure> {
+    let ends = lab.map(|lab| lab.ends().ok_or_else(no_ends)).transpose()?;
+    let put = |at: usize| {
+        move |command: &mut Command| ends.map_or(Ok(()), |ends| ends[at].0.put(command))
+    };
+    let role = Role::StreamServer(StreamEndServing {
+        address: ends.map_or(Ipv4Addr::LOCALHOST, |[_, (_, address)]| address),
+        cpus: cpus.server.clone(),
+        receive: plan.receive,
+    });
+    let mut serving = RoleProcess::start(program, put(1), &role)?;
+    let server: SocketAddr = serving.said()?;
+    let role = Role::StreamClient(StreamAsking {
+        server,
+        cpus: cpus.client.clone(),
+        plan: plan.clone(),
+    });
+    let mut asking = RoleProcess::start(program, put(0), &role)?;
+    loop {
+        match asking.said()? {
+            StreamTold::Interval(interval) => told(&interval),
+            StreamTold::Outcome(streamed) => return Ok((server, *streamed)),
+        }
+    }
+}
+
+fn no_ends() -> Failure {
+    Failure {
+        what: "this rig has no client and server with addresses".to_owned(),
+        advice: "streams are of the rigs `loopback` and `netns`".to_owned(),
+    }
+}
+
+/// Says where it listens, and serves until the process is ended.
+pub(crate) fn serve(
+    serving: &StreamEndServing,
+    input: &mut impl BufRead,
+    output: &mut impl Write,
+) -> io::Result<()> {
+    let of_server = StreamServing {
+        receive: serving.receive,
+        longest: Duration::from_secs(86_400),
+        tests: None,
+        ours_only: true,
+    };
+    let listening = sys::cpu::pin(&serving.cpus)
+        .and_then(|()| StreamServer::listen((serving.address, 0).into(), of_server));
+    let server = match listening {
+        Ok(server) => server,
+        Err(why) => return say(output, &Said::<()>::Err(why.to_string())),
+    };
+    say(output, &Said::Ok(server.address()))?;
+    std::thread::spawn(move || server.serve(&|_| ()));
+    dismissed(input)
+}
+
+/// Says each interval, and what came of it.
+pub(crate) fn ask(asking: &StreamAsking, output: &mut impl Write) -> io::Result<()> {
+    if let Err(why) = sys::cpu::pin(&asking.cpus) {
+        return say(output, &Said::<()>::Err(why.to_string()));
+    }
+    let mut told = |interval: &StreamInterval| {
+        // Whoever listens no longer ends this process.
+        let _ = say(output, &Said::Ok(StreamTold::Interval(interval.clone())));
+    };
+    let came = run(&asking.plan, asking.server, &mut told);
+    let came = came.map(|streamed| StreamTold::Outcome(Box::new(streamed)));
+    say(output, &came.map_err(|error| error.to_string()))
+}

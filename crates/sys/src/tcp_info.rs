@@ -1,0 +1,107 @@
+//! How a TCP connection of our own is doing, by `TCP_INFO`.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use crate::socket::option;
+use crate::tcp_diag::{ACKED_AT, BUSY_AT, RECEIVED_AT, bytes, number};
+
+/// Room for `struct tcp_info` of any kernel; what an older one does not tell stays 0.
+type Raw = [u8; 256];
+
+/// What the kernel tells of a connection, since it was opened unless said otherwise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpInfo {
+    /// Smoothed round trip now, µs.
+    pub rtt_us: u32,
+    /// How far it varies now, µs.
+    pub rtt_variation_us: u32,
+    /// The congestion window now, segments.
+    pub window_segments: u32,
+    /// Payload of a full segment that is sent, bytes.
+    pub segment_bytes: u32,
+    /// The largest packet that the path is thought to carry, bytes.
+    pub path_mtu_bytes: u32,
+    /// The other end's window now, bytes (Linux 5.4).
+    pub peer_window_bytes: u32,
+    /// Segments that were sent again.
+    pub retransmits: u32,
+    /// Segments with payload that were sent, those sent again included (Linux 4.6).
+    pub segments_out: u32,
+    /// Bytes a second that the kernel last saw delivered (Linux 4.9).
+    pub delivery_bytes_per_s: u64,
+    /// Payload that the other end acknowledged, bytes.
+    pub acked_bytes: u64,
+    /// Payload that came, bytes.
+    pub received_bytes: u64,
+    /// There was something to send or to be acknowledged, µs (this and the next two: Linux 4.9).
+    pub busy_us: u64,
+    /// Of that, the other end's window let no more be sent, µs.
+    pub rwnd_limited_us: u64,
+    /// Of that, the own buffer held no more, µs.
+    pub sndbuf_limited_us: u64,
+}
+
+impl TcpInfo {
+    /// Asks the kernel.
+    ///
+    /// # Errors
+    /// `ENOPROTOOPT` of a socket that is none of TCP.
+    pub fn of(socket: BorrowedFd<'_>) -> io::Result<Self> {
+        let nothing: Raw = [0; 256];
+        let raw = option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, nothing)?;
+        Ok(Self::read(&raw))
+    }
+
+    /// Places are those of linux/tcp.h.
+    fn read(raw: &Raw) -> Self {
+        let short = |at| bytes(raw, at).map_or(0, u32::from_ne_bytes);
+        let long = |at| number(raw, at).unwrap_or(0);
+        Self {
+            rtt_us: short(68),
+            rtt_variation_us: short(72),
+            window_segments: short(80),
+            segment_bytes: short(16),
+            path_mtu_bytes: short(60),
+            peer_window_bytes: short(228),
+            retransmits: short(100),
+            segments_out: short(156),
+            delivery_bytes_per_s: long(160),
+            acked_bytes: long(ACKED_AT),
+            received_bytes: long(RECEIVED_AT),
+            busy_us: long(BUSY_AT),
+            rwnd_limited_us: long(BUSY_AT + 8),
+            sndbuf_limited_us: long(BUSY_AT + 16),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read as _, Write as _};
+    use std::net::{TcpListener, TcpStream};
+    use std::os::fd::AsFd as _;
+
+    use super::*;
+
+    #[test]
+    fn what_was_sent_and_acknowledged_is_told_at_both_ends() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut far, _) = listener.accept().unwrap();
+        near.write_all(&[0; 5000]).unwrap();
+        far.read_exact(&mut [0; 5000]).unwrap();
+        let acked = || TcpInfo::of(near.as_fd()).unwrap().acked_bytes >= 5000;
+        assert!(crate::clock::wait_until(
+            std::time::Duration::from_secs(20),
+            acked
+        ));
+        let info = TcpInfo::of(near.as_fd()).unwrap();
+        assert!(
+            info.segment_bytes > 500 && info.window_segments > 0,
+            "{info:?}"
+        );
+        assert!(info.segments_out >= 1 && info.retransmits == 0, "{info:?}");
+        assert_eq!(TcpInfo::of(far.as_fd()).unwrap().received_bytes, 5000);
+    }
+}

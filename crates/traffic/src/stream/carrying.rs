@@ -1,0 +1,315 @@
+//! The workers: a thread for each stream, which sends or receives until it is told that it is over.
+
+use std::io::{self, Read as _, Write as _};
+use std::net::TcpStream;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+
+use sys::bulk::{self, InPlace, Passage};
+use sys::{clock, kernel_file, memory_file, socket};
+
+use super::flow::{Flow, FlowSocket};
+use super::manner::Manner;
+use super::{ReceiveBy, SendBy, StreamError, datagrams};
+
+/// A receiver takes at most so much with one call.
+const RECEIVE_BYTES: usize = 1 << 20;
+/// Notes of sends in place are taken after so many.
+const NOTES_EVERY: u64 = 16;
+/// `ENOBUFS`.
+const NO_ROOM: i32 = 105;
+
+/// What all workers of an end have in common.
+#[derive(Debug)]
+pub(super) struct Carrying<'a> {
+    pub(super) manner: &'a Manner,
+    pub(super) begun_ns: u64,
+    over: AtomicBool,
+    /// Bytes that may still be sent, where they are counted.
+    left: Option<AtomicU64>,
+}
+
+/// What a worker took of its thread's time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Worked {
+    pub(super) cpu_ns: u64,
+    /// It could have gone on and had no CPU.
+    pub(super) waited_ns: u64,
+}
+
+impl<'a> Carrying<'a> {
+    pub(super) fn new(manner: &'a Manner, most_bytes: Option<u64>) -> Self {
+        Self {
+            manner,
+            begun_ns: clock::monotonic_ns(),
+            over: AtomicBool::new(false),
+            left: most_bytes.map(AtomicU64::new),
+        }
+    }
+
+    pub(super) fn end(&self) {
+        self.over.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.over.load(Ordering::Relaxed)
+    }
+
+    /// Whether all was sent that there was to send.
+    pub(super) fn is_spent(&self) -> bool {
+        let left = self.left.as_ref();
+        left.is_some_and(|left| left.load(Ordering::Relaxed) == 0)
+    }
+
+    /// Of so many bytes that a worker would send, those that it may.
+    pub(super) fn claim(&self, bytes: usize) -> usize {
+        let Some(left) = &self.left else {
+            return bytes;
+        };
+        let take = |left: u64| Some(left - left.min(bytes as u64));
+        let before = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take);
+        let before = before.unwrap_or(0);
+        usize::try_from(before).map_or(bytes, |before| before.min(bytes))
+    }
+
+    /// Gives back what was not sent.
+    pub(super) fn give_back(&self, bytes: usize) {
+        if let Some(left) = &self.left {
+            left.fetch_add(bytes as u64, Ordering::Relaxed);
+        }
+    }
+
+    /// Runs a worker for each flow, and `meanwhile` beside them, after which they end.
+    pub(super) fn carry<T>(
+        &self,
+        flows: &[Flow],
+        meanwhile: impl FnOnce() -> Result<T, StreamError>,
+    ) -> Result<(T, Vec<Worked>), StreamError> {
+        thread::scope(|scope| {
+            let start = |flow| {
+                let worker = thread::Builder::new().stack_size(256 * 1024);
+                worker.spawn_scoped(scope, move || self.work(flow))
+            };
+            let workers: io::Result<Vec<_>> = flows.iter().map(start).collect();
+            let came = match &workers {
+                Ok(_) => meanwhile(),
+                Err(_) => Err(StreamError::Ended),
+            };
+            self.end();
+            let workers = workers.map_err(StreamError::Thread)?;
+            let ended = workers.into_iter().map(|worker| {
+                let died = |_| Err(StreamError::Thread(io::ErrorKind::BrokenPipe.into()));
+                worker.join().unwrap_or_else(died)
+            });
+            let worked: Result<Vec<Worked>, StreamError> = ended.collect();
+            // What the other end says of itself tells more than what became of a stream.
+            Ok((came?, worked?))
+        })
+    }
+
+    fn work(&self, flow: &Flow) -> Result<Worked, StreamError> {
+        let went = match (&flow.socket, flow.sends) {
+            (FlowSocket::Tcp(socket), true) => self.send(flow, socket),
+            (FlowSocket::Tcp(socket), false) => self.receive(flow, socket),
+            (FlowSocket::Udp(socket), true) => datagrams::send(self, flow, socket),
+            (FlowSocket::Udp(socket), false) => datagrams::receive(self, flow, socket),
+        };
+        match went {
+            // Whoever ends first closes its streams.
+            Err(source) if !self.is_over() && !is_gone(&source) => Err(StreamError::Stream {
+                number: flow.id,
+                source,
+            }),
+            _ => Ok(worked()),
+        }
+    }
+
+    fn send(&self, flow: &Flow, socket: &TcpStream) -> io::Result<()> {
+        let mut sender = Sender::new(self.manner)?;
+        let mut pace = Pace::new(self);
+        while !self.is_over() {
+            let most = self.claim(self.manner.write_bytes);
+            if most == 0 {
+                return Ok(());
+            }
+            if !pace.wait(self) {
+                self.give_back(most);
+                return Ok(());
+            }
+            let sent = or_nothing(sender.send(socket, most));
+            let count = sent.as_ref().copied().unwrap_or(0);
+            self.give_back(most - count.min(most));
+            sent?;
+            pace.sent(count);
+            flow.count.add(count);
+            sender.note(flow);
+        }
+        Ok(())
+    }
+
+    fn receive(&self, flow: &Flow, mut socket: &TcpStream) -> io::Result<()> {
+        let by_copy = self.manner.receive == ReceiveBy::Copy;
+        let mut buffer = if by_copy {
+            vec![0; RECEIVE_BYTES]
+        } else {
+            Vec::new()
+        };
+        while !self.is_over() {
+            let came = match by_copy {
+                true => socket.read(&mut buffer),
+                false => bulk::discard(socket.as_fd(), RECEIVE_BYTES),
+            };
+            match came {
+                Ok(0) => return Ok(()),
+                came => flow.count.add(or_nothing(came)?),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What there was no time or room for is done again.
+pub(super) fn or_nothing(done: io::Result<usize>) -> io::Result<usize> {
+    use io::ErrorKind::{Interrupted, WouldBlock};
+    match done {
+        Err(error) if [Interrupted, WouldBlock].contains(&error.kind()) => Ok(0),
+        done => done,
+    }
+}
+
+fn is_gone(error: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionReset, NotConnected};
+    [BrokenPipe, ConnectionReset, NotConnected].contains(&error.kind())
+}
+
+/// The scheduler's account of this thread: on a CPU, and waiting for one (proc_schedstat of
+/// Documentation/scheduler/sched-stats.rst).
+fn worked() -> Worked {
+    let account = kernel_file::text("/proc/thread-self/schedstat").unwrap_or_default();
+    let mut numbers = account
+        .split_whitespace()
+        .map(|word| word.parse().unwrap_or(0));
+    let _cpu = numbers.next();
+    Worked {
+        cpu_ns: clock::thread_cpu_ns(),
+        waited_ns: numbers.next().unwrap_or(0),
+    }
+}
+
+/// Holds a worker to its rate.
+pub(super) struct Pace {
+    bits_per_s: u64,
+    begun_ns: u64,
+    sent_bytes: u64,
+}
+
+impl Pace {
+    pub(super) fn new(carrying: &Carrying<'_>) -> Self {
+        Self {
+            bits_per_s: carrying.manner.rate_bits,
+            begun_ns: clock::monotonic_ns(),
+            sent_bytes: 0,
+        }
+    }
+
+    pub(super) fn sent(&mut self, bytes: usize) {
+        self.sent_bytes += bytes as u64;
+    }
+
+    /// Waits until what was sent is due; false when it is over before that.
+    pub(super) fn wait(&self, carrying: &Carrying<'_>) -> bool {
+        const TURN_NS: u64 = 50_000_000;
+        if self.bits_per_s == 0 {
+            return true;
+        }
+        let needed_ns = u128::from(self.sent_bytes) * 8_000_000_000 / u128::from(self.bits_per_s);
+        let due_ns = self.begun_ns + u64::try_from(needed_ns).unwrap_or(u64::MAX / 2);
+        loop {
+            let now_ns = clock::monotonic_ns();
+            if now_ns >= due_ns {
+                return true;
+            }
+            if carrying.is_over() {
+                return false;
+            }
+            clock::sleep_until_ns(due_ns.min(now_ns + TURN_NS));
+        }
+    }
+}
+
+/// How a worker gives bytes to the kernel.
+enum Sender {
+    Copy(Vec<u8>),
+    Sendfile(OwnedFd),
+    Splice(OwnedFd, Passage),
+    InPlace {
+        content: Vec<u8>,
+        calls: u64,
+        done: InPlace,
+    },
+}
+
+impl Sender {
+    fn new(manner: &Manner) -> io::Result<Self> {
+        let bytes = manner.write_bytes;
+        // Neither what compresses nor what is the same over and over.
+        let content: Vec<u8> = (0..bytes)
+            .map(|at| (at * 31 % 251).to_le_bytes()[0])
+            .collect();
+        Ok(match manner.send {
+            SendBy::Copy => Self::Copy(content),
+            SendBy::Zerocopy => Self::InPlace {
+                content,
+                calls: 0,
+                done: InPlace::default(),
+            },
+            SendBy::Sendfile => Self::Sendfile(file(&content)?),
+            SendBy::Splice => Self::Splice(file(&content)?, Passage::open(bytes)?),
+        })
+    }
+
+    fn send(&mut self, socket: &TcpStream, most: usize) -> io::Result<usize> {
+        match self {
+            Self::Copy(content) => {
+                let mut socket = socket;
+                socket.write(&content[..most])
+            }
+            Self::Sendfile(file) => {
+                let sent = socket::send_file(socket.as_fd(), file.as_fd(), 0, most);
+                sent.map(|sent| sent.unwrap_or(0))
+            }
+            Self::Splice(file, passage) => passage.send(file.as_fd(), socket.as_fd(), most),
+            Self::InPlace {
+                content,
+                calls,
+                done,
+            } => {
+                *calls += 1;
+                let sent = bulk::send_in_place(socket.as_fd(), &content[..most]);
+                let is_full = sent
+                    .as_ref()
+                    .is_err_and(|error| error.raw_os_error() == Some(NO_ROOM));
+                if is_full || calls.is_multiple_of(NOTES_EVERY) {
+                    let patience_ms = if is_full { 100 } else { 0 };
+                    done.take_notes(socket.as_fd(), patience_ms)?;
+                }
+                if is_full { Ok(0) } else { sent }
+            }
+        }
+    }
+
+    /// Tells what became of sends in place.
+    fn note(&self, flow: &Flow) {
+        if let Self::InPlace { done, .. } = self {
+            flow.count.copied.store(done.copied, Ordering::Relaxed);
+            flow.count.in_place.store(done.sends, Ordering::Relaxed);
+        }
+    }
+}
+
+fn file(content: &[u8]) -> io::Result<OwnedFd> {
+    let mut file = memory_file::empty()?;
+    file.write_all(content)?;
+    Ok(file.into())
+}

@@ -1,0 +1,164 @@
+//! The line between the two ends, on which they agree: bytes of one state, and JSON with its length.
+//! Whatever is on the other side, nothing is waited for without end and no message is longer than its kind.
+
+use std::io::{self, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use sys::clock;
+use wire::iperf3::{BadMessage, Cookie, State, framed, length};
+
+use super::StreamError;
+use super::error::words;
+
+/// For the answer to what was said, which takes the other end some round trips at most.
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+
+/// One end of it.
+#[derive(Debug)]
+pub(super) struct Control {
+    stream: TcpStream,
+}
+
+impl Control {
+    pub(super) fn new(stream: TcpStream) -> io::Result<Self> {
+        stream.set_nodelay(true)?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        Ok(Self { stream })
+    }
+
+    /// Connects to where a server may be, and shows the cookie.
+    pub(super) fn connect(address: SocketAddr, cookie: &Cookie) -> Result<Self, StreamError> {
+        let connected = TcpStream::connect_timeout(&address, PATIENCE).and_then(Self::new);
+        let mut control = connected.map_err(|source| StreamError::Connect { address, source })?;
+        control.write(cookie, "the cookie is shown")?;
+        Ok(control)
+    }
+
+    pub(super) fn socket(&self) -> &TcpStream {
+        &self.stream
+    }
+
+    pub(super) fn say(&mut self, state: State, during: &'static str) -> Result<(), StreamError> {
+        self.write(&[state.byte()], during)
+    }
+
+    pub(super) fn write(&mut self, bytes: &[u8], during: &'static str) -> Result<(), StreamError> {
+        let written = self.stream.write_all(bytes);
+        written.map_err(|source| StreamError::Line { during, source })
+    }
+
+    pub(super) fn say_json(
+        &mut self,
+        message: &impl serde::Serialize,
+        during: &'static str,
+    ) -> Result<(), StreamError> {
+        self.write(&framed(message), during)
+    }
+
+    /// The next state, if one comes in time.
+    pub(super) fn next(
+        &mut self,
+        patience: Duration,
+        during: &'static str,
+    ) -> Result<Option<State>, StreamError> {
+        let mut byte = [0];
+        match self.read_once(&mut byte, patience, during)? {
+            None => Ok(None),
+            Some(0) => Err(StreamError::Closed { during }),
+            Some(_) => {
+                let [byte] = byte;
+                let state = State::read(byte).ok_or(StreamError::NoState { byte, during })?;
+                self.ends_it(state, during)?;
+                Ok(Some(state))
+            }
+        }
+    }
+
+    /// What ends the test from the other side is an error.
+    fn ends_it(&mut self, state: State, during: &'static str) -> Result<(), StreamError> {
+        match state {
+            State::AccessDenied => Err(StreamError::Busy),
+            State::ServerTerminate | State::ClientTerminate => Err(StreamError::Ended),
+            State::ServerError => {
+                let mut numbers = [0; 8];
+                self.read(&mut numbers, during)?;
+                let [a, b, c, d, ..] = numbers;
+                let code = u32::from_be_bytes([a, b, c, d]);
+                let words = words(code);
+                Err(StreamError::Refused { code, words })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Waits for one state and no other.
+    pub(super) fn expect(
+        &mut self,
+        wanted: State,
+        during: &'static str,
+    ) -> Result<(), StreamError> {
+        match self.next(PATIENCE, during)? {
+            Some(state) if state == wanted => Ok(()),
+            Some(state) => Err(StreamError::OutOfTurn { state, during }),
+            None => Err(silent(during)),
+        }
+    }
+
+    /// The JSON that is due.
+    pub(super) fn json(&mut self, most: u32, during: &'static str) -> Result<Vec<u8>, StreamError> {
+        let mut head = [0; 4];
+        self.read(&mut head, during)?;
+        let bytes = length(head, most).map_err(not_taken(during))?;
+        let mut json = vec![0; bytes];
+        self.read(&mut json, during)?;
+        Ok(json)
+    }
+
+    /// All of it, within the patience for one answer.
+    pub(super) fn read(
+        &mut self,
+        buffer: &mut [u8],
+        during: &'static str,
+    ) -> Result<(), StreamError> {
+        let until = clock::now() + PATIENCE;
+        let mut filled = 0;
+        while filled < buffer.len() {
+            let left = until.saturating_duration_since(clock::now());
+            match self.read_once(&mut buffer[filled..], left, during)? {
+                None => return Err(silent(during)),
+                Some(0) => return Err(StreamError::Closed { during }),
+                Some(count) => filled += count,
+            }
+        }
+        Ok(())
+    }
+
+    /// What is there within some time; `None` for nothing.
+    fn read_once(
+        &mut self,
+        buffer: &mut [u8],
+        patience: Duration,
+        during: &'static str,
+    ) -> Result<Option<usize>, StreamError> {
+        use io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
+        // No time at all would be for ever.
+        let patience = patience.max(Duration::from_millis(1));
+        let read = self.stream.set_read_timeout(Some(patience));
+        match read.and_then(|()| self.stream.read(buffer)) {
+            Ok(count) => Ok(Some(count)),
+            Err(error) if [Interrupted, TimedOut, WouldBlock].contains(&error.kind()) => Ok(None),
+            Err(source) => Err(StreamError::Line { during, source }),
+        }
+    }
+}
+
+/// What a message is refused by.
+pub(super) fn not_taken(during: &'static str) -> impl FnOnce(BadMessage) -> StreamError {
+    move |source| StreamError::Message { during, source }
+}
+
+fn silent(during: &'static str) -> StreamError {
+    let seconds = PATIENCE.as_secs();
+    StreamError::Silent { during, seconds }
+}

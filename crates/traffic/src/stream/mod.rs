@@ -1,0 +1,156 @@
+//! As much as a path carries, from one end to the other: TCP or UDP, several streams on threads of their
+//! own, one way or both ways at once. The ends agree by the control messages of iperf3, so either may be
+//! iperf3 itself; what it does not know, ends of ours tell each other beside it.
+//!
+//! What a worker does is receive or send and count; the connections are read from outside, by the
+//! thread that holds the line to the other end.
+
+mod carrying;
+mod client;
+mod control;
+mod datagrams;
+mod door;
+mod echo;
+mod error;
+mod flow;
+mod manner;
+mod outcome;
+mod reading;
+mod server;
+mod session;
+
+use std::fmt;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use client::run;
+pub use error::StreamError;
+pub use outcome::{
+    EndCost, IntervalOfStream, StreamDatagrams, StreamEchoes, StreamInterval, StreamTotal,
+    Streamed, TcpReading,
+};
+pub use server::{StreamServed, StreamServer, StreamServing};
+
+/// Where iperf3 listens.
+pub const USUAL_PORT: u16 = 5201;
+
+/// What carries the bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Carrier {
+    Tcp,
+    Udp,
+}
+
+/// From where to where it goes: `up` is from the client to the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Way {
+    Up,
+    Down,
+}
+
+/// When a client ends it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StreamUntil {
+    Time(Duration),
+    /// So much was sent, of all streams of a way together.
+    Bytes(u64),
+}
+
+/// How bytes are given to the kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SendBy {
+    /// Copied out of a buffer: send(2).
+    #[default]
+    Copy,
+    /// Pages of a file in memory: sendfile(2).
+    Sendfile,
+    /// The same through a pipe: splice(2).
+    Splice,
+    /// From where they lie in our memory: `MSG_ZEROCOPY`.
+    Zerocopy,
+}
+
+/// How they are taken from it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ReceiveBy {
+    /// Thrown away within the kernel: `MSG_TRUNC`. Of UDP it is a copy, as each datagram is looked at.
+    #[default]
+    Discard,
+    /// Copied into a buffer: recv(2).
+    Copy,
+}
+
+impl SendBy {
+    pub const ALL: [Self; 4] = [Self::Copy, Self::Sendfile, Self::Splice, Self::Zerocopy];
+
+    /// As it is typed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Copy => "copy",
+            Self::Sendfile => "sendfile",
+            Self::Splice => "splice",
+            Self::Zerocopy => "zerocopy",
+        }
+    }
+}
+
+impl ReceiveBy {
+    pub const ALL: [Self; 2] = [Self::Discard, Self::Copy];
+
+    /// As it is typed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Discard => "discard",
+            Self::Copy => "copy",
+        }
+    }
+}
+
+impl fmt::Display for SendBy {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+impl fmt::Display for ReceiveBy {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+/// What a client asks for and does.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct StreamPlan {
+    pub carrier: Carrier,
+    /// One of them or both.
+    pub ways: Vec<Way>,
+    /// Each way.
+    pub streams: u32,
+    pub until: StreamUntil,
+    /// Of each write, or each datagram; `None` for what is usual, which of datagrams is what the path carries
+    /// in one packet.
+    pub write_bytes: Option<u32>,
+    pub send: SendBy,
+    pub receive: ReceiveBy,
+    /// Of each stream, held by whoever sends; 0 for what is possible.
+    pub rate_bits: u64,
+    /// The same, held by the kernel.
+    pub pace_bits: u64,
+    pub congestion: Option<String>,
+    pub segment_bytes: Option<u32>,
+    pub type_of_service: u8,
+    pub buffer_bytes: Option<u32>,
+    /// Between two readings of the connections.
+    pub interval: Duration,
+    /// For how long small datagrams go to and fro before the streams, as they do beside them then; `None`
+    /// without any.
+    pub echo_before: Option<Duration>,
+    /// The other end is iperf3: nothing is asked of it that it does not know.
+    pub is_to_iperf3: bool,
+}

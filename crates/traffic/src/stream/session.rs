@@ -1,0 +1,128 @@
+//! A test as it runs at one end: the workers at work, the connections read at each interval, and the line
+//! to the other end listened to meanwhile.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use sys::clock;
+use wire::iperf3::Results;
+
+use super::carrying::{Carrying, Worked};
+use super::flow::Flow;
+use super::outcome::OwnResult;
+use super::reading::Readings;
+use super::{EndCost, StreamError, StreamInterval};
+
+/// How long one look at the line to the other end takes at most: so late is it known that it is over.
+const TURN: Duration = Duration::from_millis(20);
+
+/// What came of it at this end.
+#[derive(Debug)]
+pub(super) struct Ran {
+    pub(super) window_ns: u64,
+    pub(super) readings: Readings,
+    pub(super) cost: EndCost,
+}
+
+/// Runs the flows until `look` says that it is over. It is asked over and over, with the time that it may wait
+/// and the time that has passed.
+pub(super) fn run(
+    flows: &[Flow],
+    carrying: &Carrying<'_>,
+    interval: Duration,
+    mut look: impl FnMut(Duration, Duration) -> Result<ControlFlow<()>, StreamError>,
+    told: &mut dyn FnMut(&StreamInterval),
+) -> Result<Ran, StreamError> {
+    let begun_ns = carrying.begun_ns;
+    let interval_ns = u64::try_from(interval.as_nanos())
+        .unwrap_or(u64::MAX)
+        .max(1);
+    let mut readings = Readings::begin(flows, begun_ns);
+    let watch = || {
+        let mut due_ns = begun_ns + interval_ns;
+        loop {
+            let now_ns = clock::monotonic_ns();
+            let turn = TURN.min(Duration::from_nanos(due_ns.saturating_sub(now_ns)));
+            let is_over = look(turn, Duration::from_nanos(now_ns - begun_ns))?.is_break();
+            let now_ns = clock::monotonic_ns();
+            if is_over || now_ns >= due_ns {
+                told(&readings.read(flows, now_ns));
+                due_ns += interval_ns;
+            }
+            if is_over {
+                return Ok(now_ns - begun_ns);
+            }
+        }
+    };
+    let (window_ns, worked) = carrying.carry(flows, watch)?;
+    flows.iter().for_each(Flow::finish);
+    let cost = cost(flows, &worked, window_ns);
+    Ok(Ran {
+        window_ns,
+        readings,
+        cost,
+    })
+}
+
+fn cost(flows: &[Flow], worked: &[Worked], window_ns: u64) -> EndCost {
+    let share = |ns: u64| (ns as f64 / window_ns.max(1) as f64).min(1.0);
+    let busiest = worked.iter().max_by_key(|one| one.cpu_ns + one.waited_ns);
+    let busiest = busiest.copied().unwrap_or_default();
+    let [copied, in_place] = flows.iter().fold([0, 0], |[copied, all], flow| {
+        let of = |count: &std::sync::atomic::AtomicU64| count.load(Ordering::Relaxed);
+        [
+            copied + of(&flow.count.copied),
+            all + of(&flow.count.in_place),
+        ]
+    });
+    EndCost {
+        cpu_ns: worked.iter().map(|one| one.cpu_ns).sum(),
+        busy_share: share(busiest.cpu_ns),
+        waiting_share: share(busiest.waited_ns),
+        copied_share: (in_place > 0).then(|| copied as f64 / in_place as f64),
+    }
+}
+
+impl Ran {
+    fn seconds(&self) -> f64 {
+        self.window_ns.max(1) as f64 / 1e9
+    }
+
+    /// As it is told to the other end; what iperf3 does not know only to an end of ours.
+    pub(super) fn results(
+        &self,
+        flows: &[Flow],
+        congestion: Option<String>,
+        to_ours: bool,
+    ) -> Results {
+        let seconds = self.seconds();
+        let percent = self.cost.cpu_ns as f64 / 1e9 / seconds * 100.0;
+        let streams = flows.iter().enumerate().map(|(place, flow)| {
+            let tcp = self.readings.total(place).filter(|_| flow.sends);
+            let again = tcp.map(|tcp| u32::try_from(tcp.retransmits).unwrap_or(u32::MAX));
+            flow.result(seconds, again)
+        });
+        let late = flows.iter().filter(|flow| !flow.sends);
+        let own = to_ours.then(|| OwnResult {
+            cost: self.cost,
+            intervals: self.readings.intervals.clone(),
+            late: late
+                .map(|flow| (flow.id, flow.count.late.load(Ordering::Relaxed)))
+                .collect(),
+        });
+        Results {
+            cpu_util_total: percent,
+            cpu_util_user: 0.0,
+            cpu_util_system: percent,
+            sender_has_retransmits: if flows.iter().any(|flow| flow.sends) {
+                1.0
+            } else {
+                -1.0
+            },
+            congestion_used: congestion,
+            streams: streams.collect(),
+            linerate: serde_json::to_value(own).unwrap_or_default(),
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! The messages of iperf3 at both ends: what is taken lies within its bounds and can be said again.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use wire::iperf3::{
+    DatagramHead, MOST_PARAMETER_BYTES, MOST_STREAMS, Parameters, Results, State, framed, length,
+    stream_id,
+};
+
+fuzz_target!(|input: &[u8]| {
+    let Some((kind, rest)) = input.split_first() else {
+        return;
+    };
+    if let Some(state) = State::read(*kind) {
+        assert_eq!(state.byte(), *kind);
+    }
+    if let Some((head, _)) = rest.split_first_chunk() {
+        let taken = length(*head, MOST_PARAMETER_BYTES);
+        assert!(taken.is_err() || taken.is_ok_and(|bytes| bytes <= MOST_PARAMETER_BYTES as usize));
+    }
+    for is_wide in [false, true] {
+        if let Some(head) = DatagramHead::read(rest, is_wide) {
+            let mut again = [0; 16];
+            head.write(&mut again, is_wide);
+            let read = DatagramHead::read(&again, is_wide).expect("there is room for it");
+            assert_eq!((read.number, read.sent_us), (head.number, head.sent_us));
+        }
+    }
+    if let Ok(asked) = Parameters::read(rest) {
+        assert!((1..=u64::from(MOST_STREAMS)).contains(&asked.parallel) && asked.tcp != asked.udp);
+        let json = framed(&asked).split_off(4);
+        assert_eq!(Parameters::read(&json).ok(), Some(asked));
+    }
+    let ids: Vec<u32> = (0..usize::from(*kind % 4)).map(stream_id).collect();
+    if let Ok(told) = Results::read(rest, &ids) {
+        assert!(
+            told.streams
+                .iter()
+                .all(|one| ids.iter().any(|id| u64::from(*id) == one.id))
+        );
+        let json = framed(&told).split_off(4);
+        assert_eq!(Results::read(&json, &ids).ok(), Some(told));
+    }
+});

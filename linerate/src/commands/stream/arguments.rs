@@ -1,0 +1,264 @@
+//! The flags of `linerate stream`, and the plan that they say.
+
+use std::time::Duration;
+
+use anyhow::ensure;
+use clap::ValueEnum;
+use model::rig::RigKind;
+use traffic::stream::{Carrier, ReceiveBy, SendBy, StreamPlan, StreamUntil, Way};
+use wire::iperf3::{
+    DATAGRAM_BYTES, MOST_BLOCK_BYTES, MOST_BUFFER_BYTES, MOST_SEGMENT_BYTES, MOST_STREAMS,
+};
+
+use super::units::{parse_bytes, parse_rate};
+use crate::listening;
+use crate::rig_flags::HostsFlag;
+use crate::values;
+
+/// What iperf3 sends of datagrams where nobody says: it harms no line.
+const USUAL_DATAGRAM_BITS: u64 = 1_048_576;
+/// With datagrams to and fro, so long before the streams: for a median and p90 of an idle path.
+const ECHO_BEFORE: Duration = Duration::from_secs(1);
+
+/// As much as a path carries: TCP or UDP from one end to another, and who the limit is
+///
+/// Without HOST both ends are started here, on CPUs of their own: over loopback, or between two namespaces with
+/// --rig netns. With --listen it takes streams of any number of clients at once, and with HOST it sends them to
+/// such a server, or to a stock iperf3 -s: both speak iperf3's protocol.
+///
+/// Each stream has a thread of its own at both ends. Receivers throw away what comes within the kernel, by
+/// MSG_TRUNC, unless --receive copy has them copy it out as iperf3 does. For each interval and stream the kernel's
+/// account of the connection is read (TCP_INFO), and who was the limit is said by name.
+///
+/// Streams go freely to this machine's loopback and within rigs. Any other host must be in your hosts file or be
+/// typed out after --mine.
+#[derive(clap::Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// The server, as HOST or HOST:PORT; port 5201 unless given
+    #[arg(value_name = "HOST", conflicts_with_all = ["listen", "rig"])]
+    pub(super) host: Option<String>,
+    /// Take streams here until Ctrl-C; a port alone means loopback [default: 127.0.0.1:5201]
+    #[arg(long, value_name = "[ADDR:]PORT", num_args = 0..=1, default_missing_value = "5201", value_parser = listening::parse)]
+    pub(super) listen: Option<sys::address::Address>,
+    /// The other end may be iperf3: a listener takes its clients, a client asks for nothing else
+    #[arg(long)]
+    pub(super) iperf3: bool,
+    /// Both ends here: over loopback, or netns, two namespaces joined by a pair of devices
+    #[arg(long, value_name = "RIG", value_parser = parse_rig)]
+    pub(super) rig: Option<RigKind>,
+    /// Streams each way
+    #[arg(short = 'P', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_STREAMS)))]
+    streams: u32,
+    /// From the server to the client
+    #[arg(short = 'R', long, conflicts_with = "both")]
+    reverse: bool,
+    /// Both ways at once
+    #[arg(long, visible_alias = "bidir")]
+    both: bool,
+    /// UDP, at 1 Mbit/s a stream unless --rate says another
+    #[arg(short, long)]
+    udp: bool,
+    /// For how long
+    #[arg(short = 't', long = "for", value_name = "TIME", default_value = "10s", value_parser = values::parse_duration)]
+    time: Duration,
+    /// Until so many bytes are through, of all streams of a way together, such as 500M
+    #[arg(short = 'n', long, value_name = "N", conflicts_with = "time", value_parser = parse_bytes)]
+    bytes: Option<u64>,
+    /// Between two readings of the connections
+    #[arg(hide_short_help = true, short, long, value_name = "TIME", default_value = "1s", value_parser = values::parse_duration)]
+    interval: Duration,
+    /// Bytes of each write or datagram [default: 128K, or what a packet carries]
+    #[arg(short = 'l', long, visible_alias = "length", value_name = "N", value_parser = parse_bytes)]
+    write_size: Option<u64>,
+    /// How they are sent: copy, sendfile, splice or zerocopy (MSG_ZEROCOPY)
+    #[arg(long, value_name = "HOW", value_enum, default_value_t, hide_possible_values = true, conflicts_with_all = ["udp", "z"])]
+    send: Sending,
+    /// Send by sendfile, as iperf3's flag says
+    #[arg(short = 'Z', hide_short_help = true)]
+    z: bool,
+    /// How they are received: discard (MSG_TRUNC) or copy
+    #[arg(
+        long,
+        value_name = "HOW",
+        value_enum,
+        default_value_t,
+        hide_possible_values = true
+    )]
+    receive: Receiving,
+    /// Bits a second of each stream, such as 50M or 1Gbit/s, held by the sender; 0 for no limit
+    #[arg(short = 'b', long, visible_alias = "bitrate", value_name = "RATE", value_parser = parse_rate)]
+    rate: Option<u64>,
+    /// The same, held by the kernel (SO_MAX_PACING_RATE)
+    #[arg(hide_short_help = true, long, visible_alias = "fq-rate", value_name = "RATE", value_parser = parse_rate)]
+    pace: Option<u64>,
+    /// Congestion control, such as cubic or bbr [default: each machine's]
+    #[arg(
+        hide_short_help = true,
+        short = 'C',
+        long,
+        value_name = "NAME",
+        conflicts_with = "udp"
+    )]
+    congestion: Option<String>,
+    /// The most bytes of a segment (TCP_MAXSEG)
+    #[arg(hide_short_help = true, short = 'M', long, visible_alias = "set-mss", value_name = "N", conflicts_with = "udp", value_parser = clap::value_parser!(u32).range(88..=i64::from(MOST_SEGMENT_BYTES)))]
+    mss: Option<u32>,
+    /// Type of service of what is sent, 0 to 255
+    #[arg(
+        hide_short_help = true,
+        short = 'S',
+        long,
+        value_name = "N",
+        default_value_t = 0,
+        hide_default_value = true
+    )]
+    tos: u8,
+    /// Bytes of the sockets' buffers, which then no longer grow
+    #[arg(hide_short_help = true, short = 'w', long, visible_alias = "window", value_name = "N", value_parser = parse_bytes)]
+    buffer: Option<u64>,
+    /// Small datagrams to and fro beside the streams, and before them: latency under load
+    #[arg(long, conflicts_with = "iperf3")]
+    latency: bool,
+    /// This host is mine and may be loaded
+    #[arg(hide_short_help = true, long, value_name = "HOST")]
+    pub(super) mine: Vec<String>,
+    #[command(flatten)]
+    pub(super) hosts: HostsFlag,
+    /// Print one JSON value (docs/schema/stream.json)
+    #[arg(long, conflicts_with = "listen")]
+    pub(super) json: bool,
+    /// Print what iperf3 -J prints, for programs that read that
+    #[arg(long, conflicts_with_all = ["json", "listen"])]
+    pub(super) iperf3_json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  What do loopback and this machine's CPUs carry, and who is the limit?
+    linerate stream
+  Eight streams between two namespaces, both ways at once:
+    linerate stream --rig netns -P 8 --both
+  A server, and a client of it; either could be iperf3:
+    linerate stream --listen --iperf3
+    linerate stream 127.0.0.1
+  How long do others wait while it is full?
+    linerate link --rate 20Mbit/s --delay 20ms --server 'linerate stream --listen {address}:5201' \\
+      -- linerate stream {address} --latency
+  What does it cost without a copy at either end?
+    linerate stream --send sendfile
+  For a script that reads iperf3's JSON:
+    linerate stream 127.0.0.1 --iperf3-json | jq .end.sum_received.bits_per_second";
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum Sending {
+    #[default]
+    Copy,
+    Sendfile,
+    Splice,
+    Zerocopy,
+}
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum Receiving {
+    #[default]
+    Discard,
+    Copy,
+}
+
+fn parse_rig(name: &str) -> Result<RigKind, String> {
+    let kinds = [RigKind::Loopback, RigKind::Netns];
+    let kind = kinds.into_iter().find(|kind| kind.name() == name);
+    kind.ok_or_else(|| "both ends can be here on the rigs `loopback` and `netns`".to_owned())
+}
+
+impl Arguments {
+    pub(super) fn receive(&self) -> ReceiveBy {
+        match self.receive {
+            Receiving::Discard => ReceiveBy::Discard,
+            Receiving::Copy => ReceiveBy::Copy,
+        }
+    }
+
+    pub(super) fn plan(&self) -> anyhow::Result<StreamPlan> {
+        ensure!(
+            !self.time.is_zero(),
+            "--for 0 leaves no time to send anything in"
+        );
+        ensure!(self.bytes != Some(0), "-n 0 leaves nothing to send");
+        ensure!(
+            self.interval >= Duration::from_millis(50),
+            "--interval {} ms is too short to read connections in; 50ms is the least",
+            self.interval.as_millis()
+        );
+        let until = self
+            .bytes
+            .map_or(StreamUntil::Time(self.time), StreamUntil::Bytes);
+        Ok(StreamPlan {
+            carrier: if self.udp { Carrier::Udp } else { Carrier::Tcp },
+            ways: match (self.both, self.reverse) {
+                (true, _) => vec![Way::Up, Way::Down],
+                (false, true) => vec![Way::Down],
+                (false, false) => vec![Way::Up],
+            },
+            streams: self.streams,
+            until,
+            write_bytes: self
+                .write_size
+                .map(|bytes| self.write_bytes(bytes))
+                .transpose()?,
+            send: self.send(),
+            receive: self.receive(),
+            rate_bits: self
+                .rate
+                .unwrap_or(if self.udp { USUAL_DATAGRAM_BITS } else { 0 }),
+            pace_bits: self.pace.unwrap_or(0),
+            congestion: self.congestion.clone(),
+            segment_bytes: self.mss,
+            type_of_service: self.tos,
+            buffer_bytes: self.buffer.map(buffer_bytes).transpose()?,
+            interval: self.interval,
+            echo_before: self.latency.then_some(ECHO_BEFORE),
+            is_to_iperf3: self.iperf3,
+        })
+    }
+
+    fn send(&self) -> SendBy {
+        match self.send {
+            _ if self.z => SendBy::Sendfile,
+            Sending::Copy => SendBy::Copy,
+            Sending::Sendfile => SendBy::Sendfile,
+            Sending::Splice => SendBy::Splice,
+            Sending::Zerocopy => SendBy::Zerocopy,
+        }
+    }
+
+    /// Within what iperf3's protocol has.
+    fn write_bytes(&self, bytes: u64) -> anyhow::Result<u32> {
+        let (least, most) = match self.udp {
+            true => (*DATAGRAM_BYTES.start(), *DATAGRAM_BYTES.end()),
+            false => (1, MOST_BLOCK_BYTES),
+        };
+        let fits = u32::try_from(bytes)
+            .ok()
+            .filter(|bytes| (least..=most).contains(bytes));
+        fits.ok_or_else(|| {
+            anyhow::anyhow!(
+                "--write-size {bytes}: {} have {least} to {most} bytes",
+                match self.udp {
+                    true => "datagrams, with their number,",
+                    false => "writes",
+                }
+            )
+        })
+    }
+}
+
+fn buffer_bytes(bytes: u64) -> anyhow::Result<u32> {
+    let fits = u32::try_from(bytes)
+        .ok()
+        .filter(|bytes| *bytes <= MOST_BUFFER_BYTES);
+    fits.ok_or_else(|| {
+        anyhow::anyhow!("--buffer {bytes}: buffers have at most {MOST_BUFFER_BYTES} bytes")
+    })
+}

@@ -1,0 +1,215 @@
+//! `linerate stream`: as much as a path carries, between ends of ours or iperf3's.
+
+mod arguments;
+mod iperf3_json;
+mod shape;
+mod units;
+
+use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use machine::instruments::cpu::MachineWatch;
+use machine::rig::Lab;
+use model::Topology;
+use model::cpus::CpuWish;
+use model::rig::RigKind;
+use sys::address::Address;
+use sys::stop::{Again, StopSignal};
+use traffic::stream::{
+    StreamError, StreamInterval, StreamServed, StreamServer, StreamServing, Streamed, USUAL_PORT,
+    Way,
+};
+
+use crate::console::Console;
+use crate::failure::words;
+use crate::ourselves::OURSELVES;
+use crate::told::{self, template};
+use crate::{ownership, stopping};
+pub(crate) use arguments::Arguments;
+use shape::StreamPlace;
+pub(crate) use shape::Streams;
+
+/// No test of a listener takes longer.
+const LONGEST: Duration = Duration::from_secs(86_400);
+
+pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
+    // Whatever ends us, the other end is told, and both are ended.
+    let stop = StopSignal::listen(Again::Kills)?;
+    if let Some(address) = &arguments.listen {
+        return listen(address, arguments, console);
+    }
+    let plan = arguments.plan()?;
+    let mut told = |interval: &StreamInterval| console.note(&line(interval));
+    let went = match &arguments.host {
+        Some(host) => at_host(host, arguments, &mut told),
+        None => here(arguments, &mut told),
+    };
+    drop(stop);
+    if let Some(signal) = sys::stop::heard() {
+        console.error(&format!("stopped by {}", stopping::name(signal)));
+        return Ok(stopping::exit_code(signal));
+    }
+    let (setting, went) = went?;
+    let streams = Streams::of(&plan, setting, went);
+    if arguments.iperf3_json {
+        console.say(&format!("{:#}", iperf3_json::of(&plan, &streams)));
+    } else {
+        told::say(&streams, template!("stream"), arguments.json, console);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Both ends of ours.
+fn here(
+    arguments: &Arguments,
+    told: &mut dyn FnMut(&StreamInterval),
+) -> anyhow::Result<(StreamPlace, Streamed)> {
+    let plan = arguments.plan()?;
+    let cpus = machine::cpus::here(&CpuWish::default()).context("asking for CPUs")?;
+    let rig = arguments.rig.unwrap_or(RigKind::Loopback);
+    let lab = match rig {
+        RigKind::Loopback => None,
+        _ => Some(Lab::build(Path::new(OURSELVES), Topology::Netns)?),
+    };
+    let mut watch = MachineWatch::new();
+    watch.open();
+    let went = agent::stream::stream(Path::new(OURSELVES), lab.as_ref(), &cpus, &plan, told);
+    let (server, went) = went.map_err(words)?;
+    let setting = StreamPlace {
+        place: rig.name(),
+        server,
+        machine: watch.spent(),
+        doubts: cpus.doubt().into_iter().collect(),
+    };
+    Ok((setting, went))
+}
+
+/// To a server that is there.
+fn at_host(
+    host: &str,
+    arguments: &Arguments,
+    told: &mut dyn FnMut(&StreamInterval),
+) -> anyhow::Result<(StreamPlace, Streamed)> {
+    let plan = arguments.plan()?;
+    let mut refusal = None;
+    for server in addresses(host, arguments)? {
+        match traffic::stream::run(&plan, server, told) {
+            Err(error @ StreamError::Connect { .. }) => refusal = Some(error),
+            went => {
+                let setting = StreamPlace {
+                    place: "host",
+                    server,
+                    machine: None,
+                    doubts: Vec::new(),
+                };
+                return Ok((setting, went?));
+            }
+        }
+    }
+    refusal.map_or_else(
+        || bail!("the host has no address"),
+        |error| Err(error.into()),
+    )
+}
+
+/// Those of a host that may be loaded.
+fn addresses(host: &str, arguments: &Arguments) -> anyhow::Result<Vec<SocketAddr>> {
+    let (name, port) = match host.rsplit_once(':') {
+        Some((name, port)) if !name.contains(':') || name.ends_with(']') => {
+            let port = port
+                .parse()
+                .with_context(|| format!("`{port}` is no port"))?;
+            (name, port)
+        }
+        _ => (host, USUAL_PORT),
+    };
+    let name = name.trim_start_matches('[').trim_end_matches(']');
+    let found = (name, port).to_socket_addrs();
+    let found: Vec<SocketAddr> = found
+        .with_context(|| format!("looking up the host `{name}`"))?
+        .collect();
+    let mut mine = arguments.mine.clone();
+    // Whoever has a hosts file has given his word for the machines in it.
+    if let Ok(hosts) = arguments.hosts.find_quietly() {
+        let server = hosts.host.server.address;
+        if found.iter().all(|address| address.ip() == server) {
+            mine.push(name.to_owned());
+        }
+    } else if arguments.hosts.hosts.is_some() {
+        arguments.hosts.find_quietly()?;
+    }
+    ownership::check_host(name, &mine, &found)?;
+    Ok(found)
+}
+
+fn listen(address: &Address, arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
+    let Address::Tcp(address) = address else {
+        bail!("streams are taken at an address and a port, not at a socket among the files");
+    };
+    let serving = StreamServing {
+        receive: arguments.receive(),
+        longest: LONGEST,
+        tests: None,
+        ours_only: !arguments.iperf3,
+    };
+    let server = StreamServer::listen(*address, serving).map_err(|error| {
+        let advice = crate::listening::advice(*address, &error);
+        anyhow::Error::new(error).context(format!("cannot listen on {address}: {advice}"))
+    })?;
+    console.say(&format!("listening on {}", server.address()));
+    server.serve(&|served| console.say(&said(served)))?;
+    Ok(sys::stop::heard().map_or(ExitCode::SUCCESS, stopping::exit_code))
+}
+
+/// A test that a listener has served, in a line.
+fn said(served: &StreamServed) -> String {
+    let StreamServed {
+        client, at_once, ..
+    } = served;
+    let beside = match at_once {
+        0 | 1 => String::new(),
+        others => format!(", one of {others} at once"),
+    };
+    match &served.came_to {
+        Err(error) => format!("{client}: {error}"),
+        Ok(([received, sent], time)) => {
+            let seconds = time.as_secs_f64();
+            let rate = |bytes: &u64| *bytes as f64 * 8.0 / 1e9 / seconds.max(1e-9);
+            format!(
+                "{client}: received {:.3} Gbit/s, sent {:.3} Gbit/s for {seconds:.1} s{beside}",
+                rate(received),
+                rate(sent)
+            )
+        }
+    }
+}
+
+/// An interval as it goes, in a line.
+fn line(interval: &StreamInterval) -> String {
+    let of_way = |way: Way| {
+        let streams: Vec<_> = interval
+            .streams
+            .iter()
+            .filter(|one| one.way == way)
+            .collect();
+        let bytes: u64 = streams.iter().map(|one| one.bytes).sum();
+        let tcp = || streams.iter().filter_map(|one| one.tcp);
+        let rate = bytes as f64 * 8.0 / 1e9 / interval.seconds.max(1e-9);
+        let name = if way == Way::Up { "up" } else { "down" };
+        let rtt = tcp().map(|tcp| tcp.rtt_us).max().filter(|_| way == Way::Up);
+        let rtt = rtt.map(|us| format!(", rtt {:.2} ms", f64::from(us) / 1e3));
+        let again: u64 = tcp().map(|tcp| tcp.retransmits).sum();
+        let again = (again > 0).then(|| format!(", {again} sent again"));
+        let rest = [rtt, again].map(Option::unwrap_or_default).concat();
+        (!streams.is_empty()).then(|| format!("{name} {rate:.3} Gbit/s{rest}"))
+    };
+    let ways: Vec<String> = [Way::Up, Way::Down]
+        .into_iter()
+        .filter_map(of_way)
+        .collect();
+    let end = interval.start_seconds + interval.seconds;
+    format!("  {end:.1} s  {}", ways.join("; "))
+}

@@ -1,0 +1,330 @@
+//! What came of streams, as it is told.
+
+use std::net::SocketAddr;
+
+use judge::stream::{EndSigns, StreamSigns, fairness, limit};
+use model::Doubt;
+use model::doubt::{WordedDoubt, worded};
+use model::reading::{MachineCpu, MachinePerUnit};
+use schemars::JsonSchema;
+use serde::Serialize;
+use traffic::stream::{
+    Carrier, EndCost, ReceiveBy, SendBy, StreamEchoes, StreamInterval, StreamPlan, StreamTotal,
+    Streamed, TcpReading, Way,
+};
+
+use crate::commands::quantiles::Quantiles;
+use crate::commands::whole_machine;
+use crate::shape;
+
+/// Streams of bytes from one end to another, and who the limit was.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Streams {
+    /// Version of the program.
+    linerate_version: &'static str,
+    /// What carried the bytes.
+    carrier: Carrier,
+    /// Where both ends were: loopback, netns, or host for a server that was there already.
+    #[schemars(extend("enum" = ["loopback", "netns", "host"]))]
+    place: &'static str,
+    /// Where the server listened.
+    pub(super) server_address: SocketAddr,
+    /// What the server was.
+    #[schemars(extend("enum" = ["linerate", "iperf3"]))]
+    server_program: &'static str,
+    /// Streams each way.
+    streams_each_way: u32,
+    /// Length of the window, s.
+    pub(super) window_seconds: f64,
+    /// Bytes of each write, or payload of each datagram.
+    pub(super) write_bytes: u64,
+    /// How our ends gave bytes to the kernel; iperf3 copies unless -Z.
+    send: SendBy,
+    /// How our ends took them; iperf3 copies.
+    receive: ReceiveBy,
+    /// Rate that was asked for of each stream, bit/s; null for what is possible.
+    asked_bits_per_second: Option<u64>,
+    /// Congestion control of the client's connections; null of UDP.
+    pub(super) client_congestion: Option<String>,
+    /// Congestion control of the server's, as it tells it.
+    pub(super) server_congestion: Option<String>,
+    /// Each way that was asked for.
+    pub(super) ways: Vec<StreamWay>,
+    /// The end that asked.
+    client: StreamEnd,
+    /// The end that was asked; of iperf3 its process, as it tells it.
+    server: StreamEnd,
+    /// CPU time of both ends' workers per 10⁹ bytes received, s.
+    cpu_seconds_per_gb: Option<f64>,
+    /// CPU time of all CPUs of this machine per 10⁹ bytes received, s; null where it is hidden, and beside
+    /// a server that is elsewhere.
+    machine_cpu_seconds_per_gb: Option<MachinePerUnit>,
+    /// Round trips of small datagrams beside the streams; null where they were not asked for.
+    latency: Option<StreamLatency>,
+    /// Each stream over all of the window.
+    pub(super) streams: Vec<StreamTotal>,
+    /// The client's readings, interval by interval; those of the longest runs end before them.
+    pub(super) intervals: Vec<StreamInterval>,
+    /// The server's own; empty of iperf3.
+    server_intervals: Vec<StreamInterval>,
+    /// What makes the figures doubtful.
+    doubts: Vec<WordedDoubt>,
+}
+
+/// All streams of one way together.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct StreamWay {
+    /// From the client (up) or from the server (down).
+    pub(super) way: Way,
+    /// Received, Gbit/s.
+    throughput_gbit_per_second: f64,
+    /// What the senders gave to the kernel, bytes.
+    pub(super) sent_bytes: u64,
+    /// What the receivers took, bytes.
+    pub(super) received_bytes: u64,
+    /// Segments that were sent again, count; null of UDP.
+    pub(super) retransmits: Option<u64>,
+    /// Datagrams that were lost, as a share of those sent, 0 to 1; null of TCP.
+    lost_share: Option<f64>,
+    /// Datagrams received, a second; null of TCP.
+    datagrams_per_second: Option<f64>,
+    /// How evenly its streams shared, by Jain's index: 1 where all had the same.
+    fairness: Option<f64>,
+    /// Smoothed round trip at the end, the largest of its streams, µs; null where the sender does not tell.
+    rtt_us: Option<u32>,
+    /// Name of what was the limit.
+    limit: &'static str,
+    /// The same in words.
+    limit_words: &'static str,
+}
+
+/// An end, and what its workers spent.
+#[derive(Serialize, JsonSchema)]
+struct StreamEnd {
+    /// CPU time per 10⁹ bytes received, s; null where nothing was.
+    cpu_seconds_per_gb: Option<f64>,
+    /// Share of the window for which its busiest worker had a CPU, %.
+    busy_percent: f64,
+    /// Share of the window for which that one waited for a CPU that others had, %.
+    waiting_percent: f64,
+    /// Of what was sent in place, the share that the kernel copied after all, 0 to 1; null where nothing was.
+    copied_share: Option<f64>,
+}
+
+/// Round trips of small datagrams.
+#[derive(Serialize, JsonSchema)]
+struct StreamLatency {
+    /// Before the streams.
+    idle: RoundTrips,
+    /// Beside them.
+    loaded: RoundTrips,
+}
+
+/// Of some datagrams, every 10 ms or so.
+#[derive(Serialize, JsonSchema)]
+struct RoundTrips {
+    /// Sent, count.
+    sent: u64,
+    /// Sent and not back within a second after the last, count.
+    lost: u64,
+    #[serde(flatten)]
+    quantiles: Quantiles,
+    /// The longest, µs; null where none came back.
+    most: Option<f64>,
+}
+
+/// Where streams were, and what all CPUs did meanwhile.
+pub(super) struct StreamPlace {
+    pub(super) place: &'static str,
+    pub(super) server: SocketAddr,
+    pub(super) machine: Option<MachineCpu>,
+    pub(super) doubts: Vec<Doubt>,
+}
+
+impl Streams {
+    pub(super) fn of(plan: &StreamPlan, setting: StreamPlace, went: Streamed) -> Self {
+        let bytes: u64 = went
+            .streams
+            .iter()
+            .map(|stream| stream.received_bytes)
+            .sum();
+        // ns per byte are s per GB.
+        let per_gb = |ns: u64| (bytes > 0).then(|| ns as f64 / bytes as f64);
+        let end = |cost: &EndCost| StreamEnd {
+            cpu_seconds_per_gb: per_gb(cost.cpu_ns),
+            busy_percent: cost.busy_share * 100.0,
+            waiting_percent: cost.waiting_share * 100.0,
+            copied_share: cost.copied_share,
+        };
+        let mut doubts = setting.doubts;
+        doubts.extend(whole_machine::doubt());
+        let asked = [plan.rate_bits, plan.pace_bits]
+            .into_iter()
+            .filter(|bits| *bits > 0);
+        let [client_congestion, server_congestion] = went.congestion.clone();
+        Self {
+            linerate_version: shape::VERSION,
+            carrier: plan.carrier,
+            place: setting.place,
+            server_address: setting.server,
+            server_program: if went.is_ours { "linerate" } else { "iperf3" },
+            streams_each_way: plan.streams,
+            window_seconds: went.window_ns.max(1) as f64 / 1e9,
+            write_bytes: went.write_bytes,
+            send: plan.send,
+            receive: plan.receive,
+            asked_bits_per_second: asked.min(),
+            client_congestion,
+            server_congestion,
+            ways: plan
+                .ways
+                .iter()
+                .map(|way| StreamWay::of(*way, plan, &went))
+                .collect(),
+            client: end(&went.client),
+            server: end(&went.server),
+            cpu_seconds_per_gb: per_gb(went.client.cpu_ns + went.server.cpu_ns),
+            machine_cpu_seconds_per_gb: MachinePerUnit::of(setting.machine, per_gb),
+            latency: went.echoes.as_ref().map(StreamLatency::of),
+            streams: went.streams,
+            intervals: went.intervals,
+            server_intervals: went.server_intervals,
+            doubts: worded(&doubts),
+        }
+    }
+}
+
+impl Streams {
+    /// CPU time of the client's workers and of the server, as shares of the window, %.
+    pub(super) fn percents(&self) -> [f64; 2] {
+        let bytes: u64 = self.streams.iter().map(|one| one.received_bytes).sum();
+        let percent = |end: &StreamEnd| {
+            let seconds = end.cpu_seconds_per_gb.unwrap_or(0.0) * bytes as f64 / 1e9;
+            seconds / self.window_seconds * 100.0
+        };
+        [percent(&self.client), percent(&self.server)]
+    }
+}
+
+impl StreamWay {
+    fn of(way: Way, plan: &StreamPlan, went: &Streamed) -> Self {
+        let streams: Vec<&StreamTotal> = went.streams.iter().filter(|one| one.way == way).collect();
+        let seconds = went.window_ns.max(1) as f64 / 1e9;
+        let sum = |of: fn(&StreamTotal) -> u64| streams.iter().map(|one| of(one)).sum::<u64>();
+        let received_bytes = sum(|one| one.received_bytes);
+        let shares: Vec<f64> = streams
+            .iter()
+            .map(|one| one.received_bytes as f64)
+            .collect();
+        let datagrams = streams.iter().filter_map(|one| one.datagrams);
+        let [sent, lost] = datagrams.fold([0_u64, 0_u64], |[sent, lost], one| {
+            [sent.saturating_add(one.sent), lost.saturating_add(one.lost)]
+        });
+        let is_udp = plan.carrier == Carrier::Udp;
+        let again: Option<u64> = streams.iter().map(|one| one.retransmits).sum();
+        let sending = SenderAccount::of(way, went, &streams);
+        let bits = received_bytes as f64 * 8.0;
+        let mut signs = sending.signs(seconds * streams.len() as f64);
+        let asked = [plan.rate_bits, plan.pace_bits]
+            .into_iter()
+            .filter(|bits| *bits > 0)
+            .min();
+        signs.reached = asked.map(|asked| bits / seconds / (asked as f64 * streams.len() as f64));
+        let of_end = |cost: &EndCost| EndSigns {
+            busy: cost.busy_share,
+            waiting: cost.waiting_share,
+        };
+        let [client, server] = [of_end(&went.client), of_end(&went.server)];
+        (signs.sender, signs.receiver) = match way {
+            Way::Up => (client, server),
+            Way::Down => (server, client),
+        };
+        if is_udp {
+            signs.lost = lost as f64 / sent.max(1) as f64;
+        }
+        let limit = limit(&signs);
+        Self {
+            way,
+            throughput_gbit_per_second: bits / 1e9 / seconds,
+            sent_bytes: sum(|one| one.sent_bytes),
+            received_bytes,
+            retransmits: again.filter(|_| !is_udp),
+            lost_share: is_udp.then(|| lost as f64 / sent.max(1) as f64),
+            datagrams_per_second: is_udp.then(|| sent.saturating_sub(lost) as f64 / seconds),
+            fairness: fairness(&shares),
+            rtt_us: sending.rtt_us,
+            limit: limit.name,
+            limit_words: limit.words,
+        }
+    }
+}
+
+/// What the sender's end of all connections of a way tells.
+#[derive(Default)]
+struct SenderAccount {
+    rtt_us: Option<u32>,
+    busy_seconds: f64,
+    rwnd_limited_seconds: f64,
+    sndbuf_limited_seconds: f64,
+    segments: u64,
+    retransmits: u64,
+}
+
+impl SenderAccount {
+    /// Of the client's end over all of the window; of a server of ours the sum of its intervals.
+    fn of(way: Way, went: &Streamed, streams: &[&StreamTotal]) -> Self {
+        let mut sending = Self::default();
+        if way == Way::Up {
+            streams
+                .iter()
+                .filter_map(|one| one.tcp)
+                .for_each(|tcp| sending.add(&tcp));
+            return sending;
+        }
+        let intervals = went
+            .server_intervals
+            .iter()
+            .flat_map(|interval| &interval.streams);
+        let of_way = intervals.filter(|one| one.way == way);
+        of_way
+            .filter_map(|one| one.tcp)
+            .for_each(|tcp| sending.add(&tcp));
+        sending
+    }
+
+    fn add(&mut self, tcp: &TcpReading) {
+        self.rtt_us = self.rtt_us.max(Some(tcp.rtt_us));
+        self.busy_seconds += tcp.busy_seconds;
+        self.rwnd_limited_seconds += tcp.rwnd_limited_seconds;
+        self.sndbuf_limited_seconds += tcp.sndbuf_limited_seconds;
+        self.segments = self.segments.saturating_add(tcp.segments);
+        self.retransmits = self.retransmits.saturating_add(tcp.retransmits);
+    }
+
+    /// Of the time of all connections together.
+    fn signs(&self, all_seconds: f64) -> StreamSigns {
+        let of_busy = |seconds: f64| seconds / self.busy_seconds.max(1e-9);
+        StreamSigns {
+            busy: self.rtt_us.map(|_| self.busy_seconds / all_seconds),
+            by_window: of_busy(self.rwnd_limited_seconds),
+            by_buffer: of_busy(self.sndbuf_limited_seconds),
+            lost: self.retransmits as f64 / self.segments.max(1) as f64,
+            ..StreamSigns::default()
+        }
+    }
+}
+
+impl StreamLatency {
+    fn of(echoes: &StreamEchoes) -> Self {
+        let round_trips = |histogram: &model::Histogram, sent: u64| RoundTrips {
+            sent,
+            lost: sent.saturating_sub(histogram.total()),
+            quantiles: histogram.into(),
+            most: histogram.quantile(1.0).map(|ns| ns as f64 / 1e3),
+        };
+        Self {
+            idle: round_trips(&echoes.idle, echoes.idle_sent),
+            loaded: round_trips(&echoes.loaded, echoes.loaded_sent),
+        }
+    }
+}
