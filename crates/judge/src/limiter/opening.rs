@@ -6,6 +6,7 @@ use super::{Case, Ruling, advice, gain, limiter, listen_queue, percent};
 
 /// Opened connections for each answer: more are one for each.
 const EACH: f64 = 0.5;
+const TIMEOUTS: &str = "TcpExt.TCPTimeouts";
 
 pub(super) fn rule(case: &Case<'_>) -> Ruling {
     let share = case.ledger.share(AccountKind::Opening);
@@ -34,7 +35,29 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     ]);
     found.hindrance = Some(Hindrance::ClientCpus);
     found.follows = None;
+    if let Some(lost) = lost(case).filter(|lost| *lost >= share / 2.0) {
+        found.shown_by.push(format!(
+            "{:.1} timeouts a second: the packet that opens a connection is sent again after 1 s (TCPTimeouts)",
+            case.rate(case.seen.rise(TIMEOUTS))
+        ));
+        "loss".clone_into(&mut found.name);
+        found.what = format!(
+            "Packets that open connections are lost, and sent again after 1 s: {} of the time waits for that.",
+            percent(lost.min(share))
+        );
+        found.advice = advice([
+            "find where they are lost: a firewall's limit (`nft list ruleset`, iptables hashlimit), a full queue on the way; or keep connections open, which need none of them",
+        ]);
+        (found.hindrance, found.gain) = (None, gain(lost.min(share)));
+    }
     Ruling::Holds(found)
+}
+
+/// Share of the time of our load's connections in which packets that were lost wait to be sent again, 1 s after each
+/// (`TCP_TIMEOUT_INIT` of net/tcp.h).
+fn lost(case: &Case<'_>) -> Option<f64> {
+    let load = case.seen.load?;
+    Some(case.rate(case.seen.rise(TIMEOUTS)) / f64::from(load.connections.max(1)))
 }
 
 #[cfg(test)]
@@ -53,6 +76,8 @@ mod tests {
         let mut counted = |name: &str, count| seen.counters.insert(name.to_owned(), count);
         counted("Tcp.PassiveOpens", 100_000);
         assert!(held(rule, &seen).shown_by[0].contains("1.00 connections"));
+        seen.counters.insert(TIMEOUTS.to_owned(), 8);
+        assert_eq!(held(rule, &seen).name, "loss");
         seen.counters
             .insert("TcpExt.ListenOverflows".to_owned(), 16);
         assert!(!is_accused(rule, &seen));
