@@ -47,7 +47,7 @@ impl CostWatch {
             program_ns,
             within_ns,
             beside_ns,
-            share: within_ns.saturating_add(beside_ns) as f64 / program_ns.max(1) as f64,
+            share: within_ns as f64 / program_ns.max(within_ns).max(1) as f64,
         }
     }
 }

@@ -195,10 +195,10 @@ pub struct LookCost {
     /// Of that, for the samples, sleeps and system calls of bursts: their number by what each takes, ns.
     #[serde(deserialize_with = "bounded")]
     pub within_ns: u64,
-    /// CPU time of ours on CPUs that the program may use, ns.
+    /// CPU time of ours meanwhile where the program may use our CPUs too, ns: it is taken from whatever is idle first.
     #[serde(deserialize_with = "bounded")]
     pub beside_ns: u64,
-    /// Both of these over the program's CPU time.
+    /// What was for bursts, over the program's CPU time, 0 to 1.
     pub share: f64,
 }
 

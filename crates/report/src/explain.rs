@@ -73,8 +73,8 @@ pub(crate) fn view(look: &SavedLook, explanation: &Explanation) -> Page {
 
 fn cost_of(cost: &LookCost) -> String {
     format!(
-        "To look took {} of the program's CPU time within {}, by accounting: {} of its own for what bursts saw, and {} of ours \
-         on CPUs that it may use.",
+        "To look took {} of the program's own CPU time within {}, by accounting: {} for what bursts saw. We used {} besides on \
+         CPUs that it may use too.",
         numbers::share(cost.share),
         numbers::duration(cost.lasted_ns),
         numbers::duration(cost.within_ns),
