@@ -9,6 +9,7 @@ use anyhow::{Context as _, bail, ensure};
 use serde_json::{Value, json};
 
 use super::servers::{self, Server};
+use super::streams;
 
 /// The bytes of the long body.
 const FILE_BYTES: u64 = 1 << 30;
@@ -25,10 +26,11 @@ struct Done {
     rate: f64,
 }
 
-/// `lap PID:PORT CLIENT...`, or `lap idle SERVER LINERATE`.
+/// `lap PID:PORT CLIENT...`, `lap idle SERVER LINERATE`, or `lap stream PROGRAM SHAPE LINERATE`.
 pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
     let came_to = match words {
         ["idle", server, linerate] => idle(server, Path::new(linerate))?,
+        ["stream", program, shape, linerate] => streams::lap(program, shape, linerate)?,
         [server, client @ ..] => {
             let place = server.split_once(':');
             let (pid, port) = place.with_context(|| format!("{server} is not installed"))?;

@@ -9,6 +9,7 @@ pub(crate) mod lap;
 mod link;
 mod options;
 pub(crate) mod servers;
+mod streams;
 mod study;
 
 use anyhow::bail;
@@ -21,7 +22,7 @@ use study::Bench;
 use crate::target;
 
 /// What is compared, by name.
-const BENCHES: [Bench; 8] = [
+const BENCHES: [Bench; 11] = [
     Bench::new("client-64", study::CLIENT, "64"),
     Bench::new("client-512", study::CLIENT, "512"),
     Bench::new("server-1", study::SERVER, "1"),
@@ -30,6 +31,9 @@ const BENCHES: [Bench; 8] = [
     Bench::new("file", study::FILE, "1"),
     Bench::new("https", study::HTTPS, "1"),
     Bench::new("memory", study::MEMORY, "9000"),
+    Bench::new("stream-1", study::STREAM, "1"),
+    Bench::new("stream-8", study::STREAM, "8"),
+    Bench::new("stream-64b", study::STREAM, "64b"),
 ];
 /// The client's CPU, and the server's.
 const CLIENT_CPU: usize = 0;

@@ -16,6 +16,7 @@ pub(super) const SERVER: &str = include_str!("../../../bench/server.toml");
 pub(super) const FILE: &str = include_str!("../../../bench/file.toml");
 pub(super) const HTTPS: &str = include_str!("../../../bench/https.toml");
 pub(super) const MEMORY: &str = include_str!("../../../bench/memory.toml");
+pub(super) const STREAM: &str = include_str!("../../../bench/stream.toml");
 
 /// What is filled in beside servers.
 const FILLED_IN: [&str; 3] = ["lap", "connections", "answer_bytes"];
@@ -214,7 +215,9 @@ mod tests {
         assert_eq!(servers_of(CLIENT), ["nginx"]);
         let names = ["serve", "serve-ring", "serve-confined", "floor", "nginx"];
         assert_eq!(servers_of(SERVER), names);
-        assert!(servers_of(MEMORY).is_empty(), "its laps start them");
+        for text in [MEMORY, STREAM] {
+            assert!(servers_of(text).is_empty(), "its laps start them");
+        }
     }
 
     #[test]
