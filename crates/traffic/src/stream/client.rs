@@ -27,8 +27,10 @@ use super::{
 
 /// With iperf3's cookie: letters and digits of base 32.
 const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
-/// Of TCP: so much that calls cost little, and so little that it stays in a CPU's cache.
-const USUAL_WRITE_BYTES: u32 = 128 * 1024;
+/// Of TCP: fewer calls and fewer wakings cost less than what no longer fits the caches near a CPU.
+const USUAL_WRITE_BYTES: u32 = 1 << 20;
+/// Where a rate is held, it comes in smaller pieces: iperf3's.
+const PACED_WRITE_BYTES: u32 = 128 * 1024;
 /// What was sent may take so long to arrive, where bytes are counted.
 const ARRIVAL: Duration = Duration::from_secs(5);
 /// Datagrams of a stream that is under way may come before its answer.
@@ -75,6 +77,7 @@ fn parameters(plan: &StreamPlan, control: &Control) -> Parameters {
     let segment = || socket::segment_bytes(control.socket().as_fd()).unwrap_or(1_448);
     let usual = || match is_udp {
         true => segment().clamp(*DATAGRAM_BYTES.start(), *DATAGRAM_BYTES.end()),
+        false if plan.rate_bits > 0 => PACED_WRITE_BYTES,
         false => USUAL_WRITE_BYTES,
     };
     let (time, num) = match plan.until {
