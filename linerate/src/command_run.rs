@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::bail;
+use anyhow::{bail, ensure};
 use model::CommandStudy;
 use model::run::Rig;
 use study::commands::CommandOrder;
@@ -39,6 +39,10 @@ pub(crate) fn measure(
         Some(kind) => Place::of(kind, None, || rig.hosts.find(console))?,
     };
     target.trust.check_study(&study)?;
+    ensure!(
+        !flags.stacks,
+        "--stacks is for studies of servers: `linerate explain -- COMMAND` says where a command's time goes"
+    );
     if flags.smoke {
         study.shorten_for_smoke(SMOKE_ROUNDS);
     }

@@ -29,6 +29,12 @@ pub(crate) struct RunFlags {
     /// Two short rounds to see that everything works; no verdicts
     #[arg(long, conflicts_with = "rounds", hide_short_help = true, help_heading = MEASURING)]
     pub(crate) smoke: bool,
+    /// Also see which functions of each server take the time, in bursts outside the blocks; takes root
+    ///
+    /// Twice for each server it is seen for a second under the same load what is under way on its CPUs. The report shows
+    /// as a flame graph what grew and what shrank from one to the next, and `*.folded` in the run's folder are for other tools.
+    #[arg(long, help_heading = MEASURING, hide_short_help = true)]
+    pub(crate) stacks: bool,
     /// Seed of the order of arms and of arrivals; the same seed repeats the same plan
     #[arg(long, value_name = "NUMBER", help_heading = MEASURING, hide_short_help = true)]
     pub(crate) seed: Option<u64>,
@@ -59,6 +65,7 @@ const RESULT: &str = "Result";
 impl RunFlags {
     /// Applies `--rounds` and `--smoke` to a study.
     pub(crate) fn shorten(&self, study: &mut model::Study) {
+        study.stacks |= self.stacks;
         if let Some(rounds) = self.rounds {
             study.design.rounds = rounds;
             if let Some(whole) = &mut study.whole {

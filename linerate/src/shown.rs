@@ -97,6 +97,7 @@ pub(crate) fn show_judged(
         is_empty: blocks.is_empty(),
         next_steps: report::next_steps(run, judgement, &resume),
     };
+    keep(folder, report::folded(run, judgement), console);
     shown.say(folder, json, console);
     if !json && !text.is_empty() {
         console.say(&text);
@@ -171,8 +172,19 @@ pub(crate) fn show_look(folder: &Path, json: bool, console: &Console) -> anyhow:
         is_empty: false,
         next_steps: Vec::new(),
     };
+    keep(folder, report::explain::folded(&look), console);
     shown.say(folder, json, console);
     Ok(())
+}
+
+/// Writes stacks for other tools into the folder, as names of files and what is in them.
+fn keep(folder: &Path, files: Vec<(String, String)>, console: &Console) {
+    for (name, text) in files {
+        let file = folder.join(name);
+        if let Err(error) = foreign::file::replace(&file, text.as_bytes()) {
+            console.error(&format!("no stacks: {}: {error}", file.display()));
+        }
+    }
 }
 
 fn show_load(folder: &Path, json: bool, console: &Console) -> anyhow::Result<ExitCode> {

@@ -16,6 +16,7 @@ use crate::reading::Reading;
 use crate::reboot::Reboot;
 use crate::rig::RigKind;
 use crate::service::ServiceRecord;
+use crate::stacks::RunStacks;
 use crate::study::{Arm, Program, Study};
 
 /// The version of the run folder's shape that this program writes.
@@ -101,6 +102,9 @@ pub struct RunRecord<S = Study, A = Arm> {
     /// The step that takes a reboot; absent where none was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reboot: Option<Reboot>,
+    /// Which functions its servers' time went into; absent where that was not asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stacks: Option<RunStacks>,
     /// Doubts known before the first block, such as levers that this machine refuses.
     pub doubts: Vec<Doubt>,
 }
@@ -171,6 +175,7 @@ impl<S, A> RunRecord<S, A> {
             demands: Vec::new(),
             confirmation: None,
             reboot: None,
+            stacks: None,
             doubts: Vec::new(),
         }
     }

@@ -16,6 +16,8 @@ pub const MOST_FRAMES: usize = 512;
 pub const MOST_LETTERS: usize = 200;
 /// What a frame takes in JSON beside its name.
 const FRAME_BYTES: usize = 32;
+/// More arms than any study has.
+const MOST_ARMS: usize = 1_000;
 /// What stands in the place of the outer frames that could not be told.
 pub const CUT: &str = "[cut]";
 
@@ -33,6 +35,26 @@ pub struct Stacks {
     /// Each stack once.
     #[serde(deserialize_with = "few::<_, _, MOST_STACKS>")]
     pub stacks: Vec<Stack>,
+}
+
+/// Stacks of the servers of a run, under the load that each is measured by and outside its blocks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RunStacks {
+    /// One entry for each arm that was looked at.
+    #[serde(deserialize_with = "few::<_, _, MOST_ARMS>")]
+    pub arms: Vec<ArmStacks>,
+    /// Why one was not; absent where all were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unseen: Option<String>,
+}
+
+/// What ran on the CPUs for the server of one arm.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ArmStacks {
+    /// Name of the arm.
+    pub arm: String,
+    /// All its bursts together.
+    pub stacks: Stacks,
 }
 
 /// One stack.
@@ -133,6 +155,21 @@ impl Stacks {
         self
     }
 
+    /// Both together, as if they were of one longer window.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        let counts = |one: &Self| (one.window_ns, one.samples, one.lost, one.cut);
+        let ((window, samples, lost, cut), more) = (counts(&self), counts(&other));
+        let all = self.stacks.into_iter().chain(other.stacks);
+        let both = Self::of(window + more.0, all.map(|it| (it.frames, it.weight_ns)));
+        Self {
+            samples: samples + more.1,
+            lost: lost + more.2 + both.lost,
+            cut: cut + more.3,
+            ..both
+        }
+    }
+
     /// The weight of all stacks together, ns.
     #[must_use]
     pub fn weight_ns(&self) -> u64 {
@@ -143,11 +180,30 @@ impl Stacks {
     /// with `_[k]`, and the weight in ns.
     #[must_use]
     pub fn folded(&self) -> String {
-        let line = |stack: &Stack| {
-            let names: Vec<String> = stack.frames.iter().map(folded_name).collect();
-            format!("{} {}\n", names.join(";"), stack.weight_ns)
-        };
+        let line = |stack: &Stack| format!("{} {}\n", stack.folded_names(), stack.weight_ns);
         self.stacks.iter().map(line).collect()
+    }
+}
+
+impl Stacks {
+    /// One line a stack of either, with its weight in the one and in the other, as tools for differences read it.
+    #[must_use]
+    pub fn folded_beside(one: &Self, other: &Self) -> String {
+        let mut lines: BTreeMap<String, [u64; 2]> = BTreeMap::new();
+        for (at, stacks) in [one, other].into_iter().enumerate() {
+            for stack in &stacks.stacks {
+                lines.entry(stack.folded_names()).or_default()[at] += stack.weight_ns;
+            }
+        }
+        let line = |(names, [one, other]): (String, [u64; 2])| format!("{names} {one} {other}\n");
+        lines.into_iter().map(line).collect()
+    }
+}
+
+impl Stack {
+    fn folded_names(&self) -> String {
+        let names: Vec<String> = self.frames.iter().map(folded_name).collect();
+        names.join(";")
     }
 }
 
@@ -233,9 +289,26 @@ mod tests {
     }
 
     #[test]
+    fn two_programs_stand_in_one_folded_text_with_what_only_one_has() {
+        let one = Stacks::of(1, [(frames(&["a", "b"]), 10), (frames(&["a"]), 1)]);
+        let other = Stacks::of(1, [(frames(&["a", "b"]), 30), (frames(&["a", "c_[k]"]), 5)]);
+        let both = Stacks::folded_beside(&one, &other);
+        assert_eq!(both, "a 1 0\na;b 10 30\na;c_[k] 0 5\n");
+    }
+
+    #[test]
     fn a_name_can_neither_end_a_line_of_the_folded_text_nor_a_frame() {
         let stacks = Stacks::of(1, [(frames(&["a;b 7\nc"]), 1)]);
         assert_eq!(stacks.folded(), "a:b 7:c 1\n");
+    }
+
+    #[test]
+    fn two_bursts_are_as_one_longer() {
+        let burst = |ns| Stacks::of(1_000, [(frames(&["a"]), ns), (frames(&[CUT]), 1)]);
+        let both = burst(10).and(burst(20));
+        assert_eq!(both.folded(), "a 30\n[cut] 2\n");
+        let counts = (both.window_ns, both.samples, both.cut, both.lost);
+        assert_eq!(counts, (2_000, 4, 2, 0));
     }
 
     #[test]

@@ -56,6 +56,9 @@ pub struct Study {
     /// Also measure a bare echo over the same sockets and bytes.
     #[serde(default)]
     pub floor: bool,
+    /// Also see in bursts outside the blocks which functions of each arm's server take the time.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stacks: bool,
     /// What the whole ladder asks besides its climb; in a run, present where that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole: Option<Whole>,

@@ -5,6 +5,7 @@ use model::explanation::{
     Account, AccountKind, Explanation, Hindered, Hindrance, Limiter, Looked, SavedLook,
 };
 use model::observation::{LookCost, Observation};
+use model::stacks::Stacks;
 
 use crate::chart::flame::Flame;
 use crate::text;
@@ -80,6 +81,20 @@ fn cost_of(cost: &LookCost) -> String {
         numbers::duration(cost.within_ns),
         numbers::duration(cost.beside_ns)
     )
+}
+
+/// Stacks of a look as tools for flame graphs take them: names of files and their lines.
+#[must_use]
+pub fn folded(look: &SavedLook) -> Vec<(String, String)> {
+    let seen = &look.study.observation;
+    let files = [
+        (&seen.stacks, "on-cpu.folded"),
+        (&seen.asleep, "asleep.folded"),
+    ];
+    let file = |(stacks, name): (&Option<Stacks>, &str)| {
+        Some((name.to_owned(), stacks.as_ref()?.folded()))
+    };
+    files.into_iter().filter_map(file).collect()
 }
 
 /// What each program that is followed to is held back by.

@@ -21,6 +21,7 @@ mod answer;
 mod between_boots;
 mod ceilings;
 mod chart;
+mod functions;
 mod gate;
 mod grouped;
 mod machine_runs;
@@ -36,6 +37,7 @@ mod whole;
 
 pub use between_boots::next_steps;
 pub use chart::flame::flame_graph;
+pub use functions::folded;
 
 #[cfg(test)]
 #[path = "../tests/sample/mod.rs"]

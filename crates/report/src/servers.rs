@@ -7,8 +7,8 @@ use model::{BlockRecord, Judgement, RunRecord, Verdict};
 
 use crate::view::{Article, Item, Key, Page, Table};
 use crate::{
-    answer, between_boots, ceilings, chart, gate, link, not_crossed, numbers, rows, scale,
-    sentences, side_by_side, whole,
+    answer, between_boots, ceilings, chart, functions, gate, link, not_crossed, numbers, rows,
+    scale, sentences, side_by_side, whole,
 };
 
 const SERIES_CAPTION: &str = "One mark for each block. What the machine does to every arm rises and falls in all \
@@ -53,6 +53,7 @@ pub(crate) fn view(run: &RunRecord, blocks: &[BlockRecord], judgement: &Judgemen
     page.figure("series", &series, SERIES_CAPTION);
     page.section("latency-heading", "How long an answer takes");
     latency(&mut page, &sentences::latency_for_readers(run, judgement));
+    functions::add_to(&mut page, run, judgement);
     page.section("published", "Beside the article");
     published(&mut page, run, judgement);
     page

@@ -165,6 +165,7 @@ impl Campaign<'_> {
         if !remaining.is_empty() {
             self.progress.phase("measuring");
             self.measure(&record, arms, remaining, &mut kept)?;
+            self.see_stacks(&mut record, arms, &kept)?;
             if record.study.whole.is_some() {
                 // Those of the confirmation are to have the machine to themselves.
                 self.stop_targets(arms)?;

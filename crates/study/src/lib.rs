@@ -37,6 +37,7 @@ pub mod services;
 mod shipped;
 pub mod spec;
 pub mod ssh;
+mod stacks;
 pub mod store;
 pub mod transport;
 pub mod under_test;

@@ -285,6 +285,7 @@ pub(super) fn comparison(question: String, workload: Workload, smallest_effect: 
         workload,
         latency: None,
         floor: false,
+        stacks: false,
         baseline: BaselineSpec {
             title: "A".to_owned(),
             target: None,

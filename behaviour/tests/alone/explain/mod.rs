@@ -2,6 +2,7 @@
 
 mod behind;
 mod command;
+mod difference;
 
 use std::process::{Command, Stdio};
 

@@ -7,6 +7,7 @@ import socket
 import sys
 import threading
 import time
+import zlib
 
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 LOCK = threading.Lock()
@@ -29,6 +30,11 @@ def code():
     sum(number * number for number in range(3000))
 
 
+def checksum():
+    zlib.crc32(MUCH)
+
+
+MUCH = b"x" * 400_000
 OWN = threading.local()
 
 
@@ -46,6 +52,7 @@ BEFORE = {
     "timer": lambda: time.sleep(0.005),
     "disk": disk,
     "code": code,
+    "checksum": checksum,
     "nagle": lambda: None,
     "behind": behind,
 }

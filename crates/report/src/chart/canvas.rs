@@ -31,6 +31,10 @@ pub(crate) enum Ink {
     Program,
     /// What the kernel did for it.
     Kernel,
+    /// What takes more than before.
+    Grew,
+    /// What takes less.
+    Shrank,
 }
 
 impl Ink {
@@ -46,6 +50,8 @@ impl Ink {
             Self::Paper => "paper",
             Self::Program => "program",
             Self::Kernel => "kernel",
+            Self::Grew => "grew",
+            Self::Shrank => "shrank",
         }
     }
 }
@@ -176,6 +182,16 @@ impl Canvas {
         ));
         draw(self);
         self.add(format_args!("</g>"));
+    }
+
+    /// Such a box in a colour as strong as a share from 0 to 1.
+    pub(crate) fn fill_tinted(&mut self, (from, to): (At, At), (ink, strength): (Ink, f64)) {
+        let (x, y, width, height) = (from.0, from.1, to.0 - from.0, to.1 - from.1);
+        let (ink, percent) = (ink.name(), strength * 100.0);
+        self.add(format_args!(
+            "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" \
+             fill=\"color-mix(in srgb, var(--{ink}) {percent:.0}%, var(--noise))\"/>"
+        ));
     }
 
     /// The band between two heights in which the same thing differs from itself. Its ends are drawn

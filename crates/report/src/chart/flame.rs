@@ -41,48 +41,67 @@ pub(crate) struct Flame<'a> {
 
 /// What was called from one place.
 #[derive(Default)]
-struct Calls<'a>(BTreeMap<&'a StackFrame, Call<'a>>);
+pub(super) struct Calls<'a>(BTreeMap<&'a StackFrame, Call<'a>>);
 
 #[derive(Default)]
-struct Call<'a> {
-    weight_ns: u64,
+pub(super) struct Call<'a> {
+    /// Of one or of two programs that are compared.
+    pub(super) weights: [u64; 2],
     calls: Calls<'a>,
 }
 
-/// How much time is how wide, and where the lowest row stands.
-struct Ground {
-    pixels_per_ns: f64,
-    whole_ns: u64,
+impl Call<'_> {
+    fn weight(&self) -> u64 {
+        self.weights.iter().sum()
+    }
+}
+
+/// How a call is coloured, how strongly, and what is said of it.
+pub(super) struct MarkedCall {
+    pub(super) ink: Ink,
+    pub(super) strength: f64,
+    pub(super) words: String,
+}
+
+/// How much weight is how wide, where the lowest row stands, and what is told of a call.
+struct Ground<'a> {
+    pixels_per_weight: f64,
     bottom: f64,
     row: f64,
+    tell: &'a dyn Fn(&StackFrame, &Call<'_>) -> MarkedCall,
 }
 
 impl Chart for Flame<'_> {
     fn draw(&self, name: &str, form: Form) -> Option<String> {
-        let whole_ns = self.stacks.weight_ns();
-        if whole_ns == 0 {
-            return None;
-        }
-        let calls = Calls::of(self.stacks);
-        let pixels_per_ns = form.width() / whole_ns as f64;
-        let row = row(form);
-        let bottom = TOP + row * calls.height(pixels_per_ns) as f64;
-        let size = (form.width(), bottom);
-        let mut canvas = Canvas::new(size, &form.id(name), self.heading, &self.described());
-        canvas.heading((self.heading, self.remark), 0.0, form);
-        let ground = Ground {
-            pixels_per_ns,
-            whole_ns,
-            bottom,
-            row,
+        let mut calls = Calls::default();
+        calls.add(self.stacks, (0, 1.0));
+        let whole_ns = self.stacks.weight_ns() as f64;
+        let tell = |frame: &StackFrame, call: &Call<'_>| {
+            let share = numbers::share(call.weight() as f64 / whole_ns);
+            let time = numbers::duration(call.weight());
+            MarkedCall {
+                ink: if frame.kernel {
+                    Ink::Kernel
+                } else {
+                    Ink::Program
+                },
+                strength: 1.0,
+                words: format!("{}: {share}, {time}", whose(frame)),
+            }
         };
-        calls.draw(&mut canvas, &ground, (0, 0));
-        Some(canvas.svg())
+        let heading = (self.heading, self.remark, self.described());
+        calls.drawn((name, form), &heading, &tell)
     }
 
     fn is_searched(&self) -> bool {
         true
     }
+}
+
+/// `tcp_sendmsg (kernel)`.
+pub(super) fn whose(frame: &StackFrame) -> String {
+    let of_kernel = if frame.kernel { " (kernel)" } else { "" };
+    format!("{}{of_kernel}", frame.name)
 }
 
 /// How high a function is, CSS pixels: high enough for a finger.
@@ -122,79 +141,104 @@ fn named(frames: &[StackFrame]) -> impl Iterator<Item = &StackFrame> {
 }
 
 impl<'a> Calls<'a> {
-    fn of(stacks: &'a Stacks) -> Self {
-        let mut all = Self::default();
+    /// Adds stacks of the one or the other program, so many weights for each ns.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "casts of floats saturate"
+    )]
+    pub(super) fn add(&mut self, stacks: &'a Stacks, (program, scale): (usize, f64)) {
         for stack in &stacks.stacks {
-            let mut calls = &mut all;
+            let mut calls = &mut *self;
             for frame in named(&stack.frames) {
                 let call = calls.0.entry(frame).or_default();
-                call.weight_ns += stack.weight_ns;
+                call.weights[program] += (stack.weight_ns as f64 * scale).round() as u64;
                 calls = &mut call.calls;
             }
         }
-        all
+    }
+
+    /// The whole as a drawing of a name, with what it is, what is to be said of it, and a description; `None` of nothing.
+    pub(super) fn drawn(
+        &self,
+        (name, form): (&str, Form),
+        (heading, remark, described): &(&str, &str, String),
+        tell: &dyn Fn(&StackFrame, &Call<'_>) -> MarkedCall,
+    ) -> Option<String> {
+        let whole: u64 = self.0.values().map(Call::weight).sum();
+        if whole == 0 {
+            return None;
+        }
+        let pixels_per_weight = form.width() / whole as f64;
+        let row = row(form);
+        let bottom = TOP + row * self.height(pixels_per_weight) as f64;
+        let mut canvas = Canvas::new((form.width(), bottom), &form.id(name), heading, described);
+        canvas.heading((heading, remark), 0.0, form);
+        let ground = Ground {
+            pixels_per_weight,
+            bottom,
+            row,
+            tell,
+        };
+        self.draw(&mut canvas, &ground, (0, 0));
+        Some(canvas.svg())
     }
 
     /// Rows that there are to draw.
-    fn height(&self, pixels_per_ns: f64) -> usize {
+    fn height(&self, pixels_per_weight: f64) -> usize {
         let seen = self
             .0
             .values()
-            .filter(|call| call.weight_ns as f64 * pixels_per_ns >= NARROWEST);
-        seen.map(|call| 1 + call.calls.height(pixels_per_ns))
+            .filter(|call| call.weight() as f64 * pixels_per_weight >= NARROWEST);
+        seen.map(|call| 1 + call.calls.height(pixels_per_weight))
             .max()
             .unwrap_or(0)
     }
 
-    /// From so much time on, in so many rows above the lowest.
-    fn draw(&self, canvas: &mut Canvas, ground: &Ground, (mut from_ns, row): (u64, usize)) {
+    /// From so much weight on, in so many rows above the lowest.
+    fn draw(&self, canvas: &mut Canvas, ground: &Ground<'_>, (mut from, row): (u64, usize)) {
         for (frame, call) in &self.0 {
-            if call.weight_ns as f64 * ground.pixels_per_ns >= NARROWEST {
-                ground.draw(canvas, (frame, call.weight_ns), (from_ns, row));
-                call.calls.draw(canvas, ground, (from_ns, row + 1));
+            if call.weight() as f64 * ground.pixels_per_weight >= NARROWEST {
+                ground.draw(canvas, (frame, call), (from, row));
+                call.calls.draw(canvas, ground, (from, row + 1));
             }
-            from_ns += call.weight_ns;
+            from += call.weight();
         }
     }
 }
 
-impl Ground {
+impl Ground<'_> {
     fn draw(
         &self,
         canvas: &mut Canvas,
-        (frame, weight_ns): (&StackFrame, u64),
-        (from_ns, row): (u64, usize),
+        (frame, call): (&StackFrame, &Call<'_>),
+        (from, row): (u64, usize),
     ) {
-        let [left, width] = [from_ns, weight_ns].map(|ns| ns as f64 * self.pixels_per_ns);
+        let weight = call.weight();
+        let [left, width] = [from, weight].map(|it| it as f64 * self.pixels_per_weight);
         let bottom = self.bottom - self.row * row as f64;
-        let ink = match frame.kernel {
-            true => Ink::Kernel,
-            false => Ink::Program,
-        };
         // A line of paper stands between neighbours.
         let corners = (
             (left, bottom - self.row + 1.0),
             (left + (width - 1.0).max(NARROWEST), bottom),
         );
-        let place =
-            format!("data-row=\"{row}\" data-from=\"{from_ns}\" data-weight=\"{weight_ns}\"");
-        let words = self.words(frame, weight_ns);
+        let place = format!("data-row=\"{row}\" data-from=\"{from}\" data-weight=\"{weight}\"");
+        let MarkedCall {
+            ink,
+            strength,
+            words,
+        } = (self.tell)(frame, call);
         canvas.group(("frame", &place), &words, |canvas| {
-            canvas.fill(corners.0, corners.1, ink);
+            match strength < 1.0 {
+                true => canvas.fill_tinted(corners, (ink, strength)),
+                false => canvas.fill(corners.0, corners.1, ink),
+            }
             if width >= LEAST_FOR_NAME {
                 let set = Type::SMALL.ink(Ink::Text);
                 let name = told(&frame.name, width - 2.0 * MARGIN, set);
                 canvas.text(&name, (left + MARGIN, bottom - self.row / 2.0), set);
             }
         });
-    }
-
-    /// What a frame is: `tcp_sendmsg (kernel): 25 %, 100 ms`.
-    fn words(&self, frame: &StackFrame, weight_ns: u64) -> String {
-        let whose = if frame.kernel { " (kernel)" } else { "" };
-        let share = numbers::share(weight_ns as f64 / self.whole_ns as f64);
-        let time = numbers::duration(weight_ns);
-        format!("{}{whose}: {share}, {time}", frame.name)
     }
 }
 

@@ -9,6 +9,7 @@
 mod canvas;
 pub(crate) mod commands;
 mod contrasts;
+pub(crate) mod difference;
 pub(crate) mod flame;
 mod scale;
 mod series;

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use model::stacks::{ArmStacks, RunStacks, StackFrame, Stacks};
 use model::{Doubt, Judgement, RunRecord, Verdict};
 
 use crate::{made_up, sample};
@@ -35,6 +36,7 @@ pub(crate) fn all() -> Vec<PathBuf> {
         ("look", look(None)),
         ("look-hostile", look(Some(HOSTILE))),
         ("look-long", look(Some(LONG))),
+        ("difference", difference()),
         ("cores", cores(2)),
         ("cores-many", cores(48)),
         ("factorial-long", made_up::titled(LONG).page()),
@@ -74,6 +76,28 @@ fn look(name: Option<&str>) -> String {
             .for_each(|frame| name.clone_into(&mut frame.name));
     }
     report::html::render_look(&look, &judge::explain_look(&look.study))
+}
+
+/// The page of two servers of which one has a function that the other does not call.
+fn difference() -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/look");
+    let look = report::folder::read_look(&folder).expect("the look is kept here");
+    let stacks = look.study.observation.stacks.expect("it saw some");
+    let (mut run, judgement) = sample::versus(Verdict::Worse, 1.3, 0.02);
+    let step = judgement.steps.last().expect("B stands beside A");
+    let planted = (0..40).map(|_| (vec![StackFrame::of_program(LONG)], 5_000_000));
+    let arm = |arm: &str, stacks: Stacks| ArmStacks {
+        arm: arm.to_owned(),
+        stacks,
+    };
+    run.stacks = Some(RunStacks {
+        arms: vec![
+            arm(&step.against, stacks.clone()),
+            arm(&step.arm, stacks.and(Stacks::of(1, planted))),
+        ],
+        unseen: Some("a stranger".to_owned()),
+    });
+    rendered(&run, &judgement)
 }
 
 /// The page of a machine of so many CPUs, those of eight near one another.

@@ -92,6 +92,7 @@ pub(crate) fn run() -> RunRecord {
         on_host: false,
         confirmation: None,
         reboot: None,
+        stacks: None,
         cpus: None,
         facts: study::facts(),
         watched: Watched {

@@ -66,6 +66,7 @@ pub(super) fn study() -> Study {
             rate_rps: None,
         }),
         floor: true,
+        stacks: false,
         baseline: BaselineSpec {
             title: "an ordinary box".to_owned(),
             target: None,

@@ -1,0 +1,124 @@
+//! Which functions the servers of a run spend their time in, and what differs from one to the next.
+
+use model::stacks::{ArmStacks, Stacks};
+use model::{Judgement, RunRecord};
+
+use crate::chart::difference::{CostedStacks, Difference};
+use crate::sentences;
+use crate::view::{Item, Page};
+
+/// Names of the graphs; more comparisons are told in words alone.
+const GRAPHS: [&str; 4] = ["difference", "difference-2", "difference-3", "difference-4"];
+const CAPTION: &str = "Each function is as wide as its own time and that of what it called, of both servers together. What takes \
+     more is orange, what takes less is teal, the more the stronger; grey is what samples do not tell apart.";
+
+/// A graph and a sentence for each comparison of servers whose stacks were seen.
+pub(crate) fn add_to(page: &mut Page, run: &RunRecord, judgement: &Judgement) {
+    let Some(seen) = &run.stacks else {
+        return;
+    };
+    page.section("functions", "Which functions take the time");
+    if let Some(why) = &seen.unseen {
+        page.paragraph(format!(
+            "Which functions take the time was not seen. {}.",
+            sentences::capitalised(why)
+        ));
+    }
+    let mut names = GRAPHS.into_iter();
+    for pair in pairs(&seen.arms, judgement) {
+        let title = pair.titles.join(" against ");
+        let remark = pair
+            .arms
+            .map(|arm| arm.stacks.samples.to_string())
+            .join(" and ");
+        let difference = Difference {
+            sides: pair.sides(judgement),
+            unit: pair.costs(judgement).map(|_| sentences::unit(run)),
+            heading: &title,
+            remark: &format!("{remark} samples outside the blocks"),
+        };
+        page.paragraph(format!("{title}. {}", difference.sentence()));
+        if let Some(name) = names.next() {
+            page.figure(name, &difference, CAPTION);
+        }
+    }
+    page.add_to_browser(Item::Note(
+        "For other tools: `*.folded` beside this page, a stack a line, with its time in ns in the reference and in the other.".to_owned(),
+    ));
+}
+
+/// Two servers that are compared: the one and what it is compared with.
+struct ComparedStacks<'a> {
+    titles: [&'a str; 2],
+    arms: [&'a ArmStacks; 2],
+}
+
+fn pairs<'a>(seen: &'a [ArmStacks], judgement: &'a Judgement) -> Vec<ComparedStacks<'a>> {
+    let arm = |name: &str| seen.iter().find(|arm| arm.arm == name);
+    let title = |name: &str| judgement.arms.iter().find(|arm| arm.name == name);
+    let pair = |step: &'a model::judgement::StepResult| {
+        Some(ComparedStacks {
+            titles: [&step.title, &title(&step.against)?.title],
+            arms: [arm(&step.against)?, arm(&step.arm)?],
+        })
+    };
+    judgement.steps.iter().filter_map(pair).collect()
+}
+
+impl<'a> ComparedStacks<'a> {
+    /// CPU time for each unit of work, µs, where it is known of both.
+    fn costs(&self, judgement: &Judgement) -> Option<[f64; 2]> {
+        let cost = |name: &str| {
+            let arm = judgement.arms.iter().find(|arm| arm.name == name)?;
+            Some(arm.server_cpu_us_per_request?.value)
+        };
+        let [one, other] = self.arms.map(|arm| cost(&arm.arm));
+        Some([one?, other?])
+    }
+
+    fn sides(&self, judgement: &Judgement) -> [CostedStacks<'a>; 2] {
+        let costs = self.costs(judgement).unwrap_or([1.0, 1.0]);
+        [0, 1].map(|at| CostedStacks {
+            stacks: &self.arms[at].stacks,
+            cost: costs[at],
+        })
+    }
+}
+
+/// A name that leads into no other folder, whatever a run from elsewhere has.
+fn plain(name: &str) -> String {
+    let plain = |letter: char| {
+        if letter.is_ascii_alphanumeric() || letter == '-' {
+            letter
+        } else {
+            '_'
+        }
+    };
+    name.chars().take(100).map(plain).collect()
+}
+
+/// Stacks of a run as tools for flame graphs take them: names of files and their lines, of which those of two servers have
+/// the time in the reference first.
+#[must_use]
+pub fn folded(run: &RunRecord, judgement: &Judgement) -> Vec<(String, String)> {
+    let Some(seen) = &run.stacks else {
+        return Vec::new();
+    };
+    let pair = |pair: ComparedStacks<'_>| {
+        let [before, after] = pair.arms;
+        let name = format!("{}-{}.folded", plain(&before.arm), plain(&after.arm));
+        (name, Stacks::folded_beside(&before.stacks, &after.stacks))
+    };
+    pairs(&seen.arms, judgement).into_iter().map(pair).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stranger_names_no_file_outside_the_folder() {
+        assert_eq!(plain("../../etc/x y"), "______etc_x_y");
+        assert_eq!(plain("no-delay"), "no-delay");
+    }
+}

@@ -1,0 +1,92 @@
+//! Where the time of each arm's server goes by functions: seen in bursts under its load, once its blocks are measured.
+
+use model::message::{BlockAsk, ObserveAsk, Whom};
+use model::stacks::{ArmStacks, RunStacks, Stacks};
+use model::study::{Arm, Role};
+use model::{Ask, Pace, Reading, RunRecord, Tell};
+
+use crate::campaign::{Campaign, CampaignError};
+use crate::rounds::SavedBlocks;
+use crate::transport::AgentError;
+
+/// The burst comes after a look, which is not kept and therefore short, ms.
+const LOOK_MS: u32 = 50;
+
+impl Campaign<'_> {
+    /// Sees all arms once, and once more in the opposite order, so that what the machine does meanwhile is in both alike.
+    /// Whoever cannot be seen costs the run nothing but that.
+    pub(crate) fn see_stacks(
+        &mut self,
+        record: &mut RunRecord,
+        arms: &[Arm],
+        kept: &SavedBlocks<Reading>,
+    ) -> Result<(), CampaignError> {
+        if !record.study.stacks || record.study.gate.is_some() {
+            return Ok(());
+        }
+        if record.client.is_some() {
+            let why = "client and server are of two hosts, and only load from the server's own host is looked at";
+            record.stacks = Some(RunStacks {
+                unseen: Some(why.to_owned()),
+                ..RunStacks::default()
+            });
+            return Ok(kept.describe(record)?);
+        }
+        self.progress.phase("seeing which functions take the time");
+        let is_compared = |arm: &&Arm| matches!(arm.role, Role::Baseline | Role::Step);
+        let compared: Vec<&Arm> = arms.iter().filter(is_compared).collect();
+        let mut seen = RunStacks::default();
+        for arm in compared.iter().chain(compared.iter().rev()) {
+            match self.burst(record, arm)? {
+                Ok(stacks) => add(&mut seen.arms, &arm.name, stacks),
+                Err(why) => {
+                    seen.unseen = Some(format!("{}: {why}", arm.title));
+                    break;
+                }
+            }
+        }
+        record.stacks = Some(seen);
+        Ok(kept.describe(record)?)
+    }
+
+    /// What was seen of an arm's server, or why nothing was.
+    fn burst(
+        &mut self,
+        record: &RunRecord,
+        arm: &Arm,
+    ) -> Result<Result<Stacks, String>, CampaignError> {
+        let block = BlockAsk {
+            target: arm.name.clone(),
+            workload: record.study.workload.clone(),
+            pace: Pace::Closed,
+            settle_ms: record.study.design.settle_ms,
+            score_ms: LOOK_MS,
+        };
+        let ask = ObserveAsk {
+            whom: Whom::Loaded(block),
+            look_ms: LOOK_MS,
+            seed: record.seed,
+            behind: Vec::new(),
+            only_demands: false,
+        };
+        let seen = match self.agent.ask(&Ask::Observe(Box::new(ask))) {
+            Ok(Tell::Observed(seen)) => *seen,
+            Ok(_) => return Err(CampaignError::Unexpected("a look")),
+            Err(AgentError::Refused(failure)) => return Ok(Err(failure.what)),
+            Err(other) => return Err(other.into()),
+        };
+        let unseen = seen.unseen.into_iter().next();
+        let why = unseen.map_or_else(String::new, |it| it.why);
+        Ok(seen.stacks.ok_or(why))
+    }
+}
+
+fn add(arms: &mut Vec<ArmStacks>, name: &str, more: Stacks) {
+    match arms.iter_mut().find(|seen| seen.arm == name) {
+        Some(seen) => seen.stacks = std::mem::take(&mut seen.stacks).and(more),
+        None => arms.push(ArmStacks {
+            arm: name.to_owned(),
+            stacks: more,
+        }),
+    }
+}
