@@ -5,6 +5,7 @@ mod answering;
 mod callers;
 mod ceilings;
 mod client;
+mod conntrack;
 mod cpu_quota;
 mod disk;
 mod elsewhere;
@@ -68,7 +69,7 @@ enum Ruling {
 
 type Rule = fn(&Case<'_>) -> Ruling;
 
-static RULES: [Rule; 20] = [
+static RULES: [Rule; 21] = [
     stopped::rule,
     cpu_quota::rule,
     stolen::rule,
@@ -77,6 +78,7 @@ static RULES: [Rule; 20] = [
     answering::rule,
     files::rule,
     listen_queue::rule,
+    conntrack::rule,
     ports::rule,
     refusing::rule,
     opening::rule,

@@ -2,7 +2,7 @@
 
 use model::explanation::{AccountKind, Hindrance};
 
-use super::{Case, Ruling, advice, gain, limiter, listen_queue, percent};
+use super::{Case, Ruling, advice, conntrack, gain, limiter, listen_queue, percent};
 
 /// Opened connections for each answer: more are one for each.
 const EACH: f64 = 0.5;
@@ -13,7 +13,12 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     let opened = case.seen.rise("Tcp.PassiveOpens");
     let each = opened as f64 / case.answered().unwrap_or(u64::MAX) as f64;
     // Some of them wait since they were turned away.
-    let share = share - listen_queue::turned_away(case).unwrap_or(0.0);
+    let turned_away = [
+        listen_queue::turned_away(case),
+        conntrack::turned_away(case),
+    ];
+    let turned_away: f64 = turned_away.into_iter().flatten().sum();
+    let share = share - turned_away;
     if share < super::ENOUGH || each < EACH {
         return Ruling::Silent;
     }
@@ -35,7 +40,8 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     ]);
     found.hindrance = Some(Hindrance::ClientCpus);
     found.follows = None;
-    if let Some(lost) = lost(case).filter(|lost| *lost >= share / 2.0) {
+    let lost = lost(case).map(|lost| lost - turned_away);
+    if let Some(lost) = lost.filter(|lost| *lost >= share / 2.0) {
         found.shown_by.push(format!(
             "{:.1} timeouts a second: the packet that opens a connection is sent again after 1 s (TCPTimeouts)",
             case.rate(case.seen.rise(TIMEOUTS))

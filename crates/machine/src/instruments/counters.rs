@@ -8,6 +8,7 @@ use std::net::SocketAddr;
 use sys::cgroup::{Controller, Group};
 use sys::{kernel_file, tcp_diag};
 
+use super::conntrack;
 use crate::pressure;
 use crate::rig::qdisc;
 use crate::targets;
@@ -85,6 +86,7 @@ fn risen(pids: &[u32]) -> Counters {
         let text = kernel_file::text(format!("/proc/{first}/net/{file}")).unwrap_or_default();
         all.extend(named(&text).filter(|(name, _)| OF_NETWORK.contains(&name.as_str())));
     }
+    all.extend(conntrack::lost(*first));
     all.extend(pressures());
     let vmstat = kernel_file::text("/proc/vmstat").unwrap_or_default();
     for name in OF_MEMORY {
@@ -176,6 +178,7 @@ fn standing(pids: &[u32]) -> Counters {
     let Some(first) = pids.first() else {
         return all;
     };
+    all.extend(conntrack::filled(*first));
     let quota = group_of(pids).and_then(|group| group.cpu_quota());
     all.extend(quota.map(|cpus| ("group.quota_mcpu".to_owned(), thousandths(cpus))));
     let memory = Group::of_process(*first, Controller::Memory);

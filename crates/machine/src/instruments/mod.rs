@@ -2,6 +2,7 @@
 
 mod behind;
 pub mod carried;
+mod conntrack;
 pub mod counters;
 pub mod cpu;
 pub mod moments;
