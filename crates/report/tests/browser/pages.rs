@@ -67,7 +67,7 @@ fn recorded_factorial(name: &str) -> String {
 
 /// The page of a program that was looked at; each tenth of its functions by another name, where one is given.
 fn look(name: Option<&str>) -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/look");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser/look");
     let mut look = report::folder::read_look(&folder).expect("the look is kept here");
     if let (Some(name), Some(stacks)) = (name, &mut look.study.observation.stacks) {
         let frames = stacks.stacks.iter_mut().flat_map(|stack| &mut stack.frames);
@@ -80,7 +80,7 @@ fn look(name: Option<&str>) -> String {
 
 /// The page of two servers of which one has a function that the other does not call.
 fn difference() -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/look");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser/look");
     let look = report::folder::read_look(&folder).expect("the look is kept here");
     let stacks = look.study.observation.stacks.expect("it saw some");
     let (mut run, judgement) = sample::versus(Verdict::Worse, 1.3, 0.02);
