@@ -23,7 +23,10 @@ fuzz_target!(|input: &[u8]| {
             let mut again = [0; 16];
             head.write(&mut again, is_wide);
             let read = DatagramHead::read(&again, is_wide).expect("there is room for it");
-            assert_eq!((read.number, read.sent_us), (head.number, head.sent_us));
+            assert_eq!(read.number, head.number);
+            // Microseconds that make up more than a second may be more seconds than there is room for.
+            let fits = head.sent_us / 1_000_000 <= u64::from(u32::MAX);
+            assert!(read.sent_us == head.sent_us || !fits);
         }
     }
     if let Ok(asked) = Parameters::read(rest) {

@@ -145,8 +145,8 @@ Examples:
     linerate stream --listen --iperf3
     linerate stream 127.0.0.1
   How long do others wait while it is full?
-    linerate link --rate 20Mbit/s --delay 20ms --server 'linerate stream --listen {address}:5201' \\
-      -- linerate stream {address} --latency
+    linerate link --rate 20Mbit/s --delay 20ms --server 'linerate stream --listen 0.0.0.0:5201' -- \\
+      sh -c 'linerate stream $LINERATE_SERVER --mine $LINERATE_SERVER --latency'
   What does it cost without a copy at either end?
     linerate stream --send sendfile
   For a script that reads iperf3's JSON:
