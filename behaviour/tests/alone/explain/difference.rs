@@ -2,7 +2,7 @@
 
 use super::Planted;
 use crate::common::as_nobody::linerate_as_nobody;
-use crate::common::{Folder, answer, assert_says, linerate};
+use crate::common::{Folder, answer, assert_says, linerate, studies};
 
 #[test]
 fn a_function_that_one_of_two_servers_calls_more_is_named_and_marked_and_is_there_for_other_tools()
@@ -54,4 +54,15 @@ fn whoever_may_not_see_the_stacks_gets_the_comparison_and_the_reason() {
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
     assert_says(&said, "Which functions take the time was not seen. A: ");
     assert_says(&said, "its files are hidden from us");
+}
+
+#[test]
+fn a_study_may_ask_for_the_stacks_of_its_arms() {
+    let folder = Folder::new("difference-study");
+    let study = studies::ladder("stacks = true", 2);
+    std::fs::write(folder.path().join("short.toml"), study).unwrap();
+    let words = ["study", "run", "short.toml", "--yes", "--out", "run"];
+    let said = answer(&mut linerate(&folder, &words));
+    assert_says(&said, "one send against two sends.");
+    assert_says(&folder.text("run/baseline-one.folded"), "sendto_[k]");
 }
