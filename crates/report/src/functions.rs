@@ -9,6 +9,8 @@ use crate::view::{Item, Page};
 
 /// Names of the graphs; more comparisons are told in words alone.
 const GRAPHS: [&str; 4] = ["difference", "difference-2", "difference-3", "difference-4"];
+/// So many standard errors are from one end of an interval of 95 % to the other.
+const INTERVAL: f64 = 2.0 * 1.96;
 const CAPTION: &str = "Each function is as wide as its own time and that of what it called, of both servers together. What takes \
      more is orange, what takes less is teal, the more the stronger; grey is what samples do not tell apart.";
 
@@ -66,21 +68,23 @@ fn pairs<'a>(seen: &'a [ArmStacks], judgement: &'a Judgement) -> Vec<ComparedSta
 }
 
 impl<'a> ComparedStacks<'a> {
-    /// CPU time for each unit of work, µs, where it is known of both.
-    fn costs(&self, judgement: &Judgement) -> Option<[f64; 2]> {
+    /// CPU time for each unit of work with its standard error, µs, where it is known of both.
+    fn costs(&self, judgement: &Judgement) -> Option<[(f64, f64); 2]> {
         let cost = |name: &str| {
             let arm = judgement.arms.iter().find(|arm| arm.name == name)?;
-            Some(arm.server_cpu_us_per_request?.value)
+            let found = arm.server_cpu_us_per_request?;
+            Some((found.value, (found.high - found.low) / INTERVAL))
         };
         let [one, other] = self.arms.map(|arm| cost(&arm.arm));
         Some([one?, other?])
     }
 
     fn sides(&self, judgement: &Judgement) -> [CostedStacks<'a>; 2] {
-        let costs = self.costs(judgement).unwrap_or([1.0, 1.0]);
+        let costs = self.costs(judgement).unwrap_or([(1.0, 0.0); 2]);
         [0, 1].map(|at| CostedStacks {
             stacks: &self.arms[at].stacks,
-            cost: costs[at],
+            cost: costs[at].0,
+            error: costs[at].1,
         })
     }
 }

@@ -11,11 +11,13 @@ use crate::numbers;
 
 /// Of what a unit costs, as weights: fine enough for whole numbers.
 const WEIGHTS: f64 = 1e9;
-/// More standard errors of sampling than that are no chance, among as many functions as there are.
-const SURE: f64 = 3.0;
+/// More standard errors than that are no chance, among as many functions as there are.
+const SURE: f64 = 4.0;
 /// The faintest colour of what differs for sure, and the change, as a share of the whole, that has the strongest.
 const FAINTEST: f64 = 0.35;
 const STRONGEST_AT: f64 = 0.25;
+/// Share of the time from which on it is all of it.
+const WHOLE: f64 = 0.9;
 /// So many functions that grew, and that shrank, are told.
 const MOST_TOLD: usize = 3;
 
@@ -25,6 +27,8 @@ pub(crate) struct CostedStacks<'a> {
     pub(crate) stacks: &'a Stacks,
     /// CPU time that a unit of work costs it, µs: from its blocks. 1 for both where that is not known.
     pub(crate) cost: f64,
+    /// A standard error of that, µs.
+    pub(crate) error: f64,
 }
 
 /// The two that are compared, the reference first.
@@ -72,11 +76,12 @@ impl CostedStacks<'_> {
         self.cost / (self.stacks.weight_ns() as f64).max(1.0)
     }
 
-    /// Variance of a cost by the number of samples that it was seen in; those that were never seen might have been once.
+    /// Variance of a cost by that of the whole, and by the number of samples that it was seen in; those that were never seen might have been once.
     fn variance(&self, cost: f64) -> f64 {
         let samples = self.stacks.samples as f64;
         let share = (cost / self.cost * samples + 1.0) / (samples + 2.0);
-        self.cost.powi(2) * share * (1.0 - share).max(0.0) / samples.max(1.0)
+        let of_share = share * (1.0 - share).max(0.0) / samples.max(1.0);
+        self.cost.powi(2) * of_share + (share * self.error).powi(2)
     }
 }
 
@@ -85,6 +90,12 @@ impl Difference<'_> {
     fn is_sure(&self, costs: [f64; 2]) -> bool {
         let variances = [0, 1].map(|at| self.sides[at].variance(costs[at]));
         (costs[1] - costs[0]).abs() > SURE * (variances[0] + variances[1]).sqrt()
+    }
+
+    /// Whether nearly all time of both is within it: that the whole differs is told elsewhere.
+    fn is_whole(&self, costs: [f64; 2]) -> bool {
+        let mut of_both = self.sides.iter().zip(costs);
+        of_both.all(|(side, cost)| cost > WHOLE * side.cost)
     }
 
     fn colour(&self, costs: [f64; 2]) -> (Ink, f64) {
@@ -121,7 +132,8 @@ impl Difference<'_> {
     /// Which functions' own time differs for sure, and by how much; where none does, that with what they call.
     pub(crate) fn sentence(&self) -> String {
         let own = self.costs(|frames| frames.last().into_iter().collect());
-        let with_calls = self.costs(|frames| frames.iter().collect());
+        let mut with_calls = self.costs(|frames| frames.iter().collect());
+        with_calls.retain(|_, costs| !self.is_whole(*costs));
         let told = [
             ("By functions' own time", own),
             ("With what they call", with_calls),
@@ -190,6 +202,7 @@ mod tests {
         let side = |at: usize| CostedStacks {
             stacks: &stacks[at],
             cost: costs[at],
+            error: 0.0,
         };
         Difference {
             sides: [side(0), side(1)],
@@ -251,6 +264,22 @@ mod tests {
             told.contains("; less in epoll −10.0 µs") && !told.contains("copy"),
             "{told}"
         );
+    }
+
+    #[test]
+    fn what_has_most_of_the_time_differs_no_surer_than_the_blocks_of_both() {
+        let both = [
+            stacks(&[("parse", 320), ("send", 80)]),
+            stacks(&[("parse", 320), ("send", 80)]),
+        ];
+        let mut difference = difference(&both, [10.0, 15.0]);
+        assert!(
+            difference
+                .sentence()
+                .contains("more in parse +4.00 µs (8.00 → 12.0)")
+        );
+        difference.sides[1].error = 2.0;
+        assert!(difference.sentence().starts_with("No function's time"));
     }
 
     #[test]
