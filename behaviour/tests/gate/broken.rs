@@ -38,6 +38,7 @@ fn what_cannot_be_measured_is_told_and_leaves_nothing() {
             &["two (", "exited with 5", "at both commits"],
         ),
         (&["--run", "./bench {size}"], &["--set size=VALUE"]),
+        (&["--run", "true", "--stacks"], &["--stacks", "versus"]),
         (&["--serve", "./app 8080"], &["{port}"]),
         (&["--serve", "./app ${port}"], &["$port without braces"]),
         (&["--serve", "${dir}/app {port}"], &["$dir without braces"]),

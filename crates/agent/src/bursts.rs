@@ -8,6 +8,7 @@ use std::time::Duration;
 use machine::instruments::senders::{self, SenderWatch};
 use machine::instruments::stacks;
 use machine::targets;
+use model::message::BurstsAsk;
 use model::observation::{Observation, SeenCalls, Unseen};
 use model::stacks::Stacks;
 use sys::clock;
@@ -36,29 +37,23 @@ pub(crate) struct Bursts {
 }
 
 impl Bursts {
-    /// Goes through them; our own threads are seen beside those of the program where they load it.
-    pub(crate) fn of(pids: &[u32], is_loaded: bool) -> Self {
-        let ms = |ms: u32| Duration::from_millis(ms.into());
-        let on_cpu = |pids: &[u32]| stacks::on_cpu(pids, ms(ON_CPU_MS), HERTZ);
-        let (of_program, of_client) = std::thread::scope(|scope| {
-            let client = is_loaded.then(|| scope.spawn(|| on_cpu(&[std::process::id()])));
-            let of_program = on_cpu(pids);
-            let of_client = client.map(ScopedJoinHandle::join);
-            (of_program, of_client.and_then(Result::ok))
-        });
+    /// Goes through those that are asked for; our own threads are seen beside those of the program where they load it.
+    pub(crate) fn of(pids: &[u32], ask: BurstsAsk, is_loaded: bool) -> Self {
+        let (is_on_cpu, is_of_calls) = match ask {
+            BurstsAsk::All => (true, true),
+            BurstsAsk::OnCpu => (true, false),
+            BurstsAsk::Calls => (false, true),
+        };
+        let (on_cpu, of_client) = match is_on_cpu {
+            true => on_cpu(pids, is_loaded),
+            false => (None, None),
+        };
+        let asleep = || stacks::off_cpu(pids, ms(ASLEEP_MS));
         Self {
-            on_cpu: Some(of_program),
-            of_client: of_client.and_then(io::Result::ok),
-            asleep: Some(stacks::off_cpu(pids, ms(ASLEEP_MS))),
-            calls: Some(calls(pids)),
-        }
-    }
-
-    /// The last of them alone.
-    pub(crate) fn of_calls(pids: &[u32]) -> Self {
-        Self {
-            calls: Some(calls(pids)),
-            ..Self::default()
+            on_cpu,
+            of_client,
+            asleep: (ask == BurstsAsk::All).then(asleep),
+            calls: is_of_calls.then(|| calls(pids)),
         }
     }
 
@@ -71,6 +66,22 @@ impl Bursts {
         observation.asleep = seen(self.asleep, "what threads sleep in", unseen).map(within);
         observation.calls = seen(self.calls, "which system calls are made", unseen);
     }
+}
+
+/// What ran on the CPUs for the program, and for us where we load it.
+fn on_cpu(pids: &[u32], is_loaded: bool) -> (Option<io::Result<Stacks>>, Option<Stacks>) {
+    let on_cpu = |pids: &[u32]| stacks::on_cpu(pids, ms(ON_CPU_MS), HERTZ);
+    std::thread::scope(|scope| {
+        let client = is_loaded.then(|| scope.spawn(|| on_cpu(&[std::process::id()])));
+        let of_program = on_cpu(pids);
+        let of_client = client.map(ScopedJoinHandle::join);
+        let of_client = of_client.and_then(Result::ok).and_then(io::Result::ok);
+        (Some(of_program), of_client)
+    })
+}
+
+fn ms(ms: u32) -> Duration {
+    Duration::from_millis(ms.into())
 }
 
 /// With what its clients had of it meanwhile, since it answers less while it is watched.

@@ -41,13 +41,11 @@ impl CostWatch {
     /// Once all bursts are over, with our own time on CPUs that the program may use.
     pub(crate) fn end(self, seen: &Observation, beside_ns: u64) -> LookCost {
         let program_ns = used_ns(&self.pids).saturating_sub(self.used_ns);
-        let within_ns = within_ns(seen);
         LookCost {
             lasted_ns: clock::monotonic_ns().saturating_sub(self.begun_ns),
             program_ns,
-            within_ns,
+            within_ns: within_ns(seen),
             beside_ns,
-            share: within_ns as f64 / program_ns.max(within_ns).max(1) as f64,
         }
     }
 }

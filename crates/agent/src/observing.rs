@@ -13,7 +13,7 @@ use machine::targets;
 use machine::thief::Thief;
 use model::explanation::Hindrance;
 use model::failure::Failure;
-use model::message::{BlockAsk, HinderAsk, HinderedBlock, ObserveAsk};
+use model::message::{BlockAsk, BurstsAsk, HinderAsk, HinderedBlock, ObserveAsk};
 use model::observation::{Observation, SeenLoad};
 use sys::clock;
 use traffic::load::Observer;
@@ -48,7 +48,7 @@ pub(crate) fn under_load(
     };
     let mut beside = BurstsBeside {
         pids,
-        only_calls: ask.only_demands,
+        ask: ask.bursts,
         thread: None,
     };
     block::measure_beside(target, &block, cpus, &mut beside)?;
@@ -102,20 +102,16 @@ fn look(
 /// Goes through the bursts from the opening of the window on.
 struct BurstsBeside {
     pids: Vec<u32>,
-    only_calls: bool,
+    ask: BurstsAsk,
     /// With the CPU time that they took of ours.
     thread: Option<JoinHandle<(Bursts, u64)>>,
 }
 
 impl Observer for BurstsBeside {
     fn window_opens(&mut self) {
-        let (pids, only_calls) = (self.pids.clone(), self.only_calls);
+        let (pids, ask) = (self.pids.clone(), self.ask);
         self.thread = Some(std::thread::spawn(move || {
-            let bursts = match only_calls {
-                true => Bursts::of_calls(&pids),
-                false => Bursts::of(&pids, true),
-            };
-            (bursts, clock::thread_cpu_ns())
+            (Bursts::of(&pids, ask, true), clock::thread_cpu_ns())
         }));
     }
 
@@ -147,7 +143,7 @@ fn watched(pids: &[u32], ask: &ObserveAsk, cpus: &CpuSplit) -> Observation {
         sys::stop::heard().is_some()
     });
     let mut observation = look.end();
-    Bursts::of(pids, false).keep(&mut observation);
+    Bursts::of(pids, ask.bursts, false).keep(&mut observation);
     let beside_ns = cost.beside_ns(&cpus.client);
     observation.cost = Some(cost.end(&observation, beside_ns));
     observation

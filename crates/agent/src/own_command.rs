@@ -9,7 +9,7 @@ use machine::look::Look;
 use machine::targets;
 use model::command::{CommandReading, CommandTrouble};
 use model::failure::Failure;
-use model::message::ObserveAsk;
+use model::message::{BurstsAsk, ObserveAsk};
 use model::observation::{Observation, Unseen};
 use sys::clock;
 use sys::descent::Descent;
@@ -145,7 +145,7 @@ fn seen_of(pid: u32, ask: &ObserveAsk, cpus: &[usize]) -> Observation {
 /// Within the look: it may end at any time.
 fn bursts_of(pid: u32) -> Option<Bursts> {
     let has_ended = || !targets::is_alive(pid) || sys::stop::heard().is_some();
-    (!clock::wait_until(BURSTS_AFTER, has_ended)).then(|| Bursts::of(&[pid], false))
+    (!clock::wait_until(BURSTS_AFTER, has_ended)).then(|| Bursts::of(&[pid], BurstsAsk::All, false))
 }
 
 fn joined<T>(thread: JoinHandle<T>) -> T {

@@ -212,10 +212,22 @@ pub struct ObserveAsk {
     /// These processes, to which a target under load leads, in the place of its own; empty for those.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub behind: Vec<u32>,
-    /// Whether it is asked for nothing but what an answer of a target under load takes of each resource: no
-    /// stacks.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub only_demands: bool,
+    /// Which bursts follow it.
+    #[serde(default)]
+    pub bursts: BurstsAsk,
+}
+
+/// Which bursts follow a look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BurstsAsk {
+    /// All that there are.
+    #[default]
+    All,
+    /// Where threads are on a CPU.
+    OnCpu,
+    /// Which system calls are made.
+    Calls,
 }
 
 /// Probes of a host.

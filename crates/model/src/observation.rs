@@ -198,8 +198,15 @@ pub struct LookCost {
     /// CPU time of ours meanwhile where the program may use our CPUs too, ns: it is taken from whatever is idle first.
     #[serde(deserialize_with = "bounded")]
     pub beside_ns: u64,
-    /// What was for bursts, over the program's CPU time, 0 to 1.
-    pub share: f64,
+}
+
+impl LookCost {
+    /// What was for bursts, over the program's CPU time, 0 to 1; `None` where it used none.
+    #[must_use]
+    pub fn share(&self) -> Option<f64> {
+        let of_all = self.program_ns.max(self.within_ns);
+        (of_all > 0).then(|| self.within_ns as f64 / of_all as f64)
+    }
 }
 
 /// Who is at the other end of connections of the program's own.

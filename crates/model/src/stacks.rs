@@ -20,17 +20,23 @@ const FRAME_BYTES: usize = 32;
 const MOST_ARMS: usize = 1_000;
 /// What stands in the place of the outer frames that could not be told.
 pub const CUT: &str = "[cut]";
+/// What stands in the place of the stacks that there was no room for.
+pub const REST: &str = "[rest]";
 
 /// Stacks of some threads within a window.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Stacks {
     /// How long was looked, ns.
+    #[serde(deserialize_with = "crate::observation::bounded")]
     pub window_ns: u64,
     /// Stacks that were seen, whole or cut.
+    #[serde(deserialize_with = "crate::observation::bounded")]
     pub samples: u64,
     /// Stacks that nobody had room for.
+    #[serde(deserialize_with = "crate::observation::bounded")]
     pub lost: u64,
     /// Of the samples, those whose outer frames could not be told: they begin with [`CUT`].
+    #[serde(deserialize_with = "crate::observation::bounded")]
     pub cut: u64,
     /// Each stack once.
     #[serde(deserialize_with = "few::<_, _, MOST_STACKS>")]
@@ -46,6 +52,23 @@ pub struct RunStacks {
     /// Why one was not; absent where all were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unseen: Option<String>,
+}
+
+impl RunStacks {
+    /// Of a run that was to see them and did not, for this reason.
+    #[must_use]
+    pub fn unseen(why: &str) -> Self {
+        Self {
+            arms: Vec::new(),
+            unseen: Some(why.to_owned()),
+        }
+    }
+
+    /// Of a run whose blocks are not yet measured.
+    #[must_use]
+    pub fn to_come() -> Self {
+        Self::unseen("the run was stopped before")
+    }
 }
 
 /// What ran on the CPUs for the server of one arm.
@@ -136,8 +159,8 @@ impl Stacks {
         }
     }
 
-    /// The heaviest of them, as many as take about so many bytes to send or to keep; of the others each counts once as
-    /// lost.
+    /// The heaviest of them, as many as take about so many bytes to send or to keep; the others are one, called [`REST`],
+    /// so that shares stay those of the whole.
     #[must_use]
     pub fn within(mut self, most_bytes: usize) -> Self {
         let size = |stack: &Stack| -> usize {
@@ -150,8 +173,13 @@ impl Stacks {
             bytes <= most_bytes
         };
         let kept = self.stacks.iter().take_while(&mut fits).count();
-        self.lost += (self.stacks.len() - kept) as u64;
-        self.stacks.truncate(kept);
+        let left_out = self.stacks.split_off(kept);
+        if !left_out.is_empty() {
+            self.stacks.push(Stack {
+                frames: vec![StackFrame::of_program(REST)],
+                weight_ns: weight_ns(&left_out),
+            });
+        }
         self
     }
 
@@ -173,7 +201,7 @@ impl Stacks {
     /// The weight of all stacks together, ns.
     #[must_use]
     pub fn weight_ns(&self) -> u64 {
-        self.stacks.iter().map(|stack| stack.weight_ns).sum()
+        weight_ns(&self.stacks)
     }
 
     /// One line a stack, as tools for flame graphs read it: names with semicolons between them, those of the kernel marked
@@ -218,6 +246,10 @@ fn folded_name(frame: &StackFrame) -> String {
     };
     let name: String = frame.name.chars().map(plain).collect();
     name + if frame.kernel { "_[k]" } else { "" }
+}
+
+fn weight_ns(stacks: &[Stack]) -> u64 {
+    stacks.iter().map(|stack| stack.weight_ns).sum()
 }
 
 fn clipped(name: String) -> String {
@@ -312,10 +344,14 @@ mod tests {
     }
 
     #[test]
-    fn where_there_is_room_for_few_the_heaviest_are_kept() {
-        let seen = [(frames(&["light"]), 1), (frames(&["heavy"]), 9)];
-        let kept = Stacks::of(1, seen).within(FRAME_BYTES + 8);
-        assert_eq!((kept.folded(), kept.lost), ("heavy 9\n".to_owned(), 1));
+    fn where_there_is_room_for_few_the_heaviest_are_kept_and_shares_are_of_the_whole() {
+        let seen = [("light", 1), ("lighter", 2), ("heavy", 9)];
+        let seen = seen.map(|(name, weight)| (frames(&[name]), weight));
+        let all = Stacks::of(1, seen);
+        let kept = all.clone().within(FRAME_BYTES + 8);
+        assert_eq!(kept.folded(), "heavy 9\n[rest] 3\n");
+        assert_eq!((kept.lost, kept.weight_ns()), (0, all.weight_ns()));
+        assert_eq!(all.clone().within(usize::MAX), all);
     }
 
     #[test]

@@ -73,10 +73,13 @@ pub(crate) fn view(look: &SavedLook, explanation: &Explanation) -> Page {
 }
 
 fn cost_of(cost: &LookCost) -> String {
+    let share = cost.share().map_or_else(
+        || "no measurable part".to_owned(),
+        |share| format!("about {}", numbers::share(share)),
+    );
     format!(
-        "To look took {} of the program's own CPU time within {}, by accounting: {} for what bursts saw. We used {} besides on \
-         CPUs that it may use too.",
-        numbers::share(cost.share),
+        "To look took {share} of the program's own CPU time within {}, by accounting: {} for the events that bursts saw, \
+         each by what it took on the machine of docs/instruments/stacks.md. We used {} besides on CPUs that it may use too.",
         numbers::duration(cost.lasted_ns),
         numbers::duration(cost.within_ns),
         numbers::duration(cost.beside_ns)

@@ -27,26 +27,25 @@ pub(crate) fn add_to(page: &mut Page, run: &RunRecord, judgement: &Judgement) {
         ));
     }
     let mut names = GRAPHS.into_iter();
-    for pair in pairs(&seen.arms, judgement) {
+    let pairs = pairs(&seen.arms, judgement);
+    for pair in &pairs {
         let title = pair.titles.join(" against ");
-        let remark = pair
-            .arms
-            .map(|arm| arm.stacks.samples.to_string())
-            .join(" and ");
         let difference = Difference {
             sides: pair.sides(judgement),
             unit: pair.costs(judgement).map(|_| sentences::unit(run)),
             heading: &title,
-            remark: &format!("{remark} samples outside the blocks"),
+            remark: &pair.remark(),
         };
         page.paragraph(format!("{title}. {}", difference.sentence()));
         if let Some(name) = names.next() {
             page.figure(name, &difference, CAPTION);
         }
     }
-    page.add_to_browser(Item::Note(
-        "For other tools: `*.folded` beside this page, a stack a line, with its time in ns in the reference and in the other.".to_owned(),
-    ));
+    if !pairs.is_empty() {
+        page.add_to_browser(Item::Note(
+            "For other tools: `*.folded` beside this page, a stack a line, with its time in ns in the reference and in the other.".to_owned(),
+        ));
+    }
 }
 
 /// Two servers that are compared: the one and what it is compared with.
@@ -68,6 +67,21 @@ fn pairs<'a>(seen: &'a [ArmStacks], judgement: &'a Judgement) -> Vec<ComparedSta
 }
 
 impl<'a> ComparedStacks<'a> {
+    /// What the graph is made of.
+    fn remark(&self) -> String {
+        let of_both = |count: fn(&Stacks) -> u64| self.arms.map(|arm| count(&arm.stacks));
+        let [one, other] = of_both(|stacks| stacks.samples);
+        let mut remark = format!("{one} and {other} samples outside the blocks");
+        let cut = ("cut", of_both(|stacks| stacks.cut));
+        let lost = ("lost", of_both(|stacks| stacks.lost));
+        for (what, [one, other]) in [cut, lost] {
+            if one.max(other) > 0 {
+                remark += &format!(", {what}: {one} and {other}");
+            }
+        }
+        remark
+    }
+
     /// CPU time for each unit of work with its standard error, µs, where it is known of both.
     fn costs(&self, judgement: &Judgement) -> Option<[(f64, f64); 2]> {
         let cost = |name: &str| {

@@ -36,7 +36,6 @@ mod view;
 mod whole;
 
 pub use between_boots::next_steps;
-pub use chart::flame::flame_graph;
 pub use functions::folded;
 
 #[cfg(test)]

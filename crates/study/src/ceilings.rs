@@ -1,9 +1,9 @@
 //! What the machine can do at most, and what an answer of each arm takes of it, before the first block.
 
 use model::ceiling::{AnswerDemand, ProbeValues};
-use model::message::{BlockAsk, ObserveAsk, ProbeAsk, Whom};
+use model::message::{BlockAsk, BurstsAsk, ObserveAsk, ProbeAsk, Whom};
 use model::study::{Arm, Role, Study};
-use model::{Ask, Pace, Tell};
+use model::{Ask, Doubt, Pace, Tell};
 
 use crate::campaign::{Campaign, CampaignError};
 use crate::transport::Agent;
@@ -24,6 +24,8 @@ const LOOK_MS: u32 = 200;
 pub(crate) struct Ceilings {
     pub(crate) probed: ProbeValues,
     pub(crate) demands: Vec<AnswerDemand>,
+    /// What of it is not known.
+    pub(crate) doubts: Vec<Doubt>,
 }
 
 impl Campaign<'_> {
@@ -39,8 +41,10 @@ impl Campaign<'_> {
             return Ok(Ceilings::default());
         };
         self.progress.phase("looking for the nearest ceilings");
+        let probed = probe(self.agent, &PROBES, seed)?;
         let mut all = Ceilings {
-            probed: probe(self.agent, &PROBES, seed)?,
+            doubts: unmeasured(&PROBES, &probed).into_iter().collect(),
+            probed,
             demands: Vec::new(),
         };
         // A look is of one host.
@@ -49,18 +53,23 @@ impl Campaign<'_> {
         }
         let is_asked = |arm: &&Arm| !matches!(arm.role, Role::Control | Role::Floor);
         for arm in arms.iter().filter(is_asked) {
-            all.demands.extend(self.demand(study, arm, seed)?);
+            match self.demand(study, arm, seed)? {
+                Ok(demand) => all.demands.extend(demand),
+                Err(why) => all.doubts.push(Doubt::CeilingUnknown {
+                    why: format!("{} could not be looked at: {why}", arm.title),
+                }),
+            }
         }
         Ok(all)
     }
 
-    /// What an answer takes; `None` where that cannot be seen.
+    /// What an answer takes, `None` where nothing was answered; or why it could not be looked at.
     fn demand(
         &mut self,
         study: &Study,
         arm: &Arm,
         seed: u64,
-    ) -> Result<Option<AnswerDemand>, CampaignError> {
+    ) -> Result<Result<Option<AnswerDemand>, String>, CampaignError> {
         let ask = ObserveAsk {
             whom: Whom::Loaded(BlockAsk {
                 target: arm.name.clone(),
@@ -72,15 +81,24 @@ impl Campaign<'_> {
             look_ms: LOOK_MS,
             seed,
             behind: Vec::new(),
-            only_demands: true,
+            bursts: BurstsAsk::Calls,
         };
         match self.agent.ask(&Ask::Observe(Box::new(ask))) {
-            Ok(Tell::Observed(looked)) => Ok(judge::answer_demand(&arm.name, &looked)),
-            Err(error) if error.is_refusal() => Ok(None),
+            Ok(Tell::Observed(looked)) => Ok(Ok(judge::answer_demand(&arm.name, &looked))),
+            Err(error) if error.is_refusal() => Ok(Err(error.to_string())),
             Ok(_) => Err(CampaignError::Unexpected("a look")),
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// Says which of these probes told nothing.
+pub(crate) fn unmeasured<S: AsRef<str>>(names: &[S], probed: &ProbeValues) -> Option<Doubt> {
+    let has_none = |name: &&str| probed.get(*name).is_none_or(Vec::is_empty);
+    let without: Vec<&str> = names.iter().map(AsRef::as_ref).filter(has_none).collect();
+    (!without.is_empty()).then(|| Doubt::CeilingUnknown {
+        why: format!("no value came of the probe of {}", without.join(", ")),
+    })
 }
 
 /// What the server's host can do at most.

@@ -5,6 +5,7 @@ use std::path::Path;
 use model::cpus::CpuWish;
 use model::lever::Leave;
 use model::run::Begun;
+use model::stacks::RunStacks;
 use model::study::{Arm, Program, Study};
 use model::{Facts, Reading, RunRecord};
 
@@ -48,9 +49,7 @@ impl Order {
             card_at: None,
         }
     }
-}
 
-impl Order {
     fn begun(&self, clock: &dyn Clock) -> Begun {
         Begun {
             linerate_version: self.linerate_version.clone(),
@@ -107,6 +106,7 @@ impl Campaign<'_> {
         self.find_client_threads(&mut order.study, &built.arms, &cpus)?;
         let visible = self.rehearse(&order.study, &built.arms)?;
         let ceilings = self.ceilings(&order.study, &first, are_loaded.then_some(order.seed))?;
+        doubts.extend(ceilings.doubts);
         let in_boot_ms = reboot.as_ref().map_or(0, |_| boot_ms(&order.study));
         let rounds_ms = gate_ms.unwrap_or_else(|| planned_ms(&order.study, built.arms.len()));
         let planned_ms = rounds_ms + in_boot_ms;
@@ -127,6 +127,7 @@ impl Campaign<'_> {
             expected_visible: visible,
             probed: ceilings.probed,
             demands: ceilings.demands,
+            stacks: order.study.stacks.then(RunStacks::to_come),
             reboot,
             doubts,
             ..RunRecord::begun(order.study, saved(&built.arms, order.full), facts, by)

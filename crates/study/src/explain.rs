@@ -6,7 +6,7 @@ use std::path::Path;
 use model::ceiling::ProbeValues;
 use model::cpus::CpuWish;
 use model::explanation::{Hindrance, LookKind, Looked, SavedLook, Trial};
-use model::message::{BlockAsk, HinderAsk, ObserveAsk, Whom};
+use model::message::{BlockAsk, BurstsAsk, HinderAsk, ObserveAsk, Whom};
 use model::random::SplitMix64;
 use model::request::RequestSpec;
 use model::run::Begun;
@@ -163,7 +163,7 @@ impl Campaign<'_> {
             look_ms: order.look_ms,
             seed: order.seed,
             behind: behind.to_vec(),
-            only_demands: false,
+            bursts: BurstsAsk::All,
         };
         match self.agent.ask(&Ask::Observe(Box::new(ask)))? {
             Tell::Observed(seen) => Ok(Observation { probed, ..*seen }),

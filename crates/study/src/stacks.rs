@@ -1,6 +1,6 @@
 //! Where the time of each arm's server goes by functions: seen in bursts under its load, once its blocks are measured.
 
-use model::message::{BlockAsk, ObserveAsk, Whom};
+use model::message::{BlockAsk, BurstsAsk, ObserveAsk, Whom};
 use model::stacks::{ArmStacks, RunStacks, Stacks};
 use model::study::{Arm, Role};
 use model::{Ask, Pace, Reading, RunRecord, Tell};
@@ -21,15 +21,12 @@ impl Campaign<'_> {
         arms: &[Arm],
         kept: &SavedBlocks<Reading>,
     ) -> Result<(), CampaignError> {
-        if !record.study.stacks || record.study.gate.is_some() {
+        if !record.study.stacks {
             return Ok(());
         }
         if record.client.is_some() {
             let why = "client and server are of two hosts, and only load from the server's own host is looked at";
-            record.stacks = Some(RunStacks {
-                unseen: Some(why.to_owned()),
-                ..RunStacks::default()
-            });
+            record.stacks = Some(RunStacks::unseen(why));
             return Ok(kept.describe(record)?);
         }
         self.progress.phase("seeing which functions take the time");
@@ -40,7 +37,7 @@ impl Campaign<'_> {
             match self.burst(record, arm)? {
                 Ok(stacks) => add(&mut seen.arms, &arm.name, stacks),
                 Err(why) => {
-                    seen.unseen = Some(format!("{}: {why}", arm.title));
+                    seen = RunStacks::unseen(&format!("{}: {why}", arm.title));
                     break;
                 }
             }
@@ -67,7 +64,7 @@ impl Campaign<'_> {
             look_ms: LOOK_MS,
             seed: record.seed,
             behind: Vec::new(),
-            only_demands: false,
+            bursts: BurstsAsk::OnCpu,
         };
         let seen = match self.agent.ask(&Ask::Observe(Box::new(ask))) {
             Ok(Tell::Observed(seen)) => *seen,

@@ -22,7 +22,7 @@ use std::time::SystemTime;
 use fake_agent::FakeAgent;
 use model::cpus::CpuWish;
 use model::facts::Watched;
-use model::message::Whom;
+use model::message::{BurstsAsk, Whom};
 use model::run::{BLOCKS_FILE, Blocks, Phase, RUN_FILE, Rig, RunRecord};
 use model::study::Program;
 use model::{Ask, Doubt, Pace, Study};
@@ -179,7 +179,7 @@ fn what_the_machine_can_do_and_what_answers_take_of_it_is_saved_before_the_first
     assert_eq!(record.probed["syscall_ns"], [100.0]);
     let seen = |ask: &Ask| match ask {
         Ask::Observe(ask) => match &ask.whom {
-            Whom::Loaded(block) if ask.only_demands => Some(block.target.clone()),
+            Whom::Loaded(block) if ask.bursts == BurstsAsk::Calls => Some(block.target.clone()),
             _ => None,
         },
         _ => None,

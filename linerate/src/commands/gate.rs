@@ -129,6 +129,11 @@ const BUILDS: [&str; 3] = ["base", "same", "head"];
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
     arguments.request.check()?;
+    ensure!(
+        !arguments.flags.stacks,
+        "--stacks: a gate starts each build anew for a round, and none of them is there to be looked at afterwards; \
+         `linerate versus` of two servers that run shows which functions differ"
+    );
     let here = std::env::current_dir().context("the folder we are in")?;
     let repository = Repository::around(&here).map_err(words)?;
     let resolve = |word: &str| repository.resolve(word).map_err(words);

@@ -50,6 +50,8 @@ struct PlantedLook {
     share: f64,
     missing: f64,
     proof: String,
+    /// Whether the look came to its end.
+    is_explained: bool,
 }
 
 impl PlantedLook {
@@ -88,7 +90,7 @@ pub(super) fn proof(lab: &Lab) -> anyhow::Result<Proof> {
                 let look = explained(lab, &places, server, &plant.variables(strength))?;
                 let is_named = plant.names.contains(&look.limiter);
                 // The first is the strong one.
-                let holds = is_named == (at == 0);
+                let holds = look.is_explained && is_named == (at == 0);
                 is_right &= holds;
                 let name = format!("{}, {server} {strength}", plant.name);
                 tally.note(holds, &name, &look)?;
@@ -211,6 +213,7 @@ impl PlantedLook {
                 .as_f64()
                 .unwrap_or(1.0),
             proof: proof.to_owned(),
+            is_explained: explanation.is_object(),
         }
     }
 }

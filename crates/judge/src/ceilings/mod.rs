@@ -12,6 +12,9 @@ use crate::median;
 pub(crate) use arms::of_arms;
 pub(crate) use commands::of_commands;
 
+/// Of a bound: what was measured at two times differs by as much, and whatever is beyond it was no bound.
+const MOST_REACHED: f64 = 1.1;
+
 /// What was done within a window, by whom, and what there is for it.
 pub(crate) struct Served<'a> {
     pub(crate) answered: f64,
@@ -33,7 +36,7 @@ pub fn answer_demand(arm: &str, seen: &Observation) -> Option<AnswerDemand> {
         .filter(|acked| *acked > 0);
     let bytes = bytes.map(|acked| acked as f64 / answered);
     let used: u64 = seen.threads.iter().map(|it| it.running_ns).sum();
-    let busiest = seen.threads.first();
+    let busiest = seen.threads.first().filter(|_| used > 0);
     let waits = seen.threads.iter().map(|it| it.waits as f64);
     let quota = seen.counter("group.quota_mcpu");
     Some(AnswerDemand {
@@ -41,7 +44,7 @@ pub fn answer_demand(arm: &str, seen: &Observation) -> Option<AnswerDemand> {
         bytes,
         calls: calls(seen, bytes),
         switches: Some(waits.sum::<f64>() / answered),
-        busiest_share: busiest.map(|it| it.running_ns as f64 / used.max(1) as f64),
+        busiest_share: busiest.map(|it| it.running_ns as f64 / used as f64),
         busiest_thread: busiest.map_or_else(String::new, |it| it.name.clone()),
         cpus: seen.threads.iter().map(|it| it.cpus).max(),
         quota_cpus: quota.map(|thousandths| thousandths as f64 / 1e3),
@@ -69,7 +72,12 @@ pub(crate) fn bounds(served: &Served<'_>) -> Vec<ResourceBound> {
     nearest_first(all.into_iter().flatten().collect())
 }
 
+/// Without those that are no bound: of which no number comes, or that were passed.
 fn nearest_first(mut bounds: Vec<ResourceBound>) -> Vec<ResourceBound> {
+    bounds.retain(|bound| {
+        let all = [bound.demand, bound.most_rps, bound.reached];
+        all.iter().all(|it| *it > 0.0 && it.is_finite()) && bound.reached <= MOST_REACHED
+    });
     bounds.sort_by(|one, other| one.most_rps.total_cmp(&other.most_rps));
     bounds
 }
@@ -109,7 +117,7 @@ impl Served<'_> {
 
     fn loopback(&self) -> Option<ResourceBound> {
         let most = self.probed("loopback_bytes_per_second")?;
-        let what = "TCP over loopback from one CPU to another".to_owned();
+        let what = "TCP by copies over loopback, from one CPU to another".to_owned();
         self.bound(
             ("loopback-bytes", what),
             (self.demand.bytes?, "bytes"),
@@ -144,10 +152,10 @@ impl Served<'_> {
     /// On how many CPUs it works when its busiest thread has one all the time.
     fn threads_at_once(&self) -> Option<f64> {
         let cpus = f64::from(self.demand.cpus?.max(1));
-        Some((self.cpu_ns? / self.busiest_ns()?.max(1.0)).clamp(1.0, cpus))
+        let busiest_ns = self.busiest_ns().filter(|ns| *ns > 0.0)?;
+        Some((self.cpu_ns? / busiest_ns).clamp(1.0, cpus))
     }
 
-    /// `None` where an answer takes nothing of it, or no number comes of it.
     fn bound(
         &self,
         (name, what): (&str, String),
@@ -155,7 +163,7 @@ impl Served<'_> {
         most: f64,
     ) -> Option<ResourceBound> {
         let most_rps = most / demand;
-        let bound = ResourceBound {
+        Some(ResourceBound {
             name: name.to_owned(),
             what,
             demand,
@@ -163,7 +171,6 @@ impl Served<'_> {
             most_rps,
             reached: self.answered / (self.window_ns.max(1.0) / 1e9) / most_rps,
             rate_unit: None,
-        };
-        (demand > 0.0 && most_rps.is_finite() && most_rps > 0.0).then_some(bound)
+        })
     }
 }

@@ -74,11 +74,11 @@ mod tests {
     #[test]
     fn a_quota_stands_in_the_place_of_cpus_and_absurd_figures_bound_nothing() {
         let mut seen = busy();
-        seen.counters.insert("group.quota_mcpu".to_owned(), 500);
+        seen.counters.insert("group.quota_mcpu".to_owned(), 1_500);
         assert!(
             of(&seen)
                 .iter()
-                .any(|it| it.0 == "cpu-quota" && it.2 == 50_505.0)
+                .any(|it| it.0 == "cpu-quota" && it.2 == 151_515.0)
         );
         seen.threads[0].running_ns = 0;
         seen.threads[0].waits = 1;

@@ -6,7 +6,8 @@ use super::{Case, Ruling, advice, conntrack, gain, limiter, listen_queue, percen
 
 /// Opened connections for each answer: more are one for each.
 const EACH: f64 = 0.5;
-const TIMEOUTS: &str = "TcpExt.TCPTimeouts";
+/// Packets that open a connection and are sent again, as of no other kind (`tcp_retransmit_skb`).
+const SENT_AGAIN: &str = "TcpExt.TCPSynRetrans";
 
 pub(super) fn rule(case: &Case<'_>) -> Ruling {
     let share = case.ledger.share(AccountKind::Opening);
@@ -43,8 +44,8 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     let lost = lost(case).map(|lost| lost - turned_away);
     if let Some(lost) = lost.filter(|lost| *lost >= share / 2.0) {
         found.shown_by.push(format!(
-            "{:.1} timeouts a second: the packet that opens a connection is sent again after 1 s (TCPTimeouts)",
-            case.rate(case.seen.rise(TIMEOUTS))
+            "{:.1} packets that open a connection are sent again a second, each after 1 s (TCPSynRetrans)",
+            case.rate(case.seen.rise(SENT_AGAIN))
         ));
         "loss".clone_into(&mut found.name);
         found.what = format!(
@@ -63,7 +64,7 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
 /// (`TCP_TIMEOUT_INIT` of net/tcp.h).
 fn lost(case: &Case<'_>) -> Option<f64> {
     let load = case.seen.load?;
-    Some(case.rate(case.seen.rise(TIMEOUTS)) / f64::from(load.connections.max(1)))
+    Some(case.rate(case.seen.rise(SENT_AGAIN)) / f64::from(load.connections.max(1)))
 }
 
 #[cfg(test)]
@@ -82,7 +83,7 @@ mod tests {
         let mut counted = |name: &str, count| seen.counters.insert(name.to_owned(), count);
         counted("Tcp.PassiveOpens", 100_000);
         assert!(held(rule, &seen).shown_by[0].contains("1.00 connections"));
-        seen.counters.insert(TIMEOUTS.to_owned(), 8);
+        seen.counters.insert(SENT_AGAIN.to_owned(), 8);
         assert_eq!(held(rule, &seen).name, "loss");
         seen.counters
             .insert("TcpExt.ListenOverflows".to_owned(), 16);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::stacks::{Stack, Stacks};
+use model::stacks::{REST, Stack, StackFrame, Stacks};
 
 /// A part of the work that could be less, by functions that only it goes through.
 pub(super) struct WorkPart {
@@ -175,7 +175,8 @@ pub(super) fn hot(stacks: &Stacks) -> Option<(String, f64)> {
     let all = stacks.weight_ns().max(1) as f64;
     let mut sums = BTreeMap::<&str, f64>::new();
     for stack in &stacks.stacks {
-        let Some(leaf) = stack.frames.last().filter(|leaf| !leaf.kernel) else {
+        let is_own = |leaf: &&StackFrame| !leaf.kernel && leaf.name != REST;
+        let Some(leaf) = stack.frames.last().filter(is_own) else {
             continue;
         };
         *sums.entry(&leaf.name).or_default() += stack.weight_ns as f64 / all;
@@ -230,8 +231,6 @@ impl WorkPart {
 
 #[cfg(test)]
 mod tests {
-    use model::stacks::StackFrame;
-
     use super::*;
 
     fn stacks(seen: &[(&[&str], u64)]) -> Stacks {
@@ -274,5 +273,9 @@ mod tests {
         ]);
         assert_eq!(hot(&flat), None);
         assert_eq!(busiest(&flat, 1), [("tcp_recvmsg".to_owned(), 0.6)]);
+        assert_eq!(
+            hot(&stacks(&[(&[REST], 60), (&["app", "a"], 40)])),
+            Some(("a".to_owned(), 0.4))
+        );
     }
 }

@@ -25,7 +25,7 @@ pub struct CounterWatch {
 }
 
 /// Of `/proc/net/snmp` and `/proc/net/netstat`: what is wrong, or is work beside answering.
-const OF_NETWORK: [&str; 17] = [
+const OF_NETWORK: [&str; 18] = [
     "Tcp.ActiveOpens",
     "Tcp.PassiveOpens",
     "Tcp.AttemptFails",
@@ -35,6 +35,7 @@ const OF_NETWORK: [&str; 17] = [
     "TcpExt.ListenOverflows",
     "TcpExt.ListenDrops",
     "TcpExt.TCPTimeouts",
+    "TcpExt.TCPSynRetrans",
     "TcpExt.TCPBacklogDrop",
     "TcpExt.TCPRcvCollapsed",
     "TcpExt.TCPToZeroWindowAdv",

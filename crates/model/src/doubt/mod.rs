@@ -264,6 +264,14 @@ doubts! {
             "the intervals hold it, since pairs are of neighbours in time: give it more time (--for) to narrow them",
             severity: *share;
 
+        /// What lies above the figures is not known in part.
+        CeilingUnknown {
+            /// What could not be measured, and why.
+            why: String,
+        } => ("a ceiling is not known: {why}"),
+            "the figures stand without it; `linerate probe` shows what this machine tells of itself",
+            apart: why;
+
         /// So many blocks were thrown away and measured again, beside those that count: the counters
         /// of the server's host were missed in them.
         BlocksMissed {

@@ -20,18 +20,6 @@ const CUT_MARK: f64 = 6.0;
 /// So many functions are told to a reader who cannot see it.
 const MOST_TOLD: usize = 5;
 
-/// The graph as inline SVG for a wide page and for a narrow one; `None` where no time was spent.
-#[must_use]
-pub fn flame_graph(stacks: &Stacks, heading: &str, remark: &str) -> Option<[String; 2]> {
-    let flame = Flame {
-        stacks,
-        heading,
-        remark,
-    };
-    let [wide, narrow] = [Form::Wide, Form::Narrow].map(|form| flame.draw("flame", form));
-    Some([wide?, narrow?])
-}
-
 /// The graph of some stacks.
 pub(crate) struct Flame<'a> {
     pub(crate) stacks: &'a Stacks,
@@ -272,6 +260,16 @@ mod tests {
             .iter()
             .map(|(names, weight_ns)| (names.iter().map(frame).collect(), *weight_ns));
         Stacks::of(1_000_000_000, seen)
+    }
+
+    fn flame_graph(stacks: &Stacks, heading: &str, remark: &str) -> Option<[String; 2]> {
+        let flame = Flame {
+            stacks,
+            heading,
+            remark,
+        };
+        let [wide, narrow] = [Form::Wide, Form::Narrow].map(|form| flame.draw("flame", form));
+        Some([wide?, narrow?])
     }
 
     #[test]

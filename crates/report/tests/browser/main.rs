@@ -176,7 +176,16 @@ fn words_in_a_chart_do_not_collide_and_stay_within_it() {
 #[test]
 fn every_chart_is_named_and_described_in_words() {
     on_every_page(|visit| {
-        assert!(visit.look.charts >= 1, "no chart: {}", visit.place);
+        // A look at few answers and the matrix of CPUs have one each.
+        let has_one = ["cores", "look"]
+            .iter()
+            .any(|page| visit.place.starts_with(page));
+        let fewest = if has_one { 1 } else { 2 };
+        assert!(
+            visit.look.charts >= fewest,
+            "too few charts: {}",
+            visit.place
+        );
         vec!["a chart without title and description".to_owned(); visit.look.unnamed_charts as usize]
     });
 }

@@ -361,11 +361,9 @@ impl ArmCommands<'_> {
             output: beginning(&ran.output),
         };
         let values = study.metrics.iter().map(|metric| {
-            match pull::metric(metric, &ran.reading, &ran.output) {
-                Ok(value) => Ok(Some((metric.name.clone(), value))),
-                Err(_) if metric.optional => Ok(None),
-                Err(lacks) => Err(lacking(&format!("`{}`", metric.name), lacks)),
-            }
+            let value = pull::metric(metric, &ran.reading, &ran.output);
+            let value = value.map_err(|lacks| lacking(&format!("`{}`", metric.name), lacks))?;
+            Ok(value.map(|value| (metric.name.clone(), value)))
         });
         let values = values.filter_map(Result::transpose);
         let values = values.collect::<Result<_, CommandError>>()?;

@@ -45,6 +45,7 @@ impl Campaign<'_> {
         let asked: Vec<&String> = study.ceilings.iter().flat_map(|it| &it.probe).collect();
         let probed = ceilings::probe(hands.agent, &asked, order.seed)?;
         let mut doubts = [met.doubts, built.doubts].concat();
+        doubts.extend(ceilings::unmeasured(&asked, &probed));
         doubts.extend(blindness(trial.visible, study.design.smallest_effect));
         self.progress.outlook(&outlook(study, &trial));
         for doubt in doubts.iter().chain(&trial.failed) {

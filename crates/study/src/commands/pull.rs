@@ -41,21 +41,43 @@ pub(crate) fn pointer_complaint(pointer: &str) -> Option<String> {
     })
 }
 
-/// A metric's value of one run.
+/// A metric's value of one run; `None` of an optional one where the output has nothing in its place.
 ///
 /// # Errors
-/// What the output lacks, for a reader.
+/// What the output lacks, for a reader, or has in the place of a number.
 pub(super) fn metric(
     metric: &MetricSpec,
     reading: &CommandReading,
     output: &str,
-) -> Result<f64, String> {
-    match &metric.from {
-        MetricSource::Wall => Ok(reading.wall_ns as f64),
-        MetricSource::Cpu => Ok(reading.cpu_ns() as f64),
-        MetricSource::PeakMemory => Ok(reading.peak_memory_bytes as f64),
-        MetricSource::Regex(pattern) => number(&by_regex(pattern, output)?),
-        MetricSource::Json(pointer) => number(&by_pointer(pointer, output)?),
+) -> Result<Option<f64>, String> {
+    let found = match &metric.from {
+        MetricSource::Wall => return Ok(Some(reading.wall_ns as f64)),
+        MetricSource::Cpu => return Ok(Some(reading.cpu_ns() as f64)),
+        MetricSource::PeakMemory => return Ok(Some(reading.peak_memory_bytes as f64)),
+        MetricSource::Regex(pattern) => by_regex(pattern, output),
+        MetricSource::Json(pointer) => by_pointer(pointer, output),
+    };
+    match found {
+        Ok(text) => number(&text).map(Some),
+        Err(Lack::Absent(_)) if metric.optional => Ok(None),
+        Err(lack) => Err(lack.words()),
+    }
+}
+
+/// Why an output has no such part.
+#[derive(Debug)]
+enum Lack {
+    /// Nothing is there.
+    Absent(String),
+    /// It is not what can be looked into.
+    Unreadable(String),
+}
+
+impl Lack {
+    fn words(self) -> String {
+        match self {
+            Self::Absent(words) | Self::Unreadable(words) => words,
+        }
     }
 }
 
@@ -66,8 +88,8 @@ pub(super) fn metric(
 pub(super) fn agreed(agreement: &Agreement, output: &str) -> Result<String, String> {
     let part = match &agreement.on {
         OutputPart::Stdout => output.to_owned(),
-        OutputPart::Regex(pattern) => by_regex(pattern, output)?,
-        OutputPart::Json(pointer) => by_pointer(pointer, output)?,
+        OutputPart::Regex(pattern) => by_regex(pattern, output).map_err(Lack::words)?,
+        OutputPart::Json(pointer) => by_pointer(pointer, output).map_err(Lack::words)?,
     };
     if agreement.tolerance.is_some() {
         number(&part)?;
@@ -79,20 +101,21 @@ pub(super) fn agreed(agreement: &Agreement, output: &str) -> Result<String, Stri
     })
 }
 
-fn by_regex(pattern: &str, output: &str) -> Result<String, String> {
-    let regex = Regex::new(pattern).map_err(|error| one_line(&error.to_string()))?;
+fn by_regex(pattern: &str, output: &str) -> Result<String, Lack> {
+    let regex =
+        Regex::new(pattern).map_err(|error| Lack::Unreadable(one_line(&error.to_string())))?;
     let found = regex.captures(output).and_then(|groups| groups.get(1));
-    let found = found.ok_or_else(|| format!("holds nothing that `{pattern}` finds"))?;
-    Ok(found.as_str().to_owned())
+    let absent = || Lack::Absent(format!("holds nothing that `{pattern}` finds"));
+    Ok(found.ok_or_else(absent)?.as_str().to_owned())
 }
 
-fn by_pointer(pointer: &str, output: &str) -> Result<String, String> {
-    let whole: Value =
-        serde_json::from_str(output).map_err(|error| format!("is no JSON: {error}"))?;
+fn by_pointer(pointer: &str, output: &str) -> Result<String, Lack> {
+    let whole: Value = serde_json::from_str(output)
+        .map_err(|error| Lack::Unreadable(format!("is no JSON: {error}")))?;
     match whole.pointer(pointer) {
         Some(Value::String(text)) => Ok(text.clone()),
         Some(value) => Ok(value.to_string()),
-        None => Err(format!("has nothing at `{pointer}`")),
+        None => Err(Lack::Absent(format!("has nothing at `{pointer}`"))),
     }
 }
 
@@ -118,19 +141,41 @@ mod tests {
     fn the_first_find_of_the_first_group_is_the_value() {
         let found = by_regex(r"(\d+) ms", "warm 9 us, took 12 ms, then 13 ms");
         assert_eq!(found.unwrap(), "12");
-        let lacks = by_regex("took (x)", "took 12 ms").unwrap_err();
+        let lacks = by_regex("took (x)", "took 12 ms").unwrap_err().words();
         assert_eq!(lacks, "holds nothing that `took (x)` finds");
     }
 
     #[test]
     fn a_pointer_leads_to_numbers_and_to_numbers_in_texts() {
         let output = r#"{"times": [1.5, "2e3"], "none": null}"#;
-        let value = |pointer| by_pointer(pointer, output).and_then(|text| number(&text));
+        let found = |pointer, output| by_pointer(pointer, output).map_err(Lack::words);
+        let value = |pointer| found(pointer, output).and_then(|text| number(&text));
         assert_eq!(value("/times/0"), Ok(1.5));
         assert_eq!(value("/times/1"), Ok(2000.0));
         assert!(value("/none").unwrap_err().contains("`null`"));
         assert!(value("/times/2").unwrap_err().contains("nothing at"));
-        assert!(by_pointer("/a", "took 5").unwrap_err().contains("no JSON"));
+        assert!(found("/a", "took 5").unwrap_err().contains("no JSON"));
+    }
+
+    #[test]
+    fn an_optional_metric_may_be_absent_and_is_no_excuse_for_what_is_no_number() {
+        let spec = |is_optional: bool| -> MetricSpec {
+            let spec = serde_json::json!({
+                "name": "a", "title": "A", "unit": "s", "from": {"json": "/a"}, "better": "less",
+                "optional": is_optional
+            });
+            serde_json::from_value(spec).unwrap()
+        };
+        let reading = serde_json::json!({
+            "wall_ns": 1, "user_ns": 1, "system_ns": 0, "peak_memory_bytes": 1, "end": {"exited": 0}
+        });
+        let reading: CommandReading = serde_json::from_value(reading).unwrap();
+        let told = |is_optional, output| metric(&spec(is_optional), &reading, output);
+        assert_eq!(told(true, "{}"), Ok(None));
+        assert!(told(false, "{}").is_err());
+        assert_eq!(told(true, r#"{"a": 2}"#), Ok(Some(2.0)));
+        assert!(told(true, r#"{"a": "x"}"#).is_err());
+        assert!(told(true, "Killed").is_err());
     }
 
     #[test]

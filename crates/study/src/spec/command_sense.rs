@@ -104,6 +104,10 @@ fn needs(study: &CommandStudy) -> Sense {
 }
 
 fn metrics(study: &CommandStudy) -> Sense {
+    let is_sure = study.metrics.first().is_none_or(|first| !first.optional);
+    must(is_sure, place!["metric", 0, "optional"], || {
+        "verdicts are about the first metric; expected one that every run has".to_owned()
+    })?;
     for (index, metric) in study.metrics.iter().enumerate() {
         let unit = |unit: &str| {
             must(metric.unit == unit, place!["metric", index, "unit"], || {
@@ -126,12 +130,16 @@ fn metrics(study: &CommandStudy) -> Sense {
     }
 }
 
-/// Each says in one way how much there is.
+/// Each says in one way how much there is, and all are of one rate: the nearest is the one with the least of it.
 fn ceilings(study: &CommandStudy) -> Sense {
     for (index, ceiling) in study.ceilings.iter().enumerate() {
         let is_told = ceiling.most.is_some() != ceiling.probe.is_some();
         must(is_told, place!["ceiling", index], || {
             "expected either `most`, a number, or `probe`, which tells how much there is".to_owned()
+        })?;
+        let rate = &study.ceilings[0].of;
+        must(ceiling.of == *rate, place!["ceiling", index, "of"], || {
+            format!("the first ceiling is of `{rate}`; expected that of all")
         })?;
     }
     Ok(())

@@ -6,7 +6,7 @@ use model::lever::{LeverSetting, LeverState};
 use std::net::SocketAddr;
 
 use model::failure::Failure;
-use model::message::{Reach, Speaks};
+use model::message::{ProbeAsk, Reach, Speaks};
 use model::observation::{Observation, SeenLoad, SeenThread};
 use model::reading::CpuReading;
 use model::reboot::{Boot, BootChange, BootTell};
@@ -105,9 +105,7 @@ impl FakeAgent {
                 answers: Vec::new(),
             },
             Ask::Block(block) => self.block(&block.target),
-            Ask::Probe(_) => Tell::Probed {
-                values: [("syscall_ns".to_owned(), vec![100.0])].into(),
-            },
+            Ask::Probe(ask) => probed(ask),
             Ask::Observe(_) => Tell::Observed(Box::new(self.observed())),
             Ask::Meet { target, .. } => self.meet(target),
             Ask::Clock
@@ -209,6 +207,13 @@ fn is_over(left: &mut Option<usize>) -> bool {
             false
         }
         None => false,
+    }
+}
+
+fn probed(ask: &ProbeAsk) -> Tell {
+    let values = ask.names.iter().map(|name| (name.clone(), vec![100.0]));
+    Tell::Probed {
+        values: values.collect(),
     }
 }
 
