@@ -11,11 +11,12 @@ use machine::instruments::threads::OwnThreads;
 use machine::look::Look;
 use machine::targets;
 use machine::thief::Thief;
-use model::explanation::Hindrance;
+use model::explanation::{Hindrance, LaterCalls};
 use model::failure::Failure;
 use model::message::{BlockAsk, BurstsAsk, HinderAsk, HinderedBlock, ObserveAsk};
 use model::observation::{Observation, SeenLoad};
-use sys::clock;
+use sys::bpf::CallDelay;
+use sys::{clock, system_call};
 use traffic::load::Observer;
 
 use crate::block;
@@ -173,7 +174,8 @@ pub(crate) fn hindered(
     ask: &HinderAsk,
     cpus: &CpuSplit,
 ) -> Result<HinderedBlock, Failure> {
-    let mut whose = match ask.whom {
+    let mut whose = match &ask.whom {
+        Hindrance::Calls(calls) => return with_later_calls(target, ask, calls, cpus),
         Hindrance::ServerCpus => targets::cpus_of(&target.pids),
         Hindrance::ClientCpus => cpus.client.clone(),
         // The block itself has them.
@@ -190,6 +192,59 @@ pub(crate) fn hindered(
         reading: loaded?.reading,
         taken,
     })
+}
+
+/// Measures a block while calls of the target end later.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "casts of floats saturate"
+)]
+fn with_later_calls(
+    target: &mut Target,
+    ask: &HinderAsk,
+    calls: &LaterCalls,
+    cpus: &CpuSplit,
+) -> Result<HinderedBlock, Failure> {
+    let refused = |what: String| Failure {
+        what: format!("calls of {} end no later: {what}", calls.name),
+        advice: String::new(),
+    };
+    let number = system_call::number(&calls.name);
+    let number = number.ok_or_else(|| refused("its number is not known".to_owned()))?;
+    let all = target
+        .pids
+        .iter()
+        .flat_map(|pid| targets::with_descendants(*pid));
+    let delay_ns = (calls.delay_us * 1e3) as u32;
+    let delay = CallDelay::begin(number, delay_ns, &all.collect::<Vec<_>>());
+    let mut beside = DelayBeside {
+        delay: delay.map_err(|error| refused(error.to_string()))?,
+        delayed_ns: 0,
+    };
+    let reading = block::measure_beside(target, &ask.block, cpus, &mut beside)?.reading;
+    let time_ns = reading.window_ns as f64 * calls.at_once;
+    Ok(HinderedBlock {
+        taken: beside.delayed_ns as f64 / time_ns.max(1.0),
+        reading,
+    })
+}
+
+/// By how much calls ended later within the window.
+struct DelayBeside {
+    delay: CallDelay,
+    delayed_ns: u64,
+}
+
+impl Observer for DelayBeside {
+    fn window_opens(&mut self) {
+        self.delayed_ns = self.delay.sum_ns().unwrap_or_default();
+    }
+
+    fn window_closes(&mut self) {
+        let until_now = self.delay.sum_ns().unwrap_or_default();
+        self.delayed_ns = until_now.saturating_sub(self.delayed_ns);
+    }
 }
 
 fn watchee(pids: Vec<u32>) -> Watchee {

@@ -155,6 +155,10 @@ pub struct Limiter {
     /// Whether answers then become more or fewer by about as much: true, false where they stay as many, or null
     /// where either may be, of which the first alone proves it.
     pub follows: Option<bool>,
+    /// What of the accused itself could be changed, which proves more and is tried first: answers then become fewer by
+    /// about as much. Absent where nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closer: Option<Hindrance>,
 }
 
 /// What a resource lets through at most, by what each answer takes of it, or each unit of another rate.
@@ -187,7 +191,7 @@ pub struct RuledOut {
 }
 
 /// What is made a little worse, or more, for alternate moments.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Hindrance {
     /// The CPUs that the program runs on: threads of ours take a part of their time.
@@ -196,6 +200,20 @@ pub enum Hindrance {
     ClientCpus,
     /// The connections of our load, of which there are half as many more.
     Connections,
+    /// System calls of the program, each of which ends later.
+    Calls(LaterCalls),
+}
+
+/// System calls that end later.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LaterCalls {
+    /// Their name, such as `clock_nanosleep`.
+    pub name: String,
+    /// By so much each ends later, µs.
+    pub delay_us: f64,
+    /// So many threads have nothing else to do than what these calls are part of, or CPUs: the share that is taken is of
+    /// the time of all of them.
+    pub at_once: f64,
 }
 
 /// What came of it.

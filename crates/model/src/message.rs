@@ -30,7 +30,7 @@ use crate::study::Program;
 use crate::workload::{Pace, Workload};
 
 /// The version of this protocol; agents and studies of different versions do not talk.
-pub const PROTOCOL: u32 = 12;
+pub const PROTOCOL: u32 = 13;
 
 /// A request to an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -266,7 +266,7 @@ pub struct HinderAsk {
     pub block: BlockAsk,
     /// Who is hindered.
     pub whom: Hindrance,
-    /// Share of the time of each CPU that is taken, 0 to 1.
+    /// Share of the time of each CPU that is taken, 0 to 1; of no meaning where calls end later.
     pub take: f64,
 }
 
@@ -275,7 +275,7 @@ pub struct HinderAsk {
 pub struct HinderedBlock {
     /// What the load came to.
     pub reading: Reading,
-    /// Share of the time of each CPU that was taken, 0 to 1.
+    /// Share of the time that was taken, of each CPU or of those that make the calls, 0 to 1.
     pub taken: f64,
 }
 

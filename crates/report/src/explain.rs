@@ -187,10 +187,18 @@ fn proof(explanation: &Explanation) -> String {
 
 fn of_trial(proof: &Hindered) -> String {
     let by = numbers::share(proof.change.abs());
-    let (done, and_so) = match (proof.what, proof.followed) {
+    let (done, and_so) = match (&proof.what, &proof.followed) {
         (Hindrance::ServerCpus, _) => (format!("{by} of the server's CPU time taken away"), ""),
         (Hindrance::ClientCpus, _) => (format!("{by} of the client's CPU time taken away"), ""),
-        (Hindrance::Connections, followed) => (format!("{by} more connections"), waits(followed)),
+        (Hindrance::Connections, followed) => (format!("{by} more connections"), waits(*followed)),
+        (Hindrance::Calls(calls), _) => (
+            format!(
+                "each {} ending {} µs later, {by} of its time in all",
+                calls.name,
+                numbers::micros(calls.delay_us)
+            ),
+            "",
+        ),
     };
     let verdict = match proof.borne_out {
         Some(true) => "Proved",

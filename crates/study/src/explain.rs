@@ -189,21 +189,28 @@ impl Campaign<'_> {
             return Ok(Err("only under load of ours is it known what came of it"));
         }
         let explained = judge::explain(seen);
-        let Some(whom) = explained.limiter.and_then(|it| it.hindrance) else {
-            return Ok(Err("there is nothing of it that may be hindered"));
-        };
-        let plan = TrialPlan::new(whom, explained.ledger.response_us.unwrap_or(0.0));
-        self.progress
-            .phase("hindering the accused for alternate moments");
-        match self.pairs(order, &plan) {
-            // Servers have limits of connections, of which the look has found none.
-            Err(CampaignError::Agent(error))
-                if whom == Hindrance::Connections && error.is_refusal() =>
-            {
-                Ok(Err("half as many connections more could not be held open"))
-            }
-            tried => tried,
+        let ways = explained.limiter.map(|it| [it.closer, it.hindrance]);
+        let response_us = explained.ledger.response_us.unwrap_or(0.0);
+        let mut untried = "there is nothing of it that may be hindered";
+        for whom in ways.into_iter().flatten().flatten() {
+            let plan = TrialPlan::new(whom, response_us);
+            self.progress
+                .phase("hindering the accused for alternate moments");
+            untried = match (self.pairs(order, &plan), &plan.whom) {
+                // Servers have limits of connections, of which the look has found none.
+                (Err(CampaignError::Agent(error)), Hindrance::Connections)
+                    if error.is_refusal() =>
+                {
+                    "half as many connections more could not be held open"
+                }
+                (Err(CampaignError::Agent(error)), Hindrance::Calls(_)) if error.is_refusal() => {
+                    "the kernel lets no call end later"
+                }
+                (Ok(Err(why)), _) => why,
+                (tried, _) => return tried,
+            };
         }
+        Ok(Err(untried))
     }
 
     fn pairs(
@@ -228,11 +235,14 @@ impl Campaign<'_> {
             change += changed / plan.pairs as f64;
             pairs.push((without, with));
             if changed.abs() < TAKE * ENOUGH {
-                return Ok(Err("no CPU is its own here, of which time could be taken"));
+                return Ok(Err(match plan.whom {
+                    Hindrance::Calls(_) => "it makes too few of these calls for a delay to show",
+                    _ => "no CPU is its own here, of which time could be taken",
+                }));
             }
         }
         Ok(Ok(Trial {
-            whom: plan.whom,
+            whom: plan.whom.clone(),
             change,
             pairs,
         }))
@@ -266,7 +276,7 @@ impl Campaign<'_> {
         }
         let ask = HinderAsk {
             block: plan.block(&order.workload),
-            whom: plan.whom,
+            whom: plan.whom.clone(),
             take: TAKE,
         };
         match self.agent.ask(&Ask::Hinder(Box::new(ask)))? {

@@ -44,6 +44,15 @@ pub fn name(number: u64) -> Option<&'static str> {
     name.strip_prefix("SYS_")
 }
 
+/// The number of a call by that name.
+pub fn number(name: &str) -> Option<u64> {
+    let mut calls = CALLS.iter().chain(OLDER_CALLS);
+    let is_it = |(_, known): &&(_, &str)| known.strip_prefix("SYS_") == Some(name);
+    calls
+        .find(is_it)
+        .and_then(|(number, _)| u64::try_from(*number).ok())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -53,5 +62,7 @@ mod tests {
         let number = |call: libc::c_long| u64::try_from(call).unwrap();
         assert_eq!(name(number(libc::SYS_sendmsg)), Some("sendmsg"));
         assert_eq!(name(u64::MAX), None);
+        assert_eq!(super::number("sendmsg"), Some(number(libc::SYS_sendmsg)));
+        assert_eq!(super::number("[lost]"), None);
     }
 }

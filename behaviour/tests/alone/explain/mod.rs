@@ -108,6 +108,31 @@ fn with_more_connections_a_timer_gives_more_answers_a_lock_as_many_and_both_are_
 }
 
 #[test]
+fn calls_that_end_later_give_fewer_answers_where_each_stands_behind_the_one_before() {
+    crate::common::needs_root!();
+    let folder = Folder::new("later");
+    for (limiter, expected, call) in [
+        ("queue", "sleep", "clock_nanosleep"),
+        ("calls", "system-calls", "getppid"),
+    ] {
+        let server = Planted::new(limiter);
+        let explained = explained(&folder, &[&server.url, "--out", limiter]);
+        let explanation = &explained["explanation"];
+        assert_eq!(explanation["limiter"]["name"], expected, "{explained:#}");
+        let proof = &explanation["proof"];
+        assert_eq!(proof["what"]["calls"]["name"], call, "{proof:#}");
+        assert_eq!(proof["borne_out"], true, "{proof:#}");
+        // By as much as was taken, and not just by some of it.
+        let [change, ratio] = ["change", "ratio"].map(|name| proof[name].as_f64().unwrap());
+        assert!(change < -0.05 && ratio < 1.0 + change * 0.5, "{proof:#}");
+        assert_says(
+            &folder.text(&format!("{limiter}/report.html")),
+            &format!("with each {call} ending"),
+        );
+    }
+}
+
+#[test]
 fn all_the_time_of_a_request_is_in_one_account_each_and_adds_up() {
     let folder = Folder::new("ledger");
     let server = Server::start(&[]);

@@ -1,8 +1,11 @@
 """A server of small answers with one limiter planted in it: its name is the first argument.
 
-It listens on a free port of loopback, which it prints, and has a thread for each connection.
+It listens on a free port of loopback, which it prints, and has a thread for each connection, or one alone for those
+limiters that are in a queue.
 """
+import ctypes
 import os
+import selectors
 import socket
 import sys
 import threading
@@ -38,6 +41,15 @@ MUCH = b"x" * 400_000
 OWN = threading.local()
 
 
+def calls():
+    # The C library itself: each is little else than the call.
+    for _ in range(300):
+        LIBRARY.getppid()
+
+
+LIBRARY = ctypes.PyDLL(None)
+
+
 def behind():
     """Asks the server at the port that is the second argument, over a connection of the thread's own."""
     if not hasattr(OWN, "there"):
@@ -50,6 +62,8 @@ BEFORE = {
     "none": lambda: None,
     "lock": lock,
     "timer": lambda: time.sleep(0.005),
+    "queue": lambda: time.sleep(0.001),
+    "calls": calls,
     "disk": disk,
     "code": code,
     "checksum": checksum,
@@ -64,6 +78,30 @@ def serve(client, limiter):
     except ConnectionError:
         # The client has gone.
         pass
+
+
+def serve_all(listener, limiter):
+    """In one thread, each request behind the one before."""
+    ready = selectors.DefaultSelector()
+    ready.register(listener, selectors.EVENT_READ)
+    while True:
+        for key, _ in ready.select():
+            if key.fileobj is listener:
+                ready.register(listener.accept()[0], selectors.EVENT_READ)
+            elif not is_served(key.fileobj, limiter):
+                ready.unregister(key.fileobj)
+                key.fileobj.close()
+
+
+def is_served(client, limiter):
+    try:
+        if client.recv(4096):
+            BEFORE[limiter]()
+            client.sendall(ANSWER)
+            return True
+    except ConnectionError:
+        pass
+    return False
 
 
 def exchange(client, limiter):
@@ -83,6 +121,8 @@ def main():
     listener.bind(("127.0.0.1", 0))
     listener.listen(512)
     print(listener.getsockname()[1], flush=True)
+    if sys.argv[1] in ("queue", "calls"):
+        serve_all(listener, sys.argv[1])
     while True:
         client, _ = listener.accept()
         threading.Thread(target=serve, args=(client, sys.argv[1]), daemon=True).start()

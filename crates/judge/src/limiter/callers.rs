@@ -72,7 +72,7 @@ pub(super) fn sleepers(asleep: Option<&Stacks>, at: &str, response_us: Option<f6
     found
 }
 
-fn sleeps_in(stack: &Stack, at: &str) -> bool {
+pub(super) fn sleeps_in(stack: &Stack, at: &str) -> bool {
     let mut kernel = stack.frames.iter().filter(|frame| frame.kernel);
     kernel.any(|frame| frame.name.starts_with(at))
 }

@@ -23,7 +23,7 @@ pub(super) fn hindered(trial: &Trial, follows: Option<bool>) -> Option<Hindered>
     let [low, high] = [effect.low, effect.high];
     let followed = followed(trial.change, [low, high]);
     Some(Hindered {
-        what: trial.whom,
+        what: trial.whom.clone(),
         change: trial.change,
         ratio: effect.ratio,
         low,

@@ -11,6 +11,7 @@ mod disk;
 mod elsewhere;
 mod files;
 mod hindered;
+mod later_calls;
 mod ledger;
 mod listen_queue;
 mod lock;
@@ -34,7 +35,7 @@ use std::cmp::Ordering;
 
 use model::Explanation;
 use model::command::CommandReading;
-use model::explanation::{AccountKind, Limiter, Looked, RuledOut, TimeLedger};
+use model::explanation::{AccountKind, Hindrance, Limiter, Looked, RuledOut, TimeLedger};
 use model::observation::{Behind, Doing, Holder, Moment, Observation};
 use model::stacks::Stacks;
 
@@ -98,15 +99,24 @@ static RULES: [Rule; 21] = [
 pub fn explain_look(looked: &Looked) -> Explanation {
     let trial = looked.trial.as_ref();
     let explained = explain(&looked.observation);
-    let follows = explained.limiter.as_ref().and_then(|it| it.follows);
+    let limiter = explained.limiter.as_ref();
     Explanation {
-        proof: trial.and_then(|trial| hindered(trial, follows)),
+        proof: trial
+            .and_then(|trial| hindered(trial, limiter.and_then(|it| follows(it, &trial.whom)))),
         unproved: looked.untried.clone(),
         behind: looked
             .behind
             .as_deref()
             .map(|it| Box::new(explain_look(it))),
         ..explained
+    }
+}
+
+/// Whether answers become more or fewer with what is changed.
+fn follows(limiter: &Limiter, whom: &Hindrance) -> Option<bool> {
+    match whom {
+        Hindrance::Calls(_) => Some(true),
+        _ => limiter.follows,
     }
 }
 
@@ -314,6 +324,7 @@ fn limiter(name: &str, share: f64, what: String, shown_by: Vec<String>) -> Limit
         advice: Vec::new(),
         hindrance: None,
         follows: Some(true),
+        closer: None,
     }
 }
 

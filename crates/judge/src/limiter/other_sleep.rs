@@ -4,7 +4,7 @@ use model::explanation::{AccountKind, Hindrance};
 use model::observation::Doing;
 
 use super::lock::is_lock;
-use super::{Case, Ruling, advice, called_from, gain, limiter, parts, percent};
+use super::{Case, Ruling, advice, called_from, gain, later_calls, limiter, parts, percent};
 
 /// The function in which a thread sleeps that asked for no more than that.
 pub(super) const TIMER: &str = "hrtimer_nanosleep";
@@ -56,6 +56,10 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     found.gain = gain(share);
     found.hindrance = Some(Hindrance::Connections);
     found.follows = follows(case, at);
+    // What it waits for else may go on with the next meanwhile.
+    if found.follows == Some(false) && at.starts_with(TIMER) {
+        found.closer = later_calls::asleep_in(case.seen, at, share);
+    }
     found.advice =
         advice(["look at who calls for it: the stacks that sleep there are in the report"]);
     if let Some(part) = parts::of_sleep(at) {

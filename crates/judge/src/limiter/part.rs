@@ -2,7 +2,7 @@
 
 use model::explanation::Hindrance;
 
-use super::{Case, Ruling, advice, gain, limiter, parts, percent, system_calls, work};
+use super::{Case, Ruling, advice, gain, later_calls, limiter, parts, percent, system_calls, work};
 
 /// A part of the work that has a name.
 pub(super) struct NamedPart {
@@ -14,6 +14,8 @@ pub(super) struct NamedPart {
     pub(super) of_cpu: f64,
     /// Of that of our load, 0 to 1.
     pub(super) of_client: f64,
+    /// The system call that it is.
+    pub(super) call: Option<String>,
 }
 
 pub(super) fn rule(case: &Case<'_>) -> Ruling {
@@ -45,6 +47,9 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     found.gain = gain(share);
     found.advice = advice([part.advice]);
     found.hindrance = Some(Hindrance::ServerCpus);
+    found.closer = part
+        .call
+        .and_then(|call| later_calls::named(case.seen, &call, case.cpus_used()));
     match share >= super::ENOUGH {
         true => Ruling::Holds(found),
         false => Ruling::Silent,
@@ -64,6 +69,7 @@ pub(super) fn of(case: &Case<'_>) -> Option<NamedPart> {
             .client_stacks
             .as_ref()
             .map_or(0.0, |of| part.share(of)),
+        call: None,
     });
     let both = [system_calls::part(case.seen), largest]
         .into_iter()

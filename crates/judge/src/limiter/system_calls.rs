@@ -36,6 +36,7 @@ pub(super) fn part(seen: &Observation) -> Option<NamedPart> {
         advice: "make it once and keep what it says, or do more with each call",
         of_cpu,
         of_client: 0.0,
+        call: Some(call.clone()),
     };
     (each >= MANY && of_cpu >= ENOUGH).then_some(part)
 }
@@ -56,7 +57,7 @@ fn share(stacks: &Stacks, call: &str, of_calls: f64) -> f64 {
 }
 
 /// How a stack came into the kernel.
-enum Door<'a> {
+pub(super) enum Door<'a> {
     /// By this call.
     Call(&'a str),
     /// By a call that is not known.
@@ -65,7 +66,7 @@ enum Door<'a> {
     None,
 }
 
-fn door(stack: &Stack) -> Door<'_> {
+pub(super) fn door(stack: &Stack) -> Door<'_> {
     let mut kernel = stack.frames.iter().filter(|frame| frame.kernel).peekable();
     let is_there = kernel.peek().is_some();
     let mut names = kernel.filter_map(|frame| {

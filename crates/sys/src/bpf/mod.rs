@@ -1,19 +1,24 @@
-//! The BPF programs that the kernel holds: what bpf(2) tells of them, and the one that we have it run.
+//! The BPF programs that the kernel holds: what bpf(2) tells of them, and those that we have it run.
 
+mod delay;
 mod pass;
 
 use std::io;
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 
 use crate::check_size;
+pub use delay::CallDelay;
 pub use pass::{Mode, PassProgram};
 
 // enum bpf_cmd of linux/bpf.h.
+const LOAD: libc::c_int = 5;
 const NEXT_PROGRAM: libc::c_int = 11;
 const PROGRAM_FD: libc::c_int = 13;
 const INFO: libc::c_int = 15;
 /// `BPF_PROG_TYPE_XDP` of linux/bpf.h.
 const PROGRAM_XDP: u32 = 6;
+/// Of either, since the kernel lets programs that are under the GPL too call more of its functions.
+const LICENCE: &[u8] = b"Dual MIT/GPL\0";
 /// More programs than any machine has loaded, so that a list that grows meanwhile has an end.
 const MOST_PROGRAMS: usize = 10_000;
 
@@ -36,6 +41,16 @@ struct BpfAttributes {
     /// The next number, from the kernel; or the length of what `info` points at.
     next_or_length: u32,
     info: u64,
+}
+
+/// The start of `union bpf_attr` for [`LOAD`].
+#[repr(C, align(8))]
+#[derive(Default)]
+struct Load {
+    kind: u32,
+    instruction_count: u32,
+    instructions: u64,
+    licence: u64,
 }
 
 /// The start of `struct bpf_prog_info`, up to the name.
@@ -111,7 +126,7 @@ fn info(program: &OwnedFd) -> io::Result<Info> {
     let mut info = Info::default();
     let length = u32::try_from(size_of::<Info>()).map_err(io::Error::other)?;
     let mut request = BpfAttributes {
-        subject: u32::try_from(program.as_raw_fd()).map_err(io::Error::other)?,
+        subject: descriptor_number(program)?,
         next_or_length: length,
         info: (&raw mut info).expose_provenance() as u64,
     };
@@ -119,6 +134,25 @@ fn info(program: &OwnedFd) -> io::Result<Info> {
     // nothing else is written to.
     unsafe { call(INFO, &mut request) }?;
     Ok(info)
+}
+
+/// Loads a program of so many `struct bpf_insn`.
+fn load(kind: u32, instructions: &[[u8; 8]]) -> io::Result<OwnedFd> {
+    let mut load = Load {
+        kind,
+        instruction_count: u32::try_from(instructions.len()).map_err(io::Error::other)?,
+        instructions: instructions.as_ptr().expose_provenance() as u64,
+        licence: LICENCE.as_ptr().expose_provenance() as u64,
+    };
+    // SAFETY: LOAD reads as many instructions as it is told, which is how many there are, and the licence up to
+    // its zero. It writes nothing, since it is given no room for a log.
+    let program = unsafe { call(LOAD, &mut load) }?;
+    // SAFETY: the descriptor was just opened and nobody else owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(program) })
+}
+
+fn descriptor_number(file: &OwnedFd) -> io::Result<u32> {
+    u32::try_from(file.as_raw_fd()).map_err(io::Error::other)
 }
 
 /// # Safety

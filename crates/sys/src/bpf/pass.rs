@@ -2,18 +2,16 @@
 //! it does nothing but cost what a hook costs.
 
 use std::io;
-use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
+use std::os::fd::{FromRawFd as _, OwnedFd};
 
-use super::{PROGRAM_XDP, call, id_of};
+use super::{PROGRAM_XDP, call, descriptor_number, id_of, load};
 use crate::descriptor;
 
 // enum bpf_cmd, enum bpf_attach_type of linux/bpf.h.
-const LOAD: libc::c_int = 5;
 const LINK: libc::c_int = 28;
 const AT_XDP: u32 = 37;
 /// `r0 = XDP_PASS` and `exit`, as `struct bpf_insn` of linux/bpf.h has them.
 const INSTRUCTIONS: [[u8; 8]; 2] = [[0xb7, 0, 0, 0, 2, 0, 0, 0], [0x95, 0, 0, 0, 0, 0, 0, 0]];
-const LICENCE: &[u8] = b"MIT\0";
 
 /// Where a device runs the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,16 +39,6 @@ pub struct PassProgram {
     id: u32,
 }
 
-/// The start of `union bpf_attr` for [`LOAD`].
-#[repr(C, align(8))]
-#[derive(Default)]
-struct Load {
-    kind: u32,
-    instruction_count: u32,
-    instructions: u64,
-    licence: u64,
-}
-
 /// What the kernel reads for [`LINK`].
 #[repr(C, align(8))]
 struct LinkAttributes {
@@ -67,7 +55,7 @@ impl PassProgram {
     /// `EPERM` without `CAP_BPF` and `CAP_NET_ADMIN` in the first user namespace; `EBUSY` or `EEXIST` where the
     /// device runs another, which stays; `EOPNOTSUPP` where its driver runs none.
     pub fn attach(device_index: u32, mode: Mode) -> io::Result<Self> {
-        let program = load()?;
+        let program = load(PROGRAM_XDP, &INSTRUCTIONS)?;
         let mut link = LinkAttributes {
             program: descriptor_number(&program)?,
             device_index,
@@ -94,22 +82,4 @@ impl PassProgram {
     pub fn hand_on(&self) -> io::Result<()> {
         descriptor::hand_on(&self.link)
     }
-}
-
-fn load() -> io::Result<OwnedFd> {
-    let mut load = Load {
-        kind: PROGRAM_XDP,
-        instruction_count: u32::try_from(INSTRUCTIONS.len()).map_err(io::Error::other)?,
-        instructions: INSTRUCTIONS.as_ptr().expose_provenance() as u64,
-        licence: LICENCE.as_ptr().expose_provenance() as u64,
-    };
-    // SAFETY: LOAD reads as many instructions as it is told, which is how many there are, and the licence up to
-    // its zero; both are constants. It writes nothing, since it is given no room for a log.
-    let program = unsafe { call(LOAD, &mut load) }?;
-    // SAFETY: the descriptor was just opened and nobody else owns it.
-    Ok(unsafe { OwnedFd::from_raw_fd(program) })
-}
-
-fn descriptor_number(file: &OwnedFd) -> io::Result<u32> {
-    u32::try_from(file.as_raw_fd()).map_err(io::Error::other)
 }

@@ -1,0 +1,99 @@
+//! System calls of the accused that may end later: if they hold it back, answers become fewer by as much.
+
+use std::collections::BTreeMap;
+
+use model::explanation::{Hindrance, LaterCalls};
+use model::observation::Observation;
+
+use super::callers::sleeps_in;
+use super::system_calls::{Door, door};
+
+/// So much of the time of those that make them, 0 to 1.
+const TAKE: f64 = 0.15;
+/// Less than this shows nothing.
+const ENOUGH: f64 = 0.05;
+/// Each call, µs: a CPU has no time for anything else meanwhile.
+const MOST_US: f64 = 200.0;
+/// What it costs in any case is more.
+const LEAST_US: f64 = 0.1;
+
+/// Calls of this name, made by so many threads or CPUs at once that have nothing else to do; `None` where they are too few.
+pub(super) fn named(seen: &Observation, name: &str, at_once: f64) -> Option<Hindrance> {
+    let calls = seen.calls.as_ref()?;
+    let count = *calls.counts.get(name)?;
+    let per_us = count as f64 / (calls.window_ns.max(1) as f64 / 1e3);
+    let delay_us = (TAKE * at_once / per_us).clamp(LEAST_US, MOST_US);
+    let taken = per_us * delay_us / at_once;
+    (taken >= ENOUGH).then(|| {
+        Hindrance::Calls(LaterCalls {
+            name: name.to_owned(),
+            delay_us,
+            at_once,
+        })
+    })
+}
+
+/// Those in which most threads sleep that sleep in a function of the kernel for such a share of a request's time, 0 to 1.
+pub(super) fn asleep_in(seen: &Observation, at: &str, share: f64) -> Option<Hindrance> {
+    let asleep = seen.asleep.as_ref()?;
+    let mut weights = BTreeMap::<&str, u64>::new();
+    for stack in asleep.stacks.iter().filter(|stack| sleeps_in(stack, at)) {
+        if let Door::Call(name) = door(stack) {
+            *weights.entry(name).or_default() += stack.weight_ns;
+        }
+    }
+    let (name, weight_ns) = weights.into_iter().max_by_key(|(_, weight)| *weight)?;
+    // For the rest of the time these threads do what follows upon it.
+    let sleeping = weight_ns as f64 / asleep.window_ns.max(1) as f64;
+    let all = seen.threads.len().max(1) as f64;
+    named(seen, name, (sleeping / share).clamp(1.0, all))
+}
+
+#[cfg(test)]
+mod tests {
+    use model::observation::SeenCalls;
+    use model::stacks::{StackFrame, Stacks};
+
+    use super::super::cases::busy;
+    use super::*;
+
+    /// A tenth of a second with so many calls, of which each thread was in one for half of the time.
+    fn calling(count: u64, threads: u64) -> Observation {
+        let kernel = ["__x64_sys_clock_nanosleep", "hrtimer_nanosleep"].map(StackFrame::of_kernel);
+        let frames = [vec![StackFrame::of_program("app")], kernel.to_vec()].concat();
+        let mut seen = busy();
+        seen.threads = vec![seen.threads[0].clone(); 8];
+        seen.asleep = Some(Stacks::of(100, [(frames, threads * 50)]));
+        seen.calls = Some(SeenCalls {
+            acked_bytes: None,
+            window_ns: 100_000_000,
+            counts: [("clock_nanosleep".to_owned(), count)].into(),
+        });
+        seen
+    }
+
+    #[test]
+    fn the_delay_is_a_part_of_the_time_of_those_that_make_the_calls() {
+        for (count, threads, expected) in [
+            (100, 1, Some((150.0, 1.0))),
+            (1000, 4, Some((60.0, 4.0))),
+            // 200 µs would be a fiftieth of it.
+            (10, 1, None),
+            (10_000_000, 1, Some((0.1, 1.0))),
+        ] {
+            let found = asleep_in(&calling(count, threads), "hrtimer_nanosleep", 0.5);
+            let found = found.map(|found| match found {
+                Hindrance::Calls(calls) => ((calls.delay_us * 1e6).round() / 1e6, calls.at_once),
+                other => panic!("{other:?}"),
+            });
+            assert_eq!(found, expected, "{count} of {threads}");
+        }
+    }
+
+    #[test]
+    fn what_was_not_seen_is_not_delayed() {
+        assert_eq!(asleep_in(&busy(), "hrtimer_nanosleep", 0.5), None);
+        assert_eq!(asleep_in(&calling(100, 1), "pipe_read", 0.5), None);
+        assert_eq!(named(&calling(0, 1), "clock_nanosleep", 1.0), None);
+    }
+}
