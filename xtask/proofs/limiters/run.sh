@@ -6,15 +6,18 @@
 set -eu
 port=${SECURE:-18100}
 ip link set lo up
-children=
-in_background() { "$@" & children="$children $!"; }
+network=$(readlink /proc/self/ns/net)
 group() { # of the controller $1, named by us
     group=/sys/fs/cgroup/$1/linerate-proof-$$
     mkdir -p "$group"
     groups="${groups-} $group"
 }
 end() {
-    kill -9 $children 2> /dev/null || true
+    # Whoever is in this namespace is ours, the children of those that we started too.
+    for process in /proc/[0-9]*; do
+        [ "$process" != /proc/$$ ] && [ "$(readlink $process/ns/net)" = "$network" ] || continue
+        kill -9 ${process#/proc/} 2> /dev/null || true
+    done
     wait 2> /dev/null || true
     eval "${AFTER-}" || true
     for group in ${groups-}; do rmdir "$group" || true; done
@@ -34,7 +37,7 @@ nginx)
     ;;
 linerate) start="$LINERATE serve --listen 127.0.0.1:$port ${SECURE:+--tls-self-signed --tls-resumption off} --workers 1 --sandbox off" ;;
 esac
-eval "in_background taskset -c ${CPUS:-0} ${WRAP-} $start" > server.log 2>&1
+eval "taskset -c ${CPUS:-0} ${WRAP-} $start &" > server.log 2>&1
 server=$!
 for try in $(seq 100); do
     grep -q ":$(printf %04X $port) 00000000:0000 0A" /proc/self/net/tcp && break

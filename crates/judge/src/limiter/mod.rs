@@ -11,6 +11,7 @@ mod disk;
 mod elsewhere;
 mod files;
 mod hindered;
+mod interrupts;
 mod later_calls;
 mod ledger;
 mod listen_queue;
@@ -70,11 +71,12 @@ enum Ruling {
 
 type Rule = fn(&Case<'_>) -> Ruling;
 
-static RULES: [Rule; 21] = [
+static RULES: [Rule; 22] = [
     stopped::rule,
     cpu_quota::rule,
     stolen::rule,
     no_cpu::rule,
+    interrupts::rule,
     client::rule,
     answering::rule,
     files::rule,

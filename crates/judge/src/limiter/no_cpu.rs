@@ -3,7 +3,7 @@
 use model::explanation::{AccountKind, Hindrance};
 use model::observation::SeenThread;
 
-use super::{Case, Ruling, advice, gain, limiter, percent, ruled_out};
+use super::{Case, Ruling, advice, gain, interrupts, limiter, percent, ruled_out};
 
 const WHAT: &str = "waiting for a CPU";
 /// The most others that are named.
@@ -19,7 +19,7 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
         false => 0.0,
     };
     let share = case.ledger.share(AccountKind::NoCpu) * others_part - for_own_threads(case);
-    let share = share.max(0.0) + of_client;
+    let share = (share - interrupts::of_ready(case)).max(0.0) + of_client;
     let preemptions: u64 = case.seen.threads.iter().map(|it| it.preemptions).sum();
     let (name, who, what_to_do) = competitor(case);
     let mut found = limiter(

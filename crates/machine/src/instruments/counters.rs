@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use sys::cgroup::{Controller, Group};
 use sys::{kernel_file, tcp_diag};
 
-use super::conntrack;
+use super::{conntrack, interrupts};
 use crate::pressure;
 use crate::rig::qdisc;
 use crate::targets;
@@ -25,10 +25,11 @@ pub struct CounterWatch {
 }
 
 /// Of `/proc/net/snmp` and `/proc/net/netstat`: what is wrong, or is work beside answering.
-const OF_NETWORK: [&str; 18] = [
+const OF_NETWORK: [&str; 21] = [
     "Tcp.ActiveOpens",
     "Tcp.PassiveOpens",
     "Tcp.AttemptFails",
+    "Tcp.InSegs",
     "Tcp.OutSegs",
     "Tcp.RetransSegs",
     "TcpExt.DelayedACKs",
@@ -42,6 +43,8 @@ const OF_NETWORK: [&str; 18] = [
     "TcpExt.TCPAutoCorking",
     "TcpExt.TCPReqQFullDrop",
     "TcpExt.TCPMemoryPressures",
+    "Udp.InDatagrams",
+    "Udp.OutDatagrams",
     "Udp.RcvbufErrors",
     "Udp.SndbufErrors",
 ];
@@ -88,6 +91,7 @@ fn risen(pids: &[u32]) -> Counters {
         all.extend(named(&text).filter(|(name, _)| OF_NETWORK.contains(&name.as_str())));
     }
     all.extend(conntrack::lost(*first));
+    all.extend(interrupts::on(&targets::cpus_of(pids)));
     all.extend(pressures());
     let vmstat = kernel_file::text("/proc/vmstat").unwrap_or_default();
     for name in OF_MEMORY {

@@ -5,6 +5,7 @@ pub mod carried;
 mod conntrack;
 pub mod counters;
 pub mod cpu;
+mod interrupts;
 pub mod moments;
 pub mod senders;
 pub mod stacks;

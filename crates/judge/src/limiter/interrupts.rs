@@ -1,0 +1,96 @@
+//! Interrupts for others take the time of its CPUs: packets that are none of its own.
+
+use model::explanation::AccountKind;
+
+use super::{Case, Ruling, advice, gain, limiter, percent, ruled_out};
+
+/// What its own packets are handled at most: by the card, a bridge and the device behind it.
+const PASSES: u64 = 3;
+/// What is handed to sockets of its network namespace, or comes from them.
+const OWN: [&str; 4] = [
+    "Tcp.InSegs",
+    "Tcp.OutSegs",
+    "Udp.InDatagrams",
+    "Udp.OutDatagrams",
+];
+
+pub(super) fn rule(case: &Case<'_>) -> Ruling {
+    let handled = case.seen.rise("program.cpus_packets");
+    let interrupt_ns = case.seen.rise("program.cpus_interrupt_ns");
+    let busy_ns = case.seen.rise("program.cpus_busy_ns");
+    let others = of_others(case);
+    let share = others * case.at_work() + of_ready(case);
+    let figures = format!(
+        "{:.0} interrupts and {:.0} packets a second are handled on its CPUs, and {:.0} go to or come from sockets of its network",
+        case.rate(case.seen.rise("program.cpus_interrupts")),
+        case.rate(handled),
+        case.rate(own(case))
+    );
+    let mut found = limiter(
+        "interrupts",
+        share,
+        format!(
+            "Its CPUs handle packets that are not its own for {} of the time.",
+            percent(share)
+        ),
+        vec![
+            figures.clone(),
+            format!(
+                "interrupts take {} of the time that its CPUs are busy (/proc/stat)",
+                percent(interrupt_ns as f64 / busy_ns.max(1) as f64)
+            ),
+        ],
+    );
+    found.gain = gain(share);
+    found.advice = advice([
+        "have other CPUs handle them: the affinity of the card's interrupts (/proc/irq/N/smp_affinity), receive packet steering (rps_cpus), or pin the program elsewhere",
+        "see what they are: `ss -s`, `nstat`, counters of devices (`ip -s link`); drop what nobody wants at the card or by XDP",
+    ]);
+    Ruling::by_share(found, || ruled_out("interrupts for others", figures))
+}
+
+/// Of the time for which it is ready without a CPU, what its CPUs are in interrupts for others, 0 to 1.
+pub(super) fn of_ready(case: &Case<'_>) -> f64 {
+    of_others(case) * case.ledger.share(AccountKind::NoCpu)
+}
+
+/// Of the time that its CPUs are busy, what goes to packets of others, 0 to 1.
+fn of_others(case: &Case<'_>) -> f64 {
+    let handled = case.seen.rise("program.cpus_packets") as f64;
+    let own = (PASSES * own(case)) as f64;
+    let interrupt_ns = case.seen.rise("program.cpus_interrupt_ns") as f64;
+    let busy_ns = case.seen.rise("program.cpus_busy_ns") as f64;
+    let of_others = (handled - own) / handled.max(1.0);
+    of_others.max(0.0) * (interrupt_ns / busy_ns.max(1.0)).min(1.0)
+}
+
+fn own(case: &Case<'_>) -> u64 {
+    let each = OWN.iter().map(|name| case.seen.rise(name));
+    each.fold(0, u64::saturating_add)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cases::{SECOND, busy, held, is_accused};
+    use super::*;
+
+    #[test]
+    fn packets_of_others_take_the_time_that_interrupts_take_and_own_ones_none() {
+        let mut seen = busy();
+        for (name, count) in [
+            ("program.cpus_busy_ns", SECOND),
+            ("program.cpus_interrupt_ns", SECOND / 2),
+            ("program.cpus_packets", 400_000),
+            ("Tcp.InSegs", 100_000),
+            ("Tcp.OutSegs", 100_000),
+        ] {
+            seen.counters.insert(name.to_owned(), count);
+        }
+        assert!(!is_accused(rule, &seen), "they come three times each");
+        seen.counters
+            .insert("program.cpus_packets".to_owned(), 6_000_000);
+        let found = held(rule, &seen);
+        assert_eq!(found.name, "interrupts");
+        assert!((found.share - 0.9 * 0.45).abs() < 1e-9, "{found:?}");
+    }
+}
