@@ -33,6 +33,21 @@ impl QuotaGroup {
         group
     }
 
+    /// Takes a process in, with all its threads.
+    pub(crate) fn take(&self, pid: u32) {
+        std::fs::write(self.0.join("cgroup.procs"), pid.to_string()).unwrap();
+    }
+
+    /// What it grants in each 100 ms, µs.
+    pub(crate) fn quota_us(&self) -> u32 {
+        let files = ["cpu.cfs_quota_us", "cpu.max"].map(|name| self.0.join(name));
+        let text = files
+            .iter()
+            .find_map(|file| std::fs::read_to_string(file).ok());
+        let text = text.unwrap();
+        text.split_whitespace().next().unwrap().parse().unwrap()
+    }
+
     /// The program in this group from its first instruction on.
     pub(crate) fn linerate(&self, folder: &Folder, arguments: &[&str]) -> Command {
         let enter = format!("echo $$ > {}/cgroup.procs", self.0.display());

@@ -8,6 +8,7 @@ use std::time::Duration;
 use machine::cpus::CpuSplit;
 use machine::instruments::moments::Watchee;
 use machine::instruments::threads::OwnThreads;
+use machine::levers::QuotaCut;
 use machine::look::Look;
 use machine::targets;
 use machine::thief::Thief;
@@ -175,6 +176,7 @@ pub(crate) fn hindered(
     cpus: &CpuSplit,
 ) -> Result<HinderedBlock, Failure> {
     let mut whose = match &ask.whom {
+        Hindrance::Quota => return with_less_quota(target, ask, cpus),
         Hindrance::Calls(calls) => return with_later_calls(target, ask, calls, cpus),
         Hindrance::ServerCpus => targets::cpus_of(&target.pids),
         Hindrance::ClientCpus => cpus.client.clone(),
@@ -188,6 +190,25 @@ pub(crate) fn hindered(
     let thief = Thief::begin(&whose, ask.take);
     let loaded = block::measure(target, &ask.block, cpus, false);
     let taken = thief.end();
+    Ok(HinderedBlock {
+        reading: loaded?.reading,
+        taken,
+    })
+}
+
+/// Measures a block while the target's quota is lowered, where it can be.
+fn with_less_quota(
+    target: &mut Target,
+    ask: &HinderAsk,
+    cpus: &CpuSplit,
+) -> Result<HinderedBlock, Failure> {
+    let cut = QuotaCut::begin(&target.pids, ask.take);
+    let loaded = block::measure(target, &ask.block, cpus, false);
+    let taken = cut.map_or(Ok(0.0), QuotaCut::end);
+    let taken = taken.map_err(|error| Failure {
+        what: format!("the CPU quota of the program may still be lower than it was: {error}"),
+        advice: "put it back: linerate levers undo".to_owned(),
+    })?;
     Ok(HinderedBlock {
         reading: loaded?.reading,
         taken,

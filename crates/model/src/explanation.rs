@@ -200,7 +200,9 @@ pub enum Hindrance {
     ClientCpus,
     /// The connections of our load, of which there are half as many more.
     Connections,
-    /// System calls of the program, each of which ends later.
+    /// The CPU quota of the program's control group, which is lowered.
+    Quota,
+    /// System calls of the program, each of which begins later.
     Calls(LaterCalls),
 }
 

@@ -266,7 +266,7 @@ pub struct HinderAsk {
     pub block: BlockAsk,
     /// Who is hindered.
     pub whom: Hindrance,
-    /// Share of the time of each CPU that is taken, 0 to 1; of no meaning where calls end later.
+    /// Share that is taken of the time of each CPU, or of the quota, 0 to 1; of no meaning where calls begin later.
     pub take: f64,
 }
 
@@ -275,7 +275,8 @@ pub struct HinderAsk {
 pub struct HinderedBlock {
     /// What the load came to.
     pub reading: Reading,
-    /// Share of the time that was taken, of each CPU or of those that make the calls, 0 to 1.
+    /// Share of the time that was taken, of each CPU, of the quota, or of those that make the calls, 0 to 1; 0 of a quota
+    /// that could not be lowered.
     pub taken: f64,
 }
 

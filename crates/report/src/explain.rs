@@ -191,6 +191,7 @@ fn of_trial(proof: &Hindered) -> String {
         (Hindrance::ServerCpus, _) => (format!("{by} of the server's CPU time taken away"), ""),
         (Hindrance::ClientCpus, _) => (format!("{by} of the client's CPU time taken away"), ""),
         (Hindrance::Connections, followed) => (format!("{by} more connections"), waits(*followed)),
+        (Hindrance::Quota, _) => (format!("{by} of its CPU quota taken away"), ""),
         (Hindrance::Calls(calls), _) => (
             format!(
                 "each {} ending {} µs later, {by} of its time in all",

@@ -26,6 +26,9 @@ const TRIAL_MS: u32 = 6_000;
 const PAIRS: (usize, usize) = (12, 7);
 /// Of its CPU time so much is taken from the accused, 0 to 1.
 const TAKE: f64 = 0.15;
+/// Of its quota, 0 to 1, for whole periods of those that most have, ms: whenever they begin, a block has as many.
+const TAKE_OF_QUOTA: f64 = 0.10;
+const QUOTA_PERIOD_MS: u32 = 100;
 /// Less than this part of that shows nothing.
 const ENOUGH: f64 = 0.2;
 
@@ -81,6 +84,10 @@ impl TrialPlan {
     fn new(whom: Hindrance, response_us: f64) -> Self {
         let times = |factor: f64| (response_us * factor / 1e3) as u32;
         let (settle_ms, score_ms) = (times(1.5).clamp(60, 150), times(4.0).clamp(180, 350));
+        let (settle_ms, score_ms) = match whom {
+            Hindrance::Quota => (QUOTA_PERIOD_MS, 5 * QUOTA_PERIOD_MS),
+            _ => (settle_ms, score_ms),
+        };
         let fitting = TRIAL_MS / (2 * (settle_ms + score_ms));
         Self {
             whom,
@@ -236,6 +243,7 @@ impl Campaign<'_> {
             pairs.push((without, with));
             if changed.abs() < TAKE * ENOUGH {
                 return Ok(Err(match plan.whom {
+                    Hindrance::Quota => "its quota could not be lowered",
                     Hindrance::Calls(_) => "it makes too few of these calls for a delay to show",
                     _ => "no CPU is its own here, of which time could be taken",
                 }));
@@ -277,7 +285,10 @@ impl Campaign<'_> {
         let ask = HinderAsk {
             block: plan.block(&order.workload),
             whom: plan.whom.clone(),
-            take: TAKE,
+            take: match plan.whom {
+                Hindrance::Quota => TAKE_OF_QUOTA,
+                _ => TAKE,
+            },
         };
         match self.agent.ask(&Ask::Hinder(Box::new(ask)))? {
             Tell::Hindered(block) => Ok((block.reading.throughput_rps(), -block.taken)),

@@ -3,6 +3,7 @@
 mod behind;
 mod command;
 mod difference;
+mod quota;
 
 use std::process::{Command, Stdio};
 

@@ -37,6 +37,7 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
         "raise the quota (cpu.max, `docker update --cpus`, the container's CPU limit), or have as many workers as it allows CPUs",
     ]);
     (found.hindrance, found.follows) = (Some(Hindrance::Connections), Some(false));
+    found.closer = Some(Hindrance::Quota);
     Ruling::by_share(found, || {
         ruled_out(
             WHAT,

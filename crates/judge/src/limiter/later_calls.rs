@@ -6,7 +6,7 @@ use model::explanation::{Hindrance, LaterCalls};
 use model::observation::Observation;
 
 use super::callers::sleeps_in;
-use super::system_calls::{Door, door};
+use super::system_calls::{Door, answers, door};
 
 /// So much of the time of those that make them, 0 to 1.
 const TAKE: f64 = 0.15;
@@ -20,8 +20,14 @@ const LEAST_US: f64 = 0.1;
 /// Calls of this name, made by so many threads or CPUs at once that have nothing else to do; `None` where they are too few.
 pub(super) fn named(seen: &Observation, name: &str, at_once: f64) -> Option<Hindrance> {
     let calls = seen.calls.as_ref()?;
-    let count = *calls.counts.get(name)?;
-    let per_us = count as f64 / (calls.window_ns.max(1) as f64 / 1e3);
+    let count = *calls.counts.get(name)? as f64;
+    // The burst is short, and an answer takes as many of them in the whole look.
+    let per_us = match (answers(&calls.counts), seen.load) {
+        (Some(answers @ 1..), Some(load)) => {
+            count / answers as f64 * load.answered as f64 / (seen.window_ns.max(1) as f64 / 1e3)
+        }
+        _ => count / (calls.window_ns.max(1) as f64 / 1e3),
+    };
     let delay_us = (TAKE * at_once / per_us).clamp(LEAST_US, MOST_US);
     let taken = per_us * delay_us / at_once;
     (taken >= ENOUGH).then(|| {
@@ -88,6 +94,20 @@ mod tests {
             });
             assert_eq!(found, expected, "{count} of {threads}");
         }
+    }
+
+    #[test]
+    fn a_burst_at_a_moment_without_answers_makes_no_delay_longer() {
+        let mut seen = calling(30, 1);
+        let calls = seen.calls.as_mut().unwrap();
+        // Three for each of the 100,000 answers of a second.
+        calls
+            .counts
+            .extend(["recvfrom", "sendto"].map(|name| (name.to_owned(), 10)));
+        let Some(Hindrance::Calls(later)) = named(&seen, "clock_nanosleep", 1.0) else {
+            panic!("none")
+        };
+        assert!((later.delay_us - 0.5).abs() < 1e-9, "{later:?}");
     }
 
     #[test]

@@ -117,7 +117,7 @@ pub fn explain_look(looked: &Looked) -> Explanation {
 /// Whether answers become more or fewer with what is changed.
 fn follows(limiter: &Limiter, whom: &Hindrance) -> Option<bool> {
     match whom {
-        Hindrance::Calls(_) => Some(true),
+        Hindrance::Calls(_) | Hindrance::Quota => Some(true),
         _ => limiter.follows,
     }
 }

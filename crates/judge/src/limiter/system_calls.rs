@@ -1,5 +1,7 @@
 //! One system call, made again and again for each answer.
 
+use std::collections::BTreeMap;
+
 use model::observation::Observation;
 use model::stacks::{Stack, Stacks};
 
@@ -20,8 +22,7 @@ const DOORS: [&str; 3] = ["__x64_sys_", "__arm64_sys_", "__ia32_sys_"];
 /// The call that is made many times for each answer; `None` where none is.
 pub(super) fn part(seen: &Observation) -> Option<NamedPart> {
     let counts = &seen.calls.as_ref()?.counts;
-    let most_of = |names: &[&str]| names.iter().filter_map(|name| counts.get(*name)).max();
-    let answers = *most_of(&IN)?.min(most_of(&OUT)?);
+    let answers = answers(counts)?;
     let (call, count) = counts.iter().max_by_key(|(_, count)| **count)?;
     let each = *count as f64 / answers.max(1) as f64;
     let all: u64 = counts.values().sum();
@@ -39,6 +40,12 @@ pub(super) fn part(seen: &Observation) -> Option<NamedPart> {
         call: Some(call.clone()),
     };
     (each >= MANY && of_cpu >= ENOUGH).then_some(part)
+}
+
+/// How many answers were given meanwhile, by these calls.
+pub(super) fn answers(counts: &BTreeMap<String, u64>) -> Option<u64> {
+    let most_of = |names: &[&str]| names.iter().filter_map(|name| counts.get(*name)).max();
+    Some(*most_of(&IN)?.min(most_of(&OUT)?))
 }
 
 /// Of the CPU time: what goes through the call itself, and of the way into the kernel and out of it, at which no call is

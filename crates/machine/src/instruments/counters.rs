@@ -142,7 +142,7 @@ fn throttled(pids: &[u32]) -> Option<Counters> {
 }
 
 /// The first that has a quota of all groups that these processes and their descendants are in, else that of the first.
-fn group_of(pids: &[u32]) -> Option<Group> {
+pub(crate) fn group_of(pids: &[u32]) -> Option<Group> {
     let all = pids.iter().flat_map(|pid| targets::with_descendants(*pid));
     let mut groups = all.filter_map(|pid| Group::of_process(pid, Controller::Cpu));
     let first = groups.next()?;

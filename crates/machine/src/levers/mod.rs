@@ -20,6 +20,7 @@ mod overruled;
 mod places;
 mod plan;
 pub mod program;
+mod quota_cut;
 mod share;
 mod site;
 mod spread;
@@ -32,8 +33,8 @@ pub(crate) use accepts::SPREAD;
 pub use at_start::AtStart;
 pub use catalogue::{all, find};
 pub use knob::{
-    CpuSetting, DeviceName, DeviceSetting, DriverSetting, FeatureName, HostSetting, Knob,
-    LinkSetting, Queue, QueueSetting, RouteKey, RouteMetric, SysctlName, Value,
+    CpuSetting, DeviceName, DeviceSetting, DriverSetting, FeatureName, GroupFolder, HostSetting,
+    Knob, LinkSetting, Queue, QueueSetting, QuotaFile, RouteKey, RouteMetric, SysctlName, Value,
 };
 pub use lever::{Costs, Group, Lever, Reading, Scope, Worst};
 pub use obstacle::Obstacle;
@@ -41,6 +42,7 @@ pub use our_server::ServerPart;
 use places::Places;
 pub use plan::{Lasting, Plan, Step};
 pub use program::ProgramPart;
+pub use quota_cut::QuotaCut;
 pub use site::Site;
 pub use tested::TestBench;
 

@@ -86,17 +86,27 @@ impl Group {
     /// CPUs' worth of time granted: the tightest quota of the group and its ancestors, since each
     /// of them is kept. `None` without a quota.
     pub fn cpu_quota(&self) -> Option<f64> {
-        let quotas = self.texts(|folder| match self.version {
-            Hierarchy::One => {
-                let quota = kernel_file::text(folder.join("cpu.cfs_quota_us"))?;
-                let period = kernel_file::text(folder.join("cpu.cfs_period_us"))?;
-                Some(format!("{quota} {period}"))
-            }
-            Hierarchy::Two => kernel_file::text(folder.join("cpu.max")),
+        self.tightest_quota().map(|(quota, _)| quota)
+    }
+
+    /// The folder of the group whose quota that is.
+    pub fn folder_of_quota(&self) -> Option<&Path> {
+        self.tightest_quota().map(|(_, folder)| folder)
+    }
+
+    fn tightest_quota(&self) -> Option<(f64, &Path)> {
+        let quotas = self.folders.iter().filter_map(|folder| {
+            let text = match self.version {
+                Hierarchy::One => {
+                    let quota = kernel_file::text(folder.join("cpu.cfs_quota_us"))?;
+                    let period = kernel_file::text(folder.join("cpu.cfs_period_us"))?;
+                    format!("{quota} {period}")
+                }
+                Hierarchy::Two => kernel_file::text(folder.join("cpu.max"))?,
+            };
+            Some((limits::quota(&text)?, folder.as_path()))
         });
-        quotas
-            .filter_map(|text| limits::quota(&text))
-            .min_by(f64::total_cmp)
+        quotas.min_by(|(one, _), (other, _)| one.total_cmp(other))
     }
 
     /// How often the group, or the ancestor that was throttled most, was stopped; `None` where no

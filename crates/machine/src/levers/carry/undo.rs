@@ -288,6 +288,9 @@ fn fate_by_entry(
 
 /// Whether a change says that a lever has set what that lever never sets.
 pub(super) fn is_foreign(change: &LeverChange, step: &Step) -> bool {
+    if let Knob::Quota { .. } = step.knob {
+        return change.lever != levers::quota_cut::NAME;
+    }
     let lever = levers::find(&change.lever);
     !lever.is_some_and(|lever| lever.owns(&step.knob))
 }

@@ -12,6 +12,7 @@ mod names;
 mod napi;
 mod place;
 mod qdisc;
+mod quota;
 mod route;
 mod setting;
 
@@ -34,6 +35,7 @@ use napi::OfNapi;
 pub(super) use napi::count as napi_count;
 use place::Place;
 use qdisc::OfRoot;
+pub use quota::{GroupFolder, QuotaFile};
 use route::OfRoute;
 pub use setting::{
     CpuSetting, DeviceSetting, FeatureName, HostSetting, LinkSetting, QueueSetting, RouteMetric,
@@ -49,6 +51,8 @@ pub enum Knob {
     Sysctl(SysctlName),
     /// A file of `/sys` of which the machine has one.
     Host(HostSetting),
+    /// The CPU quota of a control group.
+    Quota { group: GroupFolder, file: QuotaFile },
     /// One for each CPU.
     Cpu { cpu: u32, setting: CpuSetting },
     /// The CPUs that serve an interrupt, and who had asked for it: once he gives it back, as a device
@@ -134,7 +138,11 @@ impl Knob {
             | Self::Link { device, .. }
             | Self::Qdisc { device }
             | Self::Route { device, .. } => Some(device),
-            Self::Sysctl(_) | Self::Host(_) | Self::Cpu { .. } | Self::Interrupt { .. } => None,
+            Self::Sysctl(_)
+            | Self::Host(_)
+            | Self::Quota { .. }
+            | Self::Cpu { .. }
+            | Self::Interrupt { .. } => None,
         }
     }
 
@@ -228,9 +236,9 @@ impl Knob {
         }
     }
 
-    /// Whether it is of something that can go, and takes its value along: a device, or an interrupt.
+    /// Whether it is of something that can go, and takes its value along: a device, an interrupt, or a control group.
     pub(crate) fn can_go(&self) -> bool {
-        self.device().is_some() || matches!(self, Self::Interrupt { .. })
+        self.device().is_some() || matches!(self, Self::Interrupt { .. } | Self::Quota { .. })
     }
 
     /// What a person would type to set it.
@@ -258,6 +266,7 @@ impl Knob {
         match self {
             Self::Sysctl(name) => file(name.file(), name.form()),
             Self::Host(setting) => file(setting.word().to_owned(), setting.form),
+            Self::Quota { group, file: in_it } => file(group.file(*in_it), in_it.form()),
             Self::Cpu { cpu, setting } => {
                 let path = format!("sys/devices/system/cpu/cpu{cpu}/{}", setting.word());
                 file(path, setting.form)
@@ -356,6 +365,9 @@ mod tests {
             r#"{"link":{"device":"eth0","setting":"address"}}"#,
             r#"{"interrupt":{"number":"../24"}}"#,
             r#"{"napi":{"device":"eth0","nth":-1}}"#,
+            r#"{"quota":{"group":"cpu/../../kernel","file":"cpu.max"}}"#,
+            r#"{"quota":{"group":"/etc","file":"cpu.max"}}"#,
+            r#"{"quota":{"group":"jobs","file":"cgroup.kill"}}"#,
         ];
         for text in foreign {
             assert!(serde_json::from_str::<Knob>(text).is_err(), "{text}");
@@ -365,6 +377,7 @@ mod tests {
             r#"{"driver":{"device":"eth0","setting":"rx-usecs"}}"#,
             r#"{"interrupt":{"number":24}}"#,
             r#"{"napi":{"device":"eth0","nth":1}}"#,
+            r#"{"quota":{"group":"system.slice/a.service","file":"cpu.max"}}"#,
             r#"{"interrupt":{"number":24,"action":"eth0-rx-0"}}"#,
             r#"{"feature":{"device":"eth0","feature":"tx-tcp6-segmentation"}}"#,
         ];

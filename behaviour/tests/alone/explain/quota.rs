@@ -1,0 +1,68 @@
+//! The CPU quota of the program that is explained is lowered for moments, and goes back whatever happens.
+
+use super::*;
+use crate::common::processes::{all, children, signal_all};
+use crate::machine::confined::QuotaGroup;
+
+/// A server in a control group of its own that gives it so many µs of a CPU in each 100 ms.
+fn throttled(quota_us: u32) -> (QuotaGroup, Planted) {
+    let (group, server) = (QuotaGroup::of_us(quota_us), Planted::new("code"));
+    group.take(server.child.id());
+    (group, server)
+}
+
+#[test]
+fn with_less_of_its_quota_there_are_fewer_answers_and_it_goes_back() {
+    const QUOTA_US: u32 = 20_000;
+    crate::common::needs_root!();
+    let folder = Folder::new("quota");
+    let (group, server) = throttled(QUOTA_US);
+    let explained = explained(&folder, &[&server.url, "--out", "run"]);
+    let explanation = &explained["explanation"];
+    assert_eq!(explanation["limiter"]["name"], "cpu-quota", "{explained:#}");
+    let proof = &explanation["proof"];
+    assert_eq!(proof["what"], "quota", "{explained:#}");
+    assert_eq!(proof["borne_out"], true, "{proof:#}");
+    let change = proof["change"].as_f64().unwrap();
+    assert!((change + 0.1).abs() < 1e-6, "{proof:#}");
+    assert_eq!(group.quota_us(), QUOTA_US);
+    assert_says(
+        &folder.text("run/report.html"),
+        "10 % of its CPU quota taken away",
+    );
+}
+
+#[test]
+fn a_quota_goes_back_after_its_holder_was_killed_and_with_undo_where_all_were() {
+    const QUOTA_US: u32 = 30_000;
+    crate::common::needs_root!();
+    for is_guard_killed in [false, true] {
+        let folder = Folder::new("quota-killed");
+        let (group, server) = throttled(QUOTA_US);
+        let words = [&["explain", &server.url, "--out", "run"], &SHORT[..]].concat();
+        let run = linerate(&folder, &words)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        let mut run = Ours(run.unwrap());
+        wait_for("a lower quota", || group.quota_us() < QUOTA_US);
+        let agent = children(run.id()).remove(0);
+        let guards = all().filter(|pid| is_guard_of(*pid, agent));
+        let guards: Vec<u32> = guards.take(usize::from(is_guard_killed)).collect();
+        assert_eq!(guards.len(), usize::from(is_guard_killed));
+        signal_all("KILL", &[guards, vec![agent, run.id()]].concat());
+        run.wait().unwrap();
+        if is_guard_killed {
+            assert!(group.quota_us() < QUOTA_US);
+            answer(&mut linerate(&folder, &["levers", "undo"]));
+            assert_eq!(group.quota_us(), QUOTA_US);
+        } else {
+            wait_for("the quota of before", || group.quota_us() == QUOTA_US);
+        }
+    }
+}
+
+fn is_guard_of(pid: u32, agent: u32) -> bool {
+    let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    String::from_utf8_lossy(&words).ends_with(&format!("revert-after\0{agent}\0"))
+}
