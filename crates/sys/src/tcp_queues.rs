@@ -13,6 +13,8 @@ use crate::tcp_diag::{
 
 /// `TCP_ESTABLISHED` and `TCP_CLOSE_WAIT` of net/tcp_states.h: whose other end may still ask for something.
 const OPEN: u32 = 1 << 1 | 1 << 8;
+/// `TCP_FIN_WAIT1` and `TCP_FIN_WAIT2`: an end that has closed before the other.
+const CLOSING: u32 = 1 << 4 | 1 << 5;
 /// `TCP_SYN_SENT`: an end that wants to be connected.
 const OPENING: u32 = 1 << 2;
 /// Where `struct inet_diag_msg` has the inode.
@@ -88,6 +90,8 @@ pub struct Queues {
     pub full: bool,
     /// The receive buffer is smaller than any that grows by itself begins with.
     pub small: bool,
+    /// The program has closed it before the other end did.
+    pub closing: bool,
 }
 
 /// One end of a connection as it stands.
@@ -140,12 +144,13 @@ impl QueueLook {
         self.each(OPEN | OPENING, 0, standing)
     }
 
-    /// The open connections whose own end has this port.
+    /// The open connections whose own end has this port, and those too that it has closed where they are asked for.
     ///
     /// # Errors
     /// `ENOENT` of kernels without `CONFIG_INET_DIAG`.
-    pub fn connections(&self, port: u16) -> io::Result<Vec<Ends>> {
-        self.each(OPEN, port, ends)
+    pub fn connections(&self, port: u16, with_closing: bool) -> io::Result<Vec<Ends>> {
+        let states = if with_closing { OPEN | CLOSING } else { OPEN };
+        self.each(states, port, ends)
     }
 
     fn each<T>(
@@ -202,6 +207,7 @@ fn queues(answer: &[u8]) -> Option<Queues> {
         held_back: info(answer).and_then(is_held_back).unwrap_or(false),
         full: memory(answer).and_then(is_full).unwrap_or(false),
         small: memory(answer).and_then(is_small).unwrap_or(false),
+        closing: 1_u32.checked_shl(head[1].into())? & CLOSING != 0,
     })
 }
 
@@ -306,7 +312,7 @@ mod tests {
             assert_eq!((asks.unread, answering.came), (0, 300));
             // The first packet counts for one.
             assert!((300..302).contains(&asks.written), "{asks:?}");
-            assert!(look.connections(local.port()).unwrap().contains(&at));
+            assert!(look.connections(local.port(), false).unwrap().contains(&at));
             drop((server, client));
             assert!(crate::clock::wait_until(limit, || look
                 .of(&at)

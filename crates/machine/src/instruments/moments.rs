@@ -22,7 +22,7 @@ use crate::targets;
 const INTERVAL: Duration = Duration::from_millis(10);
 /// Connections and threads come and go: after so many moments they are listed anew.
 const LISTED_FOR: usize = 100;
-/// Where connections are gone sooner, at most so often: to list them takes a millisecond or more.
+/// Where connections do not last that long, so often: to list them takes a millisecond or more.
 const LIST_AGAIN: Duration = Duration::from_millis(100);
 /// So many are looked at at once then, before they have gone too.
 const AT_ONCE: usize = 10;
@@ -118,6 +118,8 @@ struct Looks {
     look: Option<QueueLook>,
     connections: Vec<Ends>,
     listed_ns: u64,
+    /// Whether a connection was met that had come or gone since they were listed.
+    change: bool,
     /// Processes and their threads.
     threads: Vec<(u32, u32)>,
     listening: Option<Queues>,
@@ -141,6 +143,7 @@ impl Looks {
             look: QueueLook::open().ok(),
             connections: Vec::new(),
             listed_ns: 0,
+            change: false,
             threads: Vec::new(),
             listening: None,
             opened_ns: clock::monotonic_ns(),
@@ -163,7 +166,7 @@ impl Looks {
         let ports: BTreeSet<u16> = self.watchee.listens.iter().map(SocketAddr::port).collect();
         let listed = ports
             .into_iter()
-            .filter_map(|port| look.connections(port).ok());
+            .filter_map(|port| look.connections(port, self.watchee.asked_by > 0).ok());
         let is_own = |ends: &Ends| {
             let mut listens = self.watchee.listens.iter();
             listens.any(|at| targets::takes(*at, ends.local))
@@ -197,22 +200,23 @@ impl Looks {
         self.taken += 1;
     }
 
-    /// Who has the request of a connection drawn at random; of several where connections do not last.
+    /// Who has the request of a connection drawn at random; of several, and seldom, where connections do not last: what is
+    /// not in an old list may be anything.
     fn holders(&mut self, random: &mut SplitMix64) -> Vec<Holder> {
-        match self.holder(random) {
-            Holder::Unknown if self.watchee.listens.is_empty() || self.watchee.is_short => {
-                vec![Holder::Unknown]
+        if !self.change {
+            let holder = self.holder(random);
+            let is_listed = !matches!(holder, Holder::Unknown | Holder::Opening);
+            if is_listed || self.watchee.listens.is_empty() || self.watchee.is_short {
+                return vec![holder];
             }
-            Holder::Unknown => {
-                let age_ns = clock::monotonic_ns() - self.listed_ns;
-                if u128::from(age_ns) < LIST_AGAIN.as_nanos() {
-                    return Vec::new();
-                }
-                self.list();
-                (0..AT_ONCE).map(|_| self.holder(random)).collect()
-            }
-            holder => vec![holder],
+            self.change = true;
         }
+        let age_ns = clock::monotonic_ns() - self.listed_ns;
+        if u128::from(age_ns) < LIST_AGAIN.as_nanos() {
+            return Vec::new();
+        }
+        self.list();
+        (0..AT_ONCE).map(|_| self.holder(random)).collect()
     }
 
     fn holder(&self, random: &mut SplitMix64) -> Holder {
@@ -295,6 +299,9 @@ fn holder(server: Option<Queues>, client: Option<Queues>) -> Holder {
             true => Holder::HeldBack,
             false => Holder::Network,
         }
+    } else if server.closing {
+        // It has answered, and the client is to close its end and to open another connection.
+        Holder::Opening
     } else if server.full {
         Holder::Full
     } else if is_under_way(client, server) {
@@ -450,6 +457,14 @@ mod tests {
         })
     }
 
+    fn closing(written: u64) -> Option<Queues> {
+        let closing = |queues| Queues {
+            closing: true,
+            ..queues
+        };
+        queues(0, written, 300).map(closing)
+    }
+
     #[test]
     fn a_request_is_held_where_its_bytes_lie_and_by_the_program_where_there_are_none() {
         let held_back = queues(0, 900, 300).map(|queues| Queues {
@@ -463,6 +478,8 @@ mod tests {
             (held_back, queues(0, 300, 0), Holder::HeldBack),
             (queues(0, 0, 0), queues(0, 300, 0), Holder::Asking),
             (queues(0, 0, 0), queues(0, 0, 0), Holder::Opening),
+            (closing(900), queues(900, 300, 900), Holder::Client),
+            (closing(900), queues(0, 300, 900), Holder::Opening),
             // Not yet acknowledged, but there.
             (queues(0, 0, 300), queues(0, 301, 0), Holder::Program),
             // The other end is on another machine.
