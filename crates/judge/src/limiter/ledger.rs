@@ -65,7 +65,10 @@ pub(super) fn of(seen: &Observation) -> TimeLedger {
 
 /// Where the client's own clock tells another time than connections and answers, or than the accounts add up to.
 fn against_the_clock(ledger: &TimeLedger, seen: &Observation) -> Vec<String> {
-    let clock_us = seen.load.and_then(|load| load.response_us);
+    // Its clock begins with the request, when a handshake is over; the moments know no difference.
+    let clock_us = seen
+        .load
+        .and_then(|load| Some(load.response_us? + load.handshakes_us.unwrap_or(0.0)));
     let (Some(whole_us), Some(clock_us)) = (ledger.response_us, clock_us) else {
         return Vec::new();
     };

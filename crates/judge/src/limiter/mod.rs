@@ -10,6 +10,7 @@ mod cpu_quota;
 mod disk;
 mod elsewhere;
 mod files;
+mod handshakes;
 mod hindered;
 mod interrupts;
 mod later_calls;
@@ -71,7 +72,7 @@ enum Ruling {
 
 type Rule = fn(&Case<'_>) -> Ruling;
 
-static RULES: [Rule; 22] = [
+static RULES: [Rule; 23] = [
     stopped::rule,
     cpu_quota::rule,
     stolen::rule,
@@ -84,6 +85,7 @@ static RULES: [Rule; 22] = [
     conntrack::rule,
     ports::rule,
     refusing::rule,
+    handshakes::rule,
     opening::rule,
     memory::rule,
     disk::rule,

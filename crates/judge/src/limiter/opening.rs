@@ -2,7 +2,9 @@
 
 use model::explanation::{AccountKind, Hindrance};
 
-use super::{Case, Ruling, advice, conntrack, gain, limiter, listen_queue, percent};
+use super::{
+    Case, Ruling, advice, conntrack, gain, handshakes, limiter, listen_queue, parts, percent,
+};
 
 /// Opened connections for each answer: more are one for each.
 const EACH: f64 = 0.5;
@@ -20,7 +22,7 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     ];
     let turned_away: f64 = turned_away.into_iter().flatten().sum();
     let share = share - turned_away;
-    if share < super::ENOUGH || each < EACH {
+    if share < super::ENOUGH || each < EACH || handshakes::are_most(case, share) {
         return Ruling::Silent;
     }
     let mut found = limiter(
@@ -36,9 +38,7 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
         )],
     );
     found.gain = gain(share);
-    found.advice = advice([
-        "keep connections open from one request to the next, at both ends (keepalive, upstream keepalive)",
-    ]);
+    found.advice = advice([parts::advice("connections")]);
     found.hindrance = Some(Hindrance::ClientCpus);
     found.follows = None;
     let lost = lost(case).map(|lost| lost - turned_away);

@@ -164,6 +164,14 @@ pub(super) fn largest(stacks: &Stacks) -> Option<(&'static WorkPart, f64)> {
         .max_by(|one, other| one.1.total_cmp(&other.1))
 }
 
+/// What to do about a part, by its name; empty where there is none of that name.
+pub(super) fn advice(name: &str) -> &'static str {
+    let mut parts = PARTS.iter();
+    parts
+        .find(|part| part.name == name)
+        .map_or("", |part| part.advice)
+}
+
 /// The part that threads which sleep there wait for, where they wait for one.
 pub(super) fn of_sleep(at: &str) -> Option<&'static WorkPart> {
     let mut parts = PARTS.iter();

@@ -188,6 +188,13 @@ impl LoadOutcome {
         self.received_bytes as f64 / (self.window_ns.max(1) as f64 / 1e9)
     }
 
+    /// Time in handshakes for each right answer of the whole block, µs; `None` in the clear and when nothing was answered.
+    pub fn handshakes_us_per_answer(&self) -> Option<f64> {
+        let times = &self.handshakes.as_ref()?.times;
+        let all_us = times.mean().unwrap_or(0.0) * times.total() as f64 / 1e3;
+        (self.ledger.answered > 0).then(|| all_us / self.ledger.answered as f64)
+    }
+
     /// CPU time of the load threads per answer, in µs; `None` when nothing was answered.
     pub fn client_cpu_us_per_request(&self) -> Option<f64> {
         (self.answered > 0).then(|| self.client_cpu_ns as f64 / 1e3 / self.answered as f64)

@@ -1,0 +1,80 @@
+//! Requests wait for handshakes of TLS, by the clock of our load: it needs no names of functions, and no symbols.
+
+use model::explanation::{AccountKind, Hindrance};
+
+use super::{Case, Ruling, advice, gain, limiter, part, parts, percent};
+
+const NAME: &str = "handshakes";
+
+pub(super) fn rule(case: &Case<'_>) -> Ruling {
+    // Where the functions of the program have names they say so themselves, with what it costs.
+    let is_named = part::of(case).is_some_and(|part| part.name == NAME);
+    let Some(shaken) = share(case).filter(|share| *share >= super::ENOUGH && !is_named) else {
+        return Ruling::Silent;
+    };
+    let opening = case.ledger.share(AccountKind::Opening);
+    let share = match are_most(case, opening) {
+        true => shaken.max(opening),
+        false => shaken,
+    };
+    let mut found = limiter(
+        NAME,
+        share,
+        format!(
+            "Requests wait for handshakes of TLS for {} of the time.",
+            percent(share)
+        ),
+        vec![format!(
+            "by our load's clock {} of the time of its connections go to handshakes",
+            percent(shaken)
+        )],
+    );
+    found.gain = gain(share);
+    found.advice = advice([parts::advice(NAME)]);
+    match case.at_work() >= case.client_works() {
+        true => found.hindrance = Some(Hindrance::ServerCpus),
+        false => (found.hindrance, found.follows) = (Some(Hindrance::ClientCpus), None),
+    }
+    Ruling::Holds(found)
+}
+
+/// Whether they are most of such a share of the time, in which connections are opened.
+pub(super) fn are_most(case: &Case<'_>, opening: f64) -> bool {
+    share(case).is_some_and(|shaken| shaken >= super::ENOUGH && shaken >= opening / 2.0)
+}
+
+/// Of the time of our load's connections, 0 to 1.
+fn share(case: &Case<'_>) -> Option<f64> {
+    let load = case.seen.load?;
+    let all_us = f64::from(load.connections) * case.seen.window_ns as f64 / 1e3;
+    let shaken = load.handshakes_us? * load.answered as f64 / all_us.max(1.0);
+    Some(shaken.min(1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use model::observation::Holder;
+
+    use super::super::cases::{busy, held, idle, is_accused, moment};
+    use super::super::opening;
+    use super::*;
+
+    #[test]
+    fn handshakes_are_told_in_the_place_of_connections_where_they_are_most_of_what_those_cost() {
+        let mut seen = busy();
+        let moments = moment(Holder::Opening, idle("ep_poll"), 100.0);
+        seen.moments.push(moments);
+        let opened = "Tcp.PassiveOpens".to_owned();
+        seen.counters.insert(opened, 100_000);
+        assert!(!is_accused(rule, &seen));
+        // Each connection has 160 µs for an answer, and half of them go to opening the next.
+        let mut shaken = |us| seen.load.as_mut().unwrap().handshakes_us = Some(us);
+        shaken(60.0);
+        assert_eq!(held(rule, &seen).share, 0.5);
+        assert!(!is_accused(opening::rule, &seen));
+        let mut shaken = |us| seen.load.as_mut().unwrap().handshakes_us = Some(us);
+        shaken(10.0);
+        assert!(!is_accused(rule, &seen));
+        assert_eq!(held(opening::rule, &seen).name, "connections");
+    }
+}
