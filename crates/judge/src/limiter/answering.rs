@@ -49,8 +49,11 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
 }
 
 fn cause(case: &Case<'_>) -> Cause {
-    if let Some(buffer) = buffer(case).or_else(|| held_back(case)) {
-        return buffer;
+    let told = buffer(case)
+        .or_else(|| shaped(case))
+        .or_else(|| held_back(case));
+    if let Some(told) = told {
+        return told;
     }
     let seen = case.seen;
     let part = |of: &str, all: &str| seen.rise(of) as f64 / seen.rise(all).max(1) as f64;
@@ -65,18 +68,6 @@ fn cause(case: &Case<'_>) -> Cause {
             "a small rest of each answer waits for an acknowledgement that the other end puts off by 40 ms",
             format!("{put_off:.2} acknowledgements were put off for each answer (DelayedACKs)"),
             "have the server set TCP_NODELAY, or send an answer in one call",
-        );
-    }
-    let (dropped, waiting) = (seen.rise("queues.dropped"), seen.rise("queues.waiting"));
-    if 2 * dropped > seen.rise("Tcp.RetransSegs") || waiting > QUEUED {
-        return (
-            "shaped-link",
-            "a device of this machine may send no faster",
-            format!(
-                "{waiting} packets wait in queues of its devices, and {:.0} a second are dropped there (tc -s qdisc)",
-                case.rate(dropped)
-            ),
-            "see who limits it, and why: `tc -s qdisc` names the device and the rate (tbf, htb, netem); a limit that is meant is the limit",
         );
     }
     let again = part("Tcp.RetransSegs", "Tcp.OutSegs");
@@ -98,6 +89,24 @@ fn cause(case: &Case<'_>) -> Cause {
         "neither window, nor buffer, nor loss: delay or rate of the way itself".to_owned(),
         "look at the queues on the way (`tc -s qdisc`), at its rate and its round-trip time; a limit that is meant, such as tbf, is found there too",
     )
+}
+
+/// A queue of this machine is full, or drops what comes: what it turned away is sent later, as if somebody held it back.
+fn shaped(case: &Case<'_>) -> Option<Cause> {
+    let seen = case.seen;
+    let (dropped, waiting) = (seen.rise("queues.dropped"), seen.rise("queues.waiting"));
+    let is_full = 2 * dropped > seen.rise("Tcp.RetransSegs") || waiting > QUEUED;
+    is_full.then(|| {
+        (
+            "shaped-link",
+            "a device of this machine may send no faster",
+            format!(
+                "{waiting} packets wait in queues of its devices, and {:.0} a second are dropped there (tc -s qdisc)",
+                case.rate(dropped)
+            ),
+            "see who limits it, and why: `tc -s qdisc` names the device and the rate (tbf, htb, netem); a limit that is meant is the limit",
+        )
+    })
 }
 
 /// Somebody has asked the kernel to wait for more, or to send slowly.
@@ -209,6 +218,9 @@ mod tests {
         let mut seen = sending(&[]);
         seen.moments[0].holder = Holder::HeldBack;
         assert_eq!(held(rule, &seen).name, "held-back");
+        // Unless a queue of the machine turned it away.
+        seen.counters.insert("queues.dropped".to_owned(), 500);
+        assert_eq!(held(rule, &seen).name, "shaped-link");
     }
 
     #[test]

@@ -4,8 +4,9 @@ use model::explanation::AccountKind;
 
 use super::{Case, Ruling, advice, gain, limiter, percent, ruled_out};
 
-/// What its own packets are handled at most: by the card, a bridge and the device behind it.
-const PASSES: u64 = 3;
+/// How often its own packets are handled at most where they come from elsewhere: by the card, a bridge and the device
+/// behind it.
+const PASSES: f64 = 3.0;
 /// What is handed to sockets of its network namespace, or comes from them.
 const OWN: [&str; 4] = [
     "Tcp.InSegs",
@@ -57,11 +58,19 @@ pub(super) fn of_ready(case: &Case<'_>) -> f64 {
 /// Of the time that its CPUs are busy, what goes to packets of others, 0 to 1.
 fn of_others(case: &Case<'_>) -> f64 {
     let handled = case.seen.rise("program.cpus_packets") as f64;
-    let own = (PASSES * own(case)) as f64;
+    let own = own_handled(case);
     let interrupt_ns = case.seen.rise("program.cpus_interrupt_ns") as f64;
     let busy_ns = case.seen.rise("program.cpus_busy_ns") as f64;
     let of_others = (handled - own) / handled.max(1.0);
     of_others.max(0.0) * (interrupt_ns / busy_ns.max(1.0)).min(1.0)
+}
+
+/// How often its own packets are handled at most: once over loopback, and else as often as they may be passed on.
+fn own_handled(case: &Case<'_>) -> f64 {
+    let received = case.seen.rise("Tcp.InSegs") + case.seen.rise("Udp.InDatagrams");
+    let looped = case.seen.rise("network.loopback_packets").min(received);
+    let elsewhere = (received - looped) as f64 / received.max(1) as f64;
+    looped as f64 + elsewhere * PASSES * own(case) as f64
 }
 
 fn own(case: &Case<'_>) -> u64 {
@@ -87,6 +96,11 @@ mod tests {
             seen.counters.insert(name.to_owned(), count);
         }
         assert!(!is_accused(rule, &seen), "they come three times each");
+        let loopback = "network.loopback_packets".to_owned();
+        seen.counters.insert(loopback.clone(), 100_000);
+        let found = held(rule, &seen);
+        assert!((found.share - 0.9 * 0.375).abs() < 1e-9, "{found:?}");
+        seen.counters.remove(&loopback);
         seen.counters
             .insert("program.cpus_packets".to_owned(), 6_000_000);
         let found = held(rule, &seen);

@@ -1,9 +1,13 @@
 //! Programs wait for memory: pages are given back and fetched again.
 
-use super::{Case, Ruling, advice, disk, gain, limiter, percent, ruled_out};
+use super::{Case, Ruling, advice, disk, gain, limiter, part, percent, ruled_out};
 
 /// The kernel counts pages of the smallest size.
 const PAGE_BYTES: u64 = 4096;
+/// CPU time for which one page may be fetched again, with the others that are read beside it, at most, ns.
+const FETCHED_NS: f64 = 10_000.0;
+/// The part of the work in which that is done.
+const FAULTS: &str = "page-faults";
 
 pub(super) fn rule(case: &Case<'_>) -> Ruling {
     let Some(waited_us) = case.seen.counter("pressure.memory_us") else {
@@ -15,29 +19,51 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     } else {
         share
     };
+    let at_work = fetching(case);
     let by = format!(
         "some task waited for memory for {} of the time (PSI); {:.0} pages a second were fetched again, {:.0} major faults",
         percent(share),
-        case.rate(
-            case.seen.rise("memory.workingset_refault_file")
-                + case.seen.rise("memory.workingset_refault_anon")
-        ),
+        case.rate(fetched(case)),
         case.rate(case.seen.rise("memory.pgmajfault"))
     );
     let mut found = limiter(
         "memory",
-        share.min(1.0),
+        (share + at_work).min(1.0),
         format!(
             "Memory is short: tasks wait for it for {} of the time.",
-            percent(share)
+            percent((share + at_work).min(1.0))
         ),
         vec![by.clone()],
     );
+    if at_work > 0.0 {
+        found.shown_by.push(format!(
+            "it is at work for {} of the time to fetch them",
+            percent(at_work)
+        ));
+    }
     found.gain = gain(found.share);
     found.advice = advice([
         "give its control group or the machine more memory, or have it keep less (caches, workers)",
     ]);
     Ruling::by_share(found, || ruled_out("memory", by))
+}
+
+/// Pages that were in memory just before (mm/workingset.c).
+fn fetched(case: &Case<'_>) -> u64 {
+    let kinds = ["file", "anon"].map(|kind| format!("memory.workingset_refault_{kind}"));
+    kinds.iter().map(|name| case.seen.rise(name)).sum()
+}
+
+/// Share of the time in which the program itself is at work to fetch pages again.
+fn fetching(case: &Case<'_>) -> f64 {
+    let faults = part::of(case).filter(|part| is_fetching(case, part));
+    faults.map_or(0.0, |part| case.at_work() * part.of_cpu)
+}
+
+/// Whether such a part of the work is that, and not memory that is taken for the first time.
+pub(super) fn is_fetching(case: &Case<'_>, part: &part::NamedPart) -> bool {
+    let cpu_ns = part.of_cpu * case.cpus_used() * case.seen.window_ns as f64;
+    part.name == FAULTS && fetched(case) as f64 * FETCHED_NS >= cpu_ns
 }
 
 /// Whether most of what the program reads was in memory just before, and had to leave (mm/workingset.c).
@@ -52,6 +78,7 @@ pub(super) fn is_read_again(case: &Case<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use model::observation::{Doing, Holder};
+    use model::stacks::{StackFrame, Stacks};
 
     use super::super::cases::{busy, is_accused, moment};
     use super::*;
@@ -78,5 +105,20 @@ mod tests {
                 .insert("pressure.memory_us".to_owned(), waited_us);
             assert_eq!(is_accused(rule, &seen), expected, "{waited_us}");
         }
+    }
+
+    #[test]
+    fn page_faults_that_fetch_what_was_there_are_memory_and_those_of_new_memory_are_not() {
+        let mut seen = busy();
+        let faults = [
+            StackFrame::of_program("app"),
+            StackFrame::of_kernel("handle_mm_fault"),
+        ];
+        seen.stacks = Some(Stacks::of(100, [(faults.to_vec(), 100)]));
+        seen.counters.insert("pressure.memory_us".to_owned(), 0);
+        assert!(is_accused(part::rule, &seen) && !is_accused(rule, &seen));
+        let again = "memory.workingset_refault_file".to_owned();
+        seen.counters.insert(again, 200_000);
+        assert!(!is_accused(part::rule, &seen) && is_accused(rule, &seen));
     }
 }

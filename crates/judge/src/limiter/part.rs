@@ -2,7 +2,9 @@
 
 use model::explanation::Hindrance;
 
-use super::{Case, Ruling, advice, gain, later_calls, limiter, parts, percent, system_calls, work};
+use super::{
+    Case, Ruling, advice, gain, later_calls, limiter, memory, parts, percent, system_calls, work,
+};
 
 /// A part of the work that has a name.
 pub(super) struct NamedPart {
@@ -19,7 +21,7 @@ pub(super) struct NamedPart {
 }
 
 pub(super) fn rule(case: &Case<'_>) -> Ruling {
-    let Some(part) = of(case) else {
+    let Some(part) = of(case).filter(|part| !memory::is_fetching(case, part)) else {
         return Ruling::Silent;
     };
     let at_work = case.at_work();

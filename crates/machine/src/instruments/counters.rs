@@ -90,6 +90,9 @@ fn risen(pids: &[u32]) -> Counters {
         let text = kernel_file::text(format!("/proc/{first}/net/{file}")).unwrap_or_default();
         all.extend(named(&text).filter(|(name, _)| OF_NETWORK.contains(&name.as_str())));
     }
+    let devices = kernel_file::text(format!("/proc/{first}/net/dev")).unwrap_or_default();
+    let looped = loopback_packets(&devices).map(|count| ("network.loopback_packets", count));
+    all.extend(looped.map(|(name, count)| (name.to_owned(), count)));
     all.extend(conntrack::lost(*first));
     all.extend(interrupts::on(&targets::cpus_of(pids)));
     all.extend(pressures());
@@ -129,6 +132,14 @@ fn risen(pids: &[u32]) -> Counters {
         read("io", "write_bytes:"),
     );
     all
+}
+
+/// Packets that came in over loopback, of `/proc/net/dev`: its second column.
+fn loopback_packets(devices: &str) -> Option<u64> {
+    let counts = devices
+        .lines()
+        .find_map(|line| line.trim_start().strip_prefix("lo:"))?;
+    counts.split_whitespace().nth(1)?.parse().ok()
 }
 
 /// How often the group with a quota was stopped by it, and for how long, µs.
@@ -271,6 +282,15 @@ fn softnet_losses(text: &str) -> (u64, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn packets_of_loopback_are_in_the_second_column_of_its_line() {
+        let text = "Inter-| Receive\n face |bytes packets\n    lo: 2048 16 0 0\n  eth0: 1 2 3\n";
+        assert_eq!(loopback_packets(text), Some(16));
+        for odd in ["", "lo:", "lo: 1", "eth0: 1 2"] {
+            assert_eq!(loopback_packets(odd), None, "{odd}");
+        }
+    }
 
     #[test]
     fn counters_are_found_by_their_group_and_name_and_odd_texts_have_none() {
