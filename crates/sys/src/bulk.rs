@@ -68,17 +68,19 @@ pub fn set_segment_bytes(socket: BorrowedFd<'_>, bytes: u32) -> io::Result<()> {
     set_option(socket, libc::IPPROTO_TCP, libc::TCP_MAXSEG, &bytes)
 }
 
-/// Asks for buffers of so many bytes both ways, which then no longer grow; the kernel doubles it, and cuts it
-/// to `net.core.wmem_max` and `rmem_max` first.
+/// Asks for buffers of so many bytes both ways, which then no longer grow; how large the one to send and the one to
+/// receive are now, without what the kernel adds for its own account. It cuts them to `net.core.wmem_max` and
+/// `rmem_max`, and has a least size.
 ///
 /// # Errors
 /// None are known.
-pub fn set_buffers(socket: BorrowedFd<'_>, bytes: u32) -> io::Result<()> {
+pub fn set_buffers(socket: BorrowedFd<'_>, bytes: u32) -> io::Result<[usize; 2]> {
     sockopt::set_socket_send_buffer_size(socket, bytes as usize)?;
-    Ok(sockopt::set_socket_recv_buffer_size(
-        socket,
-        bytes as usize,
-    )?)
+    sockopt::set_socket_recv_buffer_size(socket, bytes as usize)?;
+    let send = sockopt::socket_send_buffer_size(socket)?;
+    let receive = sockopt::socket_recv_buffer_size(socket)?;
+    // It doubles them.
+    Ok([send / 2, receive / 2])
 }
 
 /// Marks what is sent with a type of service, of IPv4 or of IPv6.
@@ -150,14 +152,13 @@ impl Passage {
             let flags = SpliceFlags::empty();
             self.waiting_bytes = splice(file, Some(&mut 0), into, None, most_bytes, flags)?;
         }
-        let sent = splice(
-            out,
-            None,
-            socket,
-            None,
-            self.waiting_bytes,
-            SpliceFlags::MORE,
-        )?;
+        // What waits may be more, where the call before sent a part.
+        let bytes = self.waiting_bytes.min(most_bytes);
+        let flags = match bytes < self.waiting_bytes {
+            true => SpliceFlags::MORE,
+            false => SpliceFlags::empty(),
+        };
+        let sent = splice(out, None, socket, None, bytes, flags)?;
         self.waiting_bytes -= sent;
         Ok(sent)
     }
@@ -310,6 +311,39 @@ mod tests {
             std::time::Duration::from_secs(20),
             is_noted
         ));
+    }
+
+    #[test]
+    fn no_more_leaves_a_pipe_than_was_asked_for() {
+        let [near, far] = pair();
+        let mut file = crate::memory_file::empty().unwrap();
+        file.write_all(&[7; 9000]).unwrap();
+        let mut passage = Passage::open(1 << 20).unwrap();
+        // As after a send that took a part.
+        passage.waiting_bytes = 9000;
+        let [_, into] = &passage.pipe;
+        splice(
+            file.as_fd(),
+            Some(&mut 0),
+            into,
+            None,
+            9000,
+            SpliceFlags::empty(),
+        )
+        .unwrap();
+        assert_eq!(passage.send(file.as_fd(), near.as_fd(), 100).unwrap(), 100);
+        assert_eq!(received(&far, 100), [7; 100]);
+    }
+
+    #[test]
+    fn buffers_are_told_as_they_are_and_not_as_they_were_asked_for() {
+        let [near, _far] = pair();
+        assert_eq!(
+            set_buffers(near.as_fd(), 64 * 1024).unwrap(),
+            [64 * 1024; 2]
+        );
+        let most = set_buffers(near.as_fd(), 1 << 30).unwrap();
+        assert!(most.iter().all(|bytes| *bytes < 1 << 30), "{most:?}");
     }
 
     #[test]

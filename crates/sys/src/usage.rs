@@ -48,6 +48,18 @@ pub fn wait(child: Child) -> io::Result<Usage> {
     })
 }
 
+/// User and system time of the calling thread, ns.
+///
+/// # Errors
+/// None are known.
+pub fn of_thread() -> io::Result<[u64; 2]> {
+    // SAFETY: an all-zero rusage is valid: integers only.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the pointer is to a writable value that outlives the call.
+    check(unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) })?;
+    Ok([usage.ru_utime, usage.ru_stime].map(nanoseconds))
+}
+
 fn nanoseconds(time: libc::timeval) -> u64 {
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
     let microseconds = u64::try_from(time.tv_usec).unwrap_or(0);
@@ -65,6 +77,18 @@ mod tests {
         let child = Command::new("sh").args(["-c", script]).spawn().unwrap();
         let usage = wait(child).unwrap();
         assert!(usage.cpu_ns() > 0 && usage.status.success(), "{usage:?}");
+    }
+
+    #[test]
+    fn a_thread_that_works_by_itself_uses_user_time_and_one_that_calls_system_time() {
+        let used = || of_thread().unwrap();
+        let limit = std::time::Duration::from_secs(60);
+        let begun = crate::clock::now();
+        while used()[0] < 20_000_000 && begun.elapsed() < limit {}
+        let before = used();
+        assert!(before[0] >= 20_000_000, "{before:?}");
+        let other = std::thread::spawn(used).join().unwrap();
+        assert!(other[0] < before[0], "{other:?} of another thread");
     }
 
     #[test]
