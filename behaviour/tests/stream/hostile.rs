@@ -1,10 +1,14 @@
 //! The other end is an attacker: whatever it says, each end has a clean error, and a listener goes on.
 
 use std::io::{Read as _, Write as _};
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
+use std::os::fd::IntoRawFd as _;
+use std::process::Output;
 
-use super::Listener;
-use crate::common::{Folder, answer, assert_says, linerate, refusal_of};
+use serde_json::Value;
+
+use super::{Listener, number};
+use crate::common::{Folder, answer, assert_says, errors, linerate, refused, words};
 
 const COOKIE: [u8; 37] = *b"abcdefghijklmnopqrstuvwxyz2345672345\0";
 const PARAMETERS: &str = r#"{"tcp":true,"omit":0,"time":1,"num":0,"blockcount":0,"parallel":1,"len":131072,
@@ -32,6 +36,8 @@ fn a_listener_has_a_clean_error_for_each_lie_and_serves_the_next_client() {
     let of = |json: &[u8]| [&COOKIE[..], &message(json)].concat();
     let many = PARAMETERS.replace("\"parallel\":1", "\"parallel\":100000");
     let deep = [&b"{\"tcp\":"[..], &[b'['; 8000]].concat();
+    let long = format!("{{\"tcp\":\"{}\"}}", "A".repeat(8000));
+    let line = PARAMETERS.replace("\"omit\":0", "\"congestion\":\"no\\nlistening\"");
     for (bytes, why) in [
         (COOKIE.to_vec(), "has closed the line"),
         (
@@ -42,6 +48,8 @@ fn a_listener_has_a_clean_error_for_each_lie_and_serves_the_next_client() {
         (of(b"nonsense"), "no JSON of the kind that is due"),
         (of(b"{}"), "neither TCP nor UDP"),
         (of(&deep), "no JSON of the kind that is due"),
+        (of(long.as_bytes()), "no JSON of the kind that is due"),
+        (of(line.as_bytes()), "no name of a congestion control"),
         (
             of(many.as_bytes()),
             "`parallel` is 100000, and at most 128 can be",
@@ -53,7 +61,9 @@ fn a_listener_has_a_clean_error_for_each_lie_and_serves_the_next_client() {
     ] {
         let said = say(&listener, &bytes);
         assert_eq!(said[0], 9, "{why}");
-        assert_says(&listener.line(), why);
+        let line = listener.line();
+        assert_says(&line, why);
+        assert!(line.len() < 400, "{line}");
     }
     // Said in full, and then a word that is none, and one out of turn.
     for (word, why) in [
@@ -77,7 +87,7 @@ fn a_listener_has_a_clean_error_for_each_lie_and_serves_the_next_client() {
 #[test]
 fn who_floods_a_listener_or_says_nothing_keeps_nobody_else_out() {
     let listener = Listener::start(&[]);
-    let silent: Vec<TcpStream> = (0..100)
+    let silent: Vec<TcpStream> = (0..400)
         .map(|_| TcpStream::connect(&listener.address).unwrap())
         .collect();
     let wrong: Vec<TcpStream> = (0..50)
@@ -91,23 +101,103 @@ fn who_floods_a_listener_or_says_nothing_keeps_nobody_else_out() {
     drop((silent, wrong));
 }
 
+/// Begins so many tests that ask for this, and what each of them heard at first.
+fn begun(listener: &Listener, count: u8, parameters: &str) -> Vec<(TcpStream, [u8; 2])> {
+    let begin = |at| {
+        let mut control = TcpStream::connect(&listener.address).unwrap();
+        control.write_all(&[at; 37]).unwrap();
+        control.write_all(&message(parameters.as_bytes())).unwrap();
+        let mut said = [0; 2];
+        control.read_exact(&mut said).unwrap();
+        (control, said)
+    };
+    (0..count).map(begin).collect()
+}
+
+#[test]
+fn whoever_comes_when_there_is_no_room_for_tests_streams_or_memory_is_told_to_come_later() {
+    let of = |streams: &str, more: &str| {
+        let asked = PARAMETERS.replace("\"parallel\":1", &format!("\"parallel\":{streams}"));
+        asked.replace("131072", &format!("1048576{more}"))
+    };
+    // 1,024 streams of which none takes memory; 512 MiB, each of whose streams has one.
+    for (parameters, most) in [(of("128", ""), 8), (of("128", ",\"reverse\":true"), 4)] {
+        let listener = Listener::start(&["--iperf3"]);
+        let there = begun(&listener, most, &parameters);
+        assert!(there.iter().all(|(_, said)| *said == [9, 10]));
+        let said = say(
+            &listener,
+            &[&COOKIE[..], &message(parameters.as_bytes())].concat(),
+        );
+        assert_eq!(said, [9, 255], "after {most}");
+        drop(there);
+    }
+    let listener = Listener::start(&["--iperf3"]);
+    let there: Vec<TcpStream> = (0..64)
+        .map(|at| {
+            let mut control = TcpStream::connect(&listener.address).unwrap();
+            control.write_all(&[at; 37]).unwrap();
+            control.read_exact(&mut [0]).unwrap();
+            control
+        })
+        .collect();
+    assert_eq!(say(&listener, &COOKIE), [255]);
+    drop(there);
+}
+
 #[test]
 fn a_stream_too_many_with_the_right_cookie_is_shut_out() {
     let listener = Listener::start(&["--iperf3"]);
-    let mut control = TcpStream::connect(&listener.address).unwrap();
-    control.write_all(&COOKIE).unwrap();
-    control.write_all(&message(PARAMETERS.as_bytes())).unwrap();
-    let mut states = [0; 2];
-    control.read_exact(&mut states).unwrap();
-    let streams = [(); 3].map(|()| {
+    let stream = || {
         let mut stream = TcpStream::connect(&listener.address).unwrap();
         stream.write_all(&COOKIE).unwrap();
         stream
-    });
+    };
+    let mut control = stream();
+    let mut early = stream();
+    let is_closed = |stream: &mut TcpStream| !matches!(stream.read(&mut [0]), Ok(1));
+    assert!(is_closed(&mut early), "before streams are due");
+    control.write_all(&message(PARAMETERS.as_bytes())).unwrap();
+    let mut states = [0; 2];
+    control.read_exact(&mut states).unwrap();
+    assert_eq!(states, [9, 10]);
+    let first = stream();
     control.read_exact(&mut states).unwrap();
     assert_eq!(states, [1, 2]);
-    drop((control, streams));
+    assert!(is_closed(&mut stream()), "when all are there");
+    drop((control, first));
     serves_on(&listener);
+}
+
+#[test]
+fn a_stream_of_udp_is_opened_by_the_datagram_that_does_so_and_by_no_other() {
+    let listener = Listener::start(&["--iperf3"]);
+    let mut control = TcpStream::connect(&listener.address).unwrap();
+    control.write_all(&COOKIE).unwrap();
+    let asked = PARAMETERS
+        .replace("\"tcp\"", "\"udp\"")
+        .replace("131072", "1000");
+    control.write_all(&message(asked.as_bytes())).unwrap();
+    let mut states = [0; 2];
+    control.read_exact(&mut states).unwrap();
+    assert_eq!(states, [9, 10]);
+    let [stray, client] = [(); 2].map(|()| {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket.connect(&listener.address).unwrap();
+        socket
+            .set_read_timeout(Some(std::time::Duration::from_secs(20)))
+            .unwrap();
+        socket
+    });
+    for datagram in [&b"hello"[..], b"none", b"", &[0x5a; 1000]] {
+        stray.send(datagram).unwrap();
+    }
+    client.send(b"9876").unwrap();
+    let mut answer = [0; 8];
+    assert_eq!(client.recv(&mut answer).unwrap(), 4);
+    assert_eq!(&answer[..4], b"6789");
+    control.read_exact(&mut states).unwrap();
+    assert_eq!(states, [1, 2]);
 }
 
 fn serves_on(listener: &Listener) {
@@ -116,34 +206,66 @@ fn serves_on(listener: &Listener) {
     assert_says(&answer(&mut linerate(&folder, &flags)), "Gbit/s up");
 }
 
-/// What a client says of a server that says some bytes at once, and others when the test is over.
-fn client_of(at_once: &[u8], at_the_end: &[u8]) -> String {
+/// What becomes of a client of a server that says some bytes at once, does something, and says others when the test
+/// is over.
+fn client(
+    flags: &str,
+    at_once: &[u8],
+    meanwhile: impl FnOnce(&TcpListener) + Send,
+    at_the_end: &[u8],
+) -> Output {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
-    let (at_once, at_the_end) = (at_once.to_vec(), at_the_end.to_vec());
-    let server = std::thread::spawn(move || {
-        // Its streams wait in the backlog, which takes them.
-        let (mut control, _) = listener.accept().unwrap();
-        control.read_exact(&mut [0; 37]).unwrap();
-        let _ = control.write_all(&at_once);
-        if !at_the_end.is_empty() {
-            let mut length = [0; 4];
-            control.read_exact(&mut length).unwrap();
-            let parameters = usize::try_from(u32::from_be_bytes(length)).unwrap();
-            control.read_exact(&mut vec![0; parameters]).unwrap();
-            let mut state = [0];
-            control.read_exact(&mut state).unwrap();
-            assert_eq!(state, [4]);
-            let _ = control.write_all(&at_the_end);
-        }
-        let _ = control.shutdown(Shutdown::Write);
-        let _ = control.read_to_end(&mut Vec::new());
-    });
     let folder = Folder::new("stream-liar");
-    let flags = ["stream", &address, "-q", "--for", "100ms"];
-    let said = refusal_of(&mut linerate(&folder, &flags));
-    server.join().unwrap();
-    said
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            // Its streams wait in the backlog, which takes them.
+            let (mut control, _) = listener.accept().unwrap();
+            control.read_exact(&mut [0; 37]).unwrap();
+            let _ = control.write_all(at_once);
+            meanwhile(&listener);
+            if !at_the_end.is_empty() {
+                let mut length = [0; 4];
+                control.read_exact(&mut length).unwrap();
+                let parameters = usize::try_from(u32::from_be_bytes(length)).unwrap();
+                control.read_exact(&mut vec![0; parameters]).unwrap();
+                let mut state = [0];
+                control.read_exact(&mut state).unwrap();
+                assert_eq!(state, [4]);
+                let _ = control.write_all(at_the_end);
+            }
+            let _ = control.shutdown(Shutdown::Write);
+            let _ = control.read_to_end(&mut Vec::new());
+        });
+        let words = [&["stream", &address, "-q"][..], &words(flags)].concat();
+        linerate(&folder, &words).output().unwrap()
+    })
+}
+
+fn client_of(at_once: &[u8], at_the_end: &[u8]) -> String {
+    refused(&client("--for 100ms", at_once, |_| (), at_the_end))
+}
+
+/// What a server says that has had a test of one stream.
+const AGREED: [u8; 4] = [9, 10, 1, 2];
+
+/// The results of one stream, and the word that ends it all.
+fn results(json: &str) -> Vec<u8> {
+    [&[13][..], &message(json.as_bytes()), &[14]].concat()
+}
+
+/// Of a server of iperf3, with what it tells of its streams.
+fn told(streams: &str) -> String {
+    let cpu = r#""cpu_util_total":1,"cpu_util_user":1,"cpu_util_system":0"#;
+    format!(r#"{{{cpu},"sender_has_retransmits":0,"streams":[{streams}]}}"#)
+}
+
+/// Of a stream of which so many bytes and datagrams came, in so many seconds.
+fn came(id: u32, bytes: &str, packets: u32, seconds: f64) -> String {
+    format!(
+        r#"{{"id":{id},"bytes":{bytes},"retransmits":-1,"jitter":0,"errors":0,"packets":{packets},
+        "start_time":0,"end_time":{seconds}}}"#
+    )
 }
 
 #[test]
@@ -165,21 +287,149 @@ fn a_client_has_a_clean_error_for_each_lie_of_a_server() {
 }
 
 #[test]
-fn a_client_believes_no_results_of_streams_that_it_has_not() {
-    let results = |json: &str| [&[13][..], &message(json.as_bytes())].concat();
-    let of_none = r#"{"cpu_util_total":1,"cpu_util_user":1,"cpu_util_system":0,"sender_has_retransmits":0,
-        "streams":[{"id":7,"bytes":1e15,"retransmits":-1,"jitter":0,"errors":0,"packets":0}]}"#;
+fn a_client_believes_no_results_that_cannot_be() {
     let deep = format!("{{\"streams\":{}", "[".repeat(9000));
+    let long = format!("{{\"streams\":\"{}\"}}", "A".repeat(3_000_000));
+    let one = came(1, "9", 0, 0.1);
+    let own = |own: &str| told(&one).replacen('{', &format!("{{\"linerate\":{own},"), 1);
+    let cost = r#"{"cpu_ns":1,"user_ns":1,"system_ns":0,"busy_share":7.0,"waiting_share":0,"copied_share":null}"#;
+    for (json, why) in [
+        ("{}".to_owned(), "no JSON of the kind that is due"),
+        (deep, "no JSON of the kind that is due"),
+        (long, "no JSON of the kind that is due"),
+        (told(&came(7, "9", 0, 0.1)), "streams that there are not"),
+        (told(""), "it does not tell of each stream once"),
+        (told(&format!("{one},{one}")), "streams that there are not"),
+        (
+            told(&came(1, "9e15", 0, 0.1)),
+            "it received more than was sent",
+        ),
+        (told(&came(1, "9", 0, 9000.0)), "a time that cannot be"),
+        (
+            told(&one).replace("total\":1", "total\":1e99"),
+            "a share of CPU time that cannot be",
+        ),
+        (own("[]"), "no JSON of the kind that is due"),
+        (
+            own(&format!(
+                r#"{{"cost":{cost},"intervals":[],"totals":[],"late":[]}}"#
+            )),
+            "a CPU time that cannot be",
+        ),
+    ] {
+        let said = client_of(&AGREED, &results(&json));
+        assert_says(&said, why);
+        assert!(said.len() < 500, "{}", said.len());
+    }
     for (bytes, why) in [
-        (results("{}"), "no JSON of the kind that is due"),
-        (results(&deep), "no JSON of the kind that is due"),
-        (results(of_none), "streams that there are not"),
         (
             [&[13][..], &[0xff; 4]].concat(),
             "a message of 4294967295 bytes",
         ),
         (vec![14], "DisplayResults while the results are exchanged"),
     ] {
-        assert_says(&client_of(&[9, 10, 1, 2], &bytes), why);
+        assert_says(&client_of(&AGREED, &bytes), why);
     }
+    let down = client(
+        "-R --for 100ms",
+        &AGREED,
+        flooded,
+        &results(&told(&came(1, "0", 0, 0.1))),
+    );
+    assert_says(&refused(&down), "it sent less than came");
+}
+
+/// Sends a client several megabytes.
+fn flooded(listener: &TcpListener) {
+    let (mut stream, _) = listener.accept().unwrap();
+    stream.read_exact(&mut [0; 37]).unwrap();
+    stream.write_all(&vec![7; 4 << 20]).unwrap();
+    // It stays open.
+    let _ = stream.into_raw_fd();
+}
+
+fn json_of(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", errors(output)))
+}
+
+#[test]
+fn what_a_server_received_is_over_the_time_in_which_it_did() {
+    let flags = "--for 100ms --json";
+    let output = client(
+        flags,
+        &AGREED,
+        |_| (),
+        &results(&told(&came(1, "1000", 0, 0.25))),
+    );
+    let said = json_of(&output);
+    let way = &said["ways"][0];
+    assert_eq!(number(&way["received_seconds"]), 0.25, "{said:#}");
+    let rate = number(&way["throughput_gbit_per_second"]) * 1e9;
+    assert!((rate - 32_000.0).abs() < 1.0, "{rate} of {said:#}");
+}
+
+#[test]
+fn of_datagrams_of_which_a_server_received_none_all_are_lost() {
+    let answer = |listener: &TcpListener| {
+        let socket = UdpSocket::bind(listener.local_addr().unwrap()).unwrap();
+        let mut hello = [0; 8];
+        let (bytes, client) = socket.recv_from(&mut hello).unwrap();
+        assert_eq!(&hello[..bytes], b"9876");
+        socket.send_to(b"6789", client).unwrap();
+        // It stays open, and is not read.
+        let _ = socket.into_raw_fd();
+    };
+    let flags = "-u --for 100ms --json";
+    let said = json_of(&client(
+        flags,
+        &AGREED,
+        answer,
+        &results(&told(&came(1, "0", 0, 0.1))),
+    ));
+    assert_eq!(number(&said["ways"][0]["lost_share"]), 1.0, "{said:#}");
+    let datagrams = &said["streams"][0]["datagrams"];
+    assert!(number(&datagrams["lost"]) > 0.0, "{said:#}");
+    assert_eq!(datagrams["lost"], datagrams["sent"], "{said:#}");
+}
+
+#[test]
+fn a_stream_that_breaks_is_an_error_and_what_came_until_then_is_told() {
+    let cuts: [(_, fn(&TcpListener)); 2] =
+        [("--for 60s --json", cut), ("-R --for 60s --json", cut_down)];
+    for (flags, meanwhile) in cuts {
+        let output = client(
+            flags,
+            &AGREED,
+            meanwhile,
+            &results(&told(&came(1, "5000", 0, 0.1))),
+        );
+        assert_eq!(
+            output.status.code(),
+            Some(2),
+            "{flags}: {}",
+            errors(&output)
+        );
+        assert_says(&errors(&output), "stream 1 broke");
+        let said = json_of(&output);
+        assert_says(said["broken"].as_str().unwrap(), "stream 1 broke");
+        assert_eq!(
+            number(&said["ways"][0]["received_bytes"]),
+            5000.0,
+            "{said:#}"
+        );
+        assert!(number(&said["window_seconds"]) < 30.0, "{said:#}");
+    }
+}
+
+/// A stream to the server, which resets it in the midst: not all that came is read.
+fn cut(listener: &TcpListener) {
+    let (mut stream, _) = listener.accept().unwrap();
+    stream.read_exact(&mut [0; 37 + 5000]).unwrap();
+}
+
+/// A stream from the server that ends in the midst.
+fn cut_down(listener: &TcpListener) {
+    let (mut stream, _) = listener.accept().unwrap();
+    stream.read_exact(&mut [0; 37]).unwrap();
+    stream.write_all(&[7; 5000]).unwrap();
 }

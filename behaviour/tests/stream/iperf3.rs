@@ -1,6 +1,5 @@
 //! iperf3 itself at the other end, in both roles, by as many combinations of its flags as matter.
 
-use std::io::Write as _;
 use std::net::TcpListener;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -43,20 +42,6 @@ const COMBINATIONS: [&str; 28] = [
 ];
 /// Several go side by side.
 const AT_ONCE: usize = 7;
-
-/// Ends a test where there is none, and says so.
-macro_rules! needs_iperf3 {
-    () => {
-        if Command::new("iperf3").arg("--version").output().is_err() {
-            let _ = writeln!(
-                std::io::stderr(),
-                "skipped, as iperf3 is not installed: {}",
-                module_path!()
-            );
-            return;
-        }
-    };
-}
 
 /// Runs all combinations, some at once.
 fn each(run: impl Fn(&str) + Sync) {
@@ -109,7 +94,6 @@ fn check(said: &Value, flags: &str) {
 
 #[test]
 fn a_client_of_ours_does_with_a_server_of_iperf3_what_a_client_of_iperf3_would() {
-    needs_iperf3!();
     each(|flags| {
         let port = free_port();
         let server = Command::new("iperf3")
@@ -139,7 +123,6 @@ fn a_client_of_ours_does_with_a_server_of_iperf3_what_a_client_of_iperf3_would()
 
 #[test]
 fn a_client_of_iperf3_does_with_a_server_of_ours_what_it_would_with_its_own() {
-    needs_iperf3!();
     let listener = Listener::start(&["--iperf3"]);
     each(|flags| {
         let client = Command::new("iperf3")
@@ -152,7 +135,6 @@ fn a_client_of_iperf3_does_with_a_server_of_ours_what_it_would_with_its_own() {
 
 #[test]
 fn what_iperf3_asks_for_in_vain_it_says_in_its_own_words() {
-    needs_iperf3!();
     let mut listener = Listener::start(&[]);
     let client = Command::new("iperf3")
         .args(["-c", "127.0.0.1", "-p", listener.port()])
@@ -160,6 +142,60 @@ fn what_iperf3_asks_for_in_vain_it_says_in_its_own_words() {
     let said = errors(&client.unwrap());
     assert!(said.contains("authorization"), "{said}");
     assert!(listener.line().contains("--iperf3"));
+}
+
+#[test]
+fn a_client_of_iperf3_may_count_blocks_and_have_no_delay_and_is_told_that_nothing_is_omitted() {
+    let mut listener = Listener::start(&["--iperf3"]);
+    let client = |flags: &str| {
+        Command::new("iperf3")
+            .args(["-c", "127.0.0.1", "-p", listener.port(), "-J"])
+            .args(words(flags))
+            .output()
+            .unwrap()
+    };
+    for flags in [
+        "-k 100 -l 16K",
+        "-k 100 -l 16K -P 2 -b 50M",
+        "-u -k 100 -l 1000 -b 20M",
+    ] {
+        let said = json(&client(flags), flags);
+        let wanted = if flags.contains("-u") {
+            100_000.0
+        } else {
+            1_638_400.0
+        };
+        let came = number(&said["end"]["sum_received"]["bytes"]);
+        assert!(came >= wanted, "{flags}: {said:#}");
+    }
+    check(&json(&client("-N -n 1M"), "-N -n 1M"), "-N -n 1M");
+    let refused = json(&client("-t 1 -O 1"), "-O 1");
+    let error = refused["error"].as_str().unwrap();
+    assert!(error.contains("omit"), "{error}");
+    let lines = [(); 5].map(|()| listener.line());
+    assert!(lines[4].contains("`omit`"), "{lines:?}");
+}
+
+#[test]
+fn the_cpu_time_that_is_told_is_that_of_both_kinds_and_all_of_it() {
+    let listener = Listener::start(&[]);
+    let folder = Folder::new("stream-cpu-of-iperf3");
+    // Writes so small that our own code has its part.
+    let flags = format!("stream {} -q --iperf3-json -t 1 -l 32", listener.address);
+    let said = json(&linerate(&folder, &words(&flags)).output().unwrap(), &flags);
+    let cpu = &said["end"]["cpu_utilization_percent"];
+    for end in ["host", "remote"] {
+        let of = |kind: &str| number(&cpu[format!("{end}_{kind}")]);
+        let (both, total) = (of("user") + of("system"), of("total"));
+        assert!(total > 0.0 && (both / total - 1.0).abs() < 0.2, "{said:#}");
+    }
+    assert!(
+        number(&cpu["host_user"]) > 0.0 && number(&cpu["host_system"]) > 0.0,
+        "{said:#}"
+    );
+    let sender = &said["end"]["streams"][0]["sender"];
+    let least = number(&sender["min_rtt"]);
+    assert!((least..=number(&sender["max_rtt"])).contains(&number(&sender["mean_rtt"])));
 }
 
 fn free_port() -> String {

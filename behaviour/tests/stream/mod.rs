@@ -150,6 +150,24 @@ fn bytes_that_are_counted_come_back_from_the_server_too() {
 }
 
 #[test]
+fn the_last_block_of_what_is_counted_arrives_however_slowly_it_leaves() {
+    for flags in [
+        "-n 1M --rate 40M --write-size 300K",
+        "-n 3M --buffer 20K",
+        "-n 3M --buffer 20K --send splice -P 3",
+        "-n 1M --both -P 2 --rate 40M --write-size 70K",
+        "-n 1M --udp --rate 30M --write-size 16K",
+    ] {
+        let said = streams("stream-last", flags);
+        let way = &said["ways"][0];
+        for end in ["sent_bytes", "received_bytes"] {
+            let wanted = if flags.contains("3M") { 3.0 } else { 1.0 } * 1_048_576.0;
+            assert_eq!(number(&way[end]), wanted, "{flags}: {end} of {said:#}");
+        }
+    }
+}
+
+#[test]
 fn a_rate_that_is_asked_for_is_held_and_is_the_limit() {
     for flags in [
         "--rate 80M",
@@ -197,6 +215,8 @@ fn what_connections_are_told_is_what_they_use() {
         "stream-options",
         "--congestion reno --mss 1000 --tos 16 --buffer 100K -n 1M",
     );
+    let segments = number(&said["streams"][0]["tcp"]["segments"]);
+    assert!(segments >= 1_048_576.0 / 1000.0, "{said:#}");
     assert_eq!(said["client_congestion"], "reno");
     assert_eq!(said["server_congestion"], "reno");
     assert!(

@@ -86,6 +86,23 @@ fn a_listener_that_is_stopped_tells_its_client_and_a_client_its_listener() {
     assert_says(&errors(&output), "the other end has ended the test");
 }
 
+#[test]
+fn a_listener_that_dies_leaves_its_client_what_came_until_then() {
+    let folder = Folder::new("stream-died");
+    let listener = Listener::start(&[]);
+    let flags = ["--for", "60s"];
+    let going = client(&folder, &listener.address, &flags);
+    answer_of(&listener.address);
+    signal("KILL", listener.child.id());
+    let output = going.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", errors(&output));
+    let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(said["broken"].is_string(), "{said:#}");
+    let way = &said["ways"][0];
+    let came = number(&way["received_bytes"]);
+    assert!(came > 0.0 && came <= number(&way["sent_bytes"]), "{said:#}");
+}
+
 /// A whole test beside others: what was begun before it runs by then.
 fn answer_of(address: &str) {
     let folder = Folder::new("stream-beside");

@@ -92,7 +92,6 @@ pub(crate) fn serve(
     let of_server = StreamServing {
         receive: serving.receive,
         longest: Duration::from_secs(86_400),
-        tests: None,
         ours_only: true,
     };
     let listening = sys::cpu::pin(&serving.cpus)
@@ -101,8 +100,12 @@ pub(crate) fn serve(
         Ok(server) => server,
         Err(why) => return say(output, &Said::<()>::Err(why.to_string())),
     };
-    say(output, &Said::Ok(server.address()))?;
-    std::thread::spawn(move || server.serve(&|_| ()));
+    let address = server.address();
+    let serve = move || server.serve(&|_| ());
+    if let Err(why) = std::thread::Builder::new().spawn(serve) {
+        return say(output, &Said::<()>::Err(why.to_string()));
+    }
+    say(output, &Said::Ok(address))?;
     dismissed(input)
 }
 

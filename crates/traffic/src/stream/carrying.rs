@@ -4,14 +4,15 @@ use std::io::{self, Read as _, Write as _};
 use std::net::TcpStream;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use sys::bulk::{self, InPlace, Passage};
-use sys::{clock, kernel_file, memory_file, socket};
+use sys::{clock, kernel_file, memory_file, socket, usage};
 
 use super::flow::{Flow, FlowSocket};
 use super::manner::Manner;
-use super::{ReceiveBy, SendBy, StreamError, datagrams};
+use super::{Carrier, ReceiveBy, SendBy, StreamError, datagrams};
 
 /// A receiver takes at most so much with one call.
 const RECEIVE_BYTES: usize = 1 << 20;
@@ -28,12 +29,17 @@ pub(super) struct Carrying<'a> {
     over: AtomicBool,
     /// Bytes that may still be sent, where they are counted.
     left: Option<AtomicU64>,
+    /// The first stream that broke before it was over.
+    broken: Mutex<Option<StreamError>>,
 }
 
 /// What a worker took of its thread's time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Worked {
     pub(super) cpu_ns: u64,
+    /// Of that, in its own code and in the kernel.
+    pub(super) user_ns: u64,
+    pub(super) system_ns: u64,
     /// It could have gone on and had no CPU.
     pub(super) waited_ns: u64,
 }
@@ -45,6 +51,7 @@ impl<'a> Carrying<'a> {
             begun_ns: clock::monotonic_ns(),
             over: AtomicBool::new(false),
             left: most_bytes.map(AtomicU64::new),
+            broken: Mutex::default(),
         }
     }
 
@@ -56,10 +63,10 @@ impl<'a> Carrying<'a> {
         self.over.load(Ordering::Relaxed)
     }
 
-    /// Whether all was sent that there was to send.
-    pub(super) fn is_spent(&self) -> bool {
-        let left = self.left.as_ref();
-        left.is_some_and(|left| left.load(Ordering::Relaxed) == 0)
+    /// What broke before it was over, told once.
+    pub(super) fn broke(&self) -> Option<StreamError> {
+        let broken = self.broken.lock();
+        broken.unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Of so many bytes that a worker would send, those that it may.
@@ -99,8 +106,8 @@ impl<'a> Carrying<'a> {
             self.end();
             let workers = workers.map_err(StreamError::Thread)?;
             let ended = workers.into_iter().map(|worker| {
-                let died = |_| Err(StreamError::Thread(io::ErrorKind::BrokenPipe.into()));
-                worker.join().unwrap_or_else(died)
+                let died = |_| StreamError::Thread(io::ErrorKind::BrokenPipe.into());
+                worker.join().map_err(died)
             });
             let worked: Result<Vec<Worked>, StreamError> = ended.collect();
             // What the other end says of itself tells more than what became of a stream.
@@ -108,21 +115,21 @@ impl<'a> Carrying<'a> {
         })
     }
 
-    fn work(&self, flow: &Flow) -> Result<Worked, StreamError> {
+    fn work(&self, flow: &Flow) -> Worked {
         let went = match (&flow.socket, flow.sends) {
             (FlowSocket::Tcp(socket), true) => self.send(flow, socket),
             (FlowSocket::Tcp(socket), false) => self.receive(flow, socket),
             (FlowSocket::Udp(socket), true) => datagrams::send(self, flow, socket),
             (FlowSocket::Udp(socket), false) => datagrams::receive(self, flow, socket),
         };
-        match went {
-            // Whoever ends first closes its streams.
-            Err(source) if !self.is_over() && !is_gone(&source) => Err(StreamError::Stream {
-                number: flow.id,
-                source,
-            }),
-            _ => Ok(worked()),
+        // Whoever ends first closes its streams.
+        if let (Err(source), false) = (went, self.is_over()) {
+            let number = flow.id;
+            let broken = self.broken.lock();
+            let mut broken = broken.unwrap_or_else(PoisonError::into_inner);
+            broken.get_or_insert(StreamError::Stream { number, source });
         }
+        worked()
     }
 
     fn send(&self, flow: &Flow, socket: &TcpStream) -> io::Result<()> {
@@ -161,7 +168,7 @@ impl<'a> Carrying<'a> {
                 false => bulk::discard(socket.as_fd(), RECEIVE_BYTES),
             };
             match came {
-                Ok(0) => return Ok(()),
+                Ok(0) => return Err(closed()),
                 came => flow.count.add(or_nothing(came)?),
             }
         }
@@ -178,9 +185,21 @@ pub(super) fn or_nothing(done: io::Result<usize>) -> io::Result<usize> {
     }
 }
 
-fn is_gone(error: &io::Error) -> bool {
-    use io::ErrorKind::{BrokenPipe, ConnectionReset, NotConnected};
-    [BrokenPipe, ConnectionReset, NotConnected].contains(&error.kind())
+fn closed() -> io::Error {
+    io::Error::new(io::ErrorKind::UnexpectedEof, "the other end has closed it")
+}
+
+/// Bytes of our own memory that a worker holds.
+pub(super) fn memory_bytes(manner: &Manner, sends: bool) -> u64 {
+    let bytes = match (manner.carrier, sends) {
+        (Carrier::Udp, _) => datagrams::BUFFER_BYTES,
+        // A pipe holds it a second time.
+        (Carrier::Tcp, true) if manner.send == SendBy::Splice => 2 * manner.write_bytes,
+        (Carrier::Tcp, true) => manner.write_bytes,
+        (Carrier::Tcp, false) if manner.receive == ReceiveBy::Copy => RECEIVE_BYTES,
+        (Carrier::Tcp, false) => 0,
+    };
+    bytes as u64
 }
 
 /// The scheduler's account of this thread: on a CPU, and waiting for one (proc_schedstat of
@@ -191,8 +210,11 @@ fn worked() -> Worked {
         .split_whitespace()
         .map(|word| word.parse().unwrap_or(0));
     let _cpu = numbers.next();
+    let [user_ns, system_ns] = usage::of_thread().unwrap_or_default();
     Worked {
         cpu_ns: clock::thread_cpu_ns(),
+        user_ns,
+        system_ns,
         waited_ns: numbers.next().unwrap_or(0),
     }
 }

@@ -3,38 +3,30 @@
 use std::net::{SocketAddr, UdpSocket};
 use std::ops::ControlFlow;
 use std::os::fd::AsFd as _;
-use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
-use sys::{bulk, clock, socket};
+use serde::de::IgnoredAny;
+use sys::{bulk, clock};
 use wire::iperf3::{
-    COOKIE_BYTES, Cookie, DATAGRAM_BYTES, MOST_RESULT_BYTES, OLD_UDP_ANSWER, OwnWish, Parameters,
-    Results, State, StreamResult, UDP_ANSWER, UDP_HELLO, stream_id,
+    Cookie, MOST_RESULT_BYTES, OLD_UDP_ANSWER, Results, State, UDP_ANSWER, UDP_HELLO, stream_id,
 };
 
+use super::account::{self, ServerTold, congestion};
+use super::asking::{cookie, parameters};
 use super::carrying::Carrying;
 use super::control::{Control, PATIENCE, not_taken};
 use super::echo::{self, EchoState};
+use super::ending::TestEnding;
 use super::flow::{Flow, FlowSocket};
 use super::manner::Manner;
-use super::outcome::OwnResult;
 use super::session::{self, Ran};
 use super::{
-    Carrier, EndCost, SendBy, StreamDatagrams, StreamEchoes, StreamError, StreamInterval,
-    StreamPlan, StreamTotal, StreamUntil, Streamed, Way,
+    Carrier, EndCost, StreamEchoes, StreamError, StreamInterval, StreamPlan, Streamed, Way,
 };
 
-/// With iperf3's cookie: letters and digits of base 32.
-const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
-/// Of TCP: fewer calls and fewer wakings cost less than what no longer fits the caches near a CPU.
-const USUAL_WRITE_BYTES: u32 = 1 << 20;
-/// Where a rate is held, it comes in smaller pieces: iperf3's.
-const PACED_WRITE_BYTES: u32 = 128 * 1024;
-/// What was sent may take so long to arrive, where bytes are counted.
-const ARRIVAL: Duration = Duration::from_secs(5);
-/// Datagrams of a stream that is under way may come before its answer.
-const MOST_EARLY: usize = 4_096;
+/// No time at all would be for ever.
+const LEAST_WAIT: Duration = Duration::from_millis(1);
 
 /// Asks a server for streams and runs them; tells each interval as it ends.
 ///
@@ -45,6 +37,7 @@ pub fn run(
     address: SocketAddr,
     told: &mut dyn FnMut(&StreamInterval),
 ) -> Result<Streamed, StreamError> {
+    let begun_ns = clock::monotonic_ns();
     let cookie = cookie()?;
     let mut control = Control::connect(address, &cookie)?;
     control.expect(State::ParameterExchange, "the parameters are due")?;
@@ -54,6 +47,7 @@ pub fn run(
     let client = Client {
         plan,
         address,
+        begun_ns,
         cookie,
         manner: Manner::of(&asked, plan.send, plan.receive),
         control,
@@ -61,62 +55,11 @@ pub fn run(
     client.run(told)
 }
 
-fn cookie() -> Result<Cookie, StreamError> {
-    let random = sys::random::bytes::<COOKIE_BYTES>();
-    let random = random.map_err(|source| StreamError::Option {
-        option: "a cookie".to_owned(),
-        source,
-    })?;
-    let mut cookie = random.map(|byte| LETTERS[usize::from(byte) % LETTERS.len()]);
-    cookie[COOKIE_BYTES - 1] = 0;
-    Ok(cookie)
-}
-
-fn parameters(plan: &StreamPlan, control: &Control) -> Parameters {
-    let is_udp = plan.carrier == Carrier::Udp;
-    let segment = || socket::segment_bytes(control.socket().as_fd()).unwrap_or(1_448);
-    let usual = || match is_udp {
-        true => segment().clamp(*DATAGRAM_BYTES.start(), *DATAGRAM_BYTES.end()),
-        false if plan.rate_bits > 0 => PACED_WRITE_BYTES,
-        false => USUAL_WRITE_BYTES,
-    };
-    let (time, num) = match plan.until {
-        // Seconds are what iperf3 knows; it is the client that ends it.
-        StreamUntil::Time(time) => (time.as_secs() + u64::from(time.subsec_nanos() > 0), 0),
-        StreamUntil::Bytes(bytes) => (0, bytes),
-    };
-    let own = OwnWish {
-        echo: plan.echo_before.is_some(),
-        discard: plan.receive == super::ReceiveBy::Discard,
-        send: plan.send.name().to_owned(),
-        interval_ms: u64::try_from(plan.interval.as_millis()).unwrap_or(u64::MAX),
-    };
-    Parameters {
-        tcp: !is_udp,
-        udp: is_udp,
-        time,
-        num,
-        parallel: plan.streams.into(),
-        reverse: plan.ways == [Way::Down],
-        bidirectional: plan.ways.len() > 1,
-        mss: plan.segment_bytes.map_or(0, u64::from),
-        window: plan.buffer_bytes.map_or(0, u64::from),
-        len: plan.write_bytes.unwrap_or_else(usual).into(),
-        bandwidth: plan.rate_bits,
-        fqrate: plan.pace_bits,
-        tos: plan.type_of_service.into(),
-        congestion: plan.congestion.clone(),
-        udp_counters_64bit: is_udp.into(),
-        zerocopy: (plan.send == SendBy::Sendfile).into(),
-        client_version: concat!("linerate ", env!("CARGO_PKG_VERSION")).to_owned(),
-        linerate: (!plan.is_to_iperf3).then_some(own),
-        ..Parameters::default()
-    }
-}
-
 struct Client<'a> {
     plan: &'a StreamPlan,
     address: SocketAddr,
+    /// Before the server was asked.
+    begun_ns: u64,
     cookie: Cookie,
     manner: Manner,
     control: Control,
@@ -124,16 +67,18 @@ struct Client<'a> {
 
 impl Client<'_> {
     fn run(mut self, told: &mut dyn FnMut(&StreamInterval)) -> Result<Streamed, StreamError> {
-        let Some(before) = self.plan.echo_before else {
-            return self.stream(told);
-        };
-        let echo = self.hello()?;
         let state = EchoState::default();
+        let Some(before) = self.plan.echo_before else {
+            return self.stream(&state, told);
+        };
+        let echo = self.hello(0)?;
         thread::scope(|scope| {
-            let echoes = scope.spawn(|| echo::measure(&echo, &state));
+            let measure = || echo::measure(&echo, &state);
+            let echoes = thread::Builder::new().spawn_scoped(scope, measure);
+            let echoes = echoes.map_err(StreamError::Thread)?;
             clock::wait_until(before, || sys::stop::heard().is_some());
-            state.load();
-            let streamed = self.stream(told);
+            state.rest();
+            let streamed = self.stream(&state, told);
             state.end();
             let echoes = echoes
                 .join()
@@ -146,17 +91,32 @@ impl Client<'_> {
         })
     }
 
-    fn stream(&mut self, told: &mut dyn FnMut(&StreamInterval)) -> Result<Streamed, StreamError> {
+    fn stream(
+        &mut self,
+        echoes: &EchoState,
+        told: &mut dyn FnMut(&StreamInterval),
+    ) -> Result<Streamed, StreamError> {
         let flows = self.open()?;
         self.control
             .expect(State::TestStart, "the streams are there")?;
         self.control.expect(State::TestRunning, "the test begins")?;
-        let ran = self.carry(&flows, told)?;
-        let (results, own) = self.exchange(&flows, &ran)?;
-        self.control
-            .expect(State::DisplayResults, "the results are there")?;
-        self.control.say(State::IperfDone, "it is over")?;
-        Ok(self.streamed(&flows, ran, &results, own))
+        echoes.load();
+        let ran = self.carry(&flows, told);
+        echoes.rest();
+        let mut ran = ran?;
+        let Some(broken) = ran.broken.take() else {
+            let heard = self.exchange(&flows, &ran)?;
+            return Ok(self.streamed(&flows, ran, Some(heard), None));
+        };
+        // Where the line stands, the server tells what it had until then.
+        let heard = match broken {
+            StreamError::Stream { .. } | StreamError::Stuck { .. } => {
+                self.exchange(&flows, &ran).ok()
+            }
+            StreamError::Line { .. } | StreamError::Closed { .. } | StreamError::Ended => None,
+            _ => return Err(broken),
+        };
+        Ok(self.streamed(&flows, ran, heard, Some(broken.to_string())))
     }
 
     /// The streams one after the other: those up first, by which the server tells which is which.
@@ -168,7 +128,7 @@ impl Client<'_> {
             let socket = match self.plan.carrier {
                 Carrier::Tcp => self.connect(id)?,
                 Carrier::Udp => {
-                    let socket = self.hello()?;
+                    let socket = self.hello(id)?;
                     self.manner.apply_to_datagrams(socket.as_fd())?;
                     FlowSocket::Udp(socket)
                 }
@@ -190,7 +150,8 @@ impl Client<'_> {
     }
 
     /// A socket of UDP that the server knows.
-    fn hello(&self) -> Result<UdpSocket, StreamError> {
+    fn hello(&self, number: u32) -> Result<UdpSocket, StreamError> {
+        use std::io::ErrorKind::{TimedOut, WouldBlock};
         let any: SocketAddr = match self.address {
             SocketAddr::V4(_) => ([0, 0, 0, 0], 0).into(),
             SocketAddr::V6(_) => ([0_u16; 8], 0).into(),
@@ -198,10 +159,13 @@ impl Client<'_> {
         let hello = || -> std::io::Result<UdpSocket> {
             let socket = UdpSocket::bind(any)?;
             socket.connect(self.address)?;
-            socket.set_read_timeout(Some(PATIENCE))?;
             socket.send(&UDP_HELLO)?;
+            let until = clock::now() + PATIENCE;
             let mut answer = [0; 8];
-            for _ in 0..MOST_EARLY {
+            // Datagrams of a stream that is under way may come before its answer.
+            while clock::now() < until {
+                let left = until.saturating_duration_since(clock::now());
+                socket.set_read_timeout(Some(left.max(LEAST_WAIT)))?;
                 let bytes = socket.recv(&mut answer)?;
                 if [UDP_ANSWER, OLD_UDP_ANSWER]
                     .iter()
@@ -210,11 +174,14 @@ impl Client<'_> {
                     return Ok(socket);
                 }
             }
-            Err(std::io::ErrorKind::TimedOut.into())
+            Err(TimedOut.into())
         };
-        hello().map_err(|_| StreamError::NoAnswer {
-            address: self.address,
-            seconds: PATIENCE.as_secs(),
+        hello().map_err(|source| match source.kind() {
+            TimedOut | WouldBlock => StreamError::NoAnswer {
+                address: self.address,
+                seconds: PATIENCE.as_secs(),
+            },
+            _ => StreamError::Open { number, source },
         })
     }
 
@@ -223,41 +190,33 @@ impl Client<'_> {
         flows: &[Flow],
         told: &mut dyn FnMut(&StreamInterval),
     ) -> Result<Ran, StreamError> {
-        let (time, bytes) = match self.plan.until {
-            StreamUntil::Time(time) => (Some(time), None),
-            StreamUntil::Bytes(bytes) => (None, Some(bytes)),
-        };
-        let carrying = Carrying::new(&self.manner, bytes);
+        let mut ending = TestEnding::of(self.plan, &self.manner);
+        let carrying = Carrying::new(&self.manner, ending.most_bytes());
         let control = &mut self.control;
         let look = |turn: Duration, passed: Duration| {
             if sys::stop::heard().is_some() {
                 control.say(State::ClientTerminate, "it is stopped")?;
                 return Err(StreamError::Stopped);
             }
-            let turn = time.map_or(turn, |time| turn.min(time.saturating_sub(passed)));
+            if let Some(broken) = carrying.broke() {
+                return Err(broken);
+            }
+            let turn = ending.turn(turn, passed);
             let during = "the test runs";
             if let Some(state) = control.next(turn, during)? {
                 return Err(StreamError::OutOfTurn { state, during });
             }
-            let is_over = time.is_some_and(|time| passed + turn >= time)
-                || bytes.is_some_and(|bytes| is_done(&carrying, flows, bytes));
-            Ok(if is_over {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
+            Ok(match ending.is_over(passed + turn, flows)? {
+                true => ControlFlow::Break(clock::monotonic_ns()),
+                false => ControlFlow::Continue(()),
             })
         };
-        let ran = session::run(flows, &carrying, self.plan.interval, look, told)?;
-        self.control.say(State::TestEnd, "the test ends")?;
-        Ok(ran)
+        session::run(flows, &carrying, self.plan.interval, look, told)
     }
 
-    /// Tells what was seen here, and hears what was seen there.
-    fn exchange(
-        &mut self,
-        flows: &[Flow],
-        ran: &Ran,
-    ) -> Result<(Results, Option<OwnResult>), StreamError> {
+    /// Ends it, tells what was seen here, and hears what was seen there.
+    fn exchange(&mut self, flows: &[Flow], ran: &Ran) -> Result<ServerTold, StreamError> {
+        self.control.say(State::TestEnd, "the test ends")?;
         let during = "the results are exchanged";
         self.control.expect(State::ExchangeResults, during)?;
         let congestion = congestion(flows);
@@ -265,37 +224,39 @@ impl Client<'_> {
             .say_json(&ran.results(flows, congestion, false), during)?;
         let json = self.control.json(MOST_RESULT_BYTES, during)?;
         let ids: Vec<u32> = flows.iter().map(|flow| flow.id).collect();
-        let mut results = Results::read(&json, &ids).map_err(not_taken(during))?;
-        // Of a server that means something else by it, it is as if it had said nothing.
-        let own = serde_json::from_value(results.linerate.take()).ok();
-        Ok((results, own.filter(|_| !self.plan.is_to_iperf3)))
+        // What iperf3 may mean by our words is passed over.
+        let told = match self.plan.is_to_iperf3 {
+            true => Results::<IgnoredAny>::read(&json, &ids).map(without_own),
+            false => ServerTold::read(&json, &ids),
+        };
+        let told = told.map_err(not_taken(during))?;
+        let passed_ns = clock::monotonic_ns().saturating_sub(self.begun_ns);
+        account::check(&told, flows, ran, passed_ns as f64 / 1e9).map_err(not_taken(during))?;
+        self.control
+            .expect(State::DisplayResults, "the results are there")?;
+        self.control.say(State::IperfDone, "it is over")?;
+        Ok(told)
     }
 
     fn streamed(
         &self,
         flows: &[Flow],
         ran: Ran,
-        results: &Results,
-        own: Option<OwnResult>,
+        told: Option<ServerTold>,
+        broken: Option<String>,
     ) -> Streamed {
-        let total = |(place, flow): (usize, &Flow)| {
-            let told = results
-                .streams
-                .iter()
-                .find(|told| told.id == u64::from(flow.id));
-            let late = own
-                .as_ref()
-                .and_then(|own| own.late.iter().find(|(id, _)| *id == flow.id));
-            let late = late.map(|(_, late)| *late);
-            total(flow, &ran, place, &told.cloned().unwrap_or_default(), late)
-        };
-        let streams = flows.iter().enumerate().map(total).collect();
+        let streams = account::totals(flows, &ran, told.as_ref());
+        let is_known = told.is_some();
+        let told = told.unwrap_or_default();
+        let own = told.linerate;
         // Of iperf3 its process, which is one thread up to 3.15.
-        let share = (results.cpu_util_total / 100.0).clamp(0.0, 1.0);
+        #[expect(clippy::cast_possible_truncation, reason = "a part of the window")]
+        let ns = |percent: f64| (percent / 100.0 * ran.window_ns as f64) as u64;
         let of_iperf3 = EndCost {
-            #[expect(clippy::cast_possible_truncation, reason = "a part of the window")]
-            cpu_ns: (results.cpu_util_total.max(0.0) / 100.0 * ran.window_ns as f64) as u64,
-            busy_share: share,
+            cpu_ns: ns(told.cpu_util_total),
+            user_ns: ns(told.cpu_util_user),
+            system_ns: ns(told.cpu_util_system),
+            busy_share: (told.cpu_util_total / 100.0).clamp(0.0, 1.0),
             ..EndCost::default()
         };
         Streamed {
@@ -303,97 +264,26 @@ impl Client<'_> {
             streams,
             client: ran.cost,
             server: own.as_ref().map_or(of_iperf3, |own| own.cost),
-            is_ours: own.is_some(),
+            is_ours: own.is_some() || !is_known && !self.plan.is_to_iperf3,
+            server_totals: own.as_ref().map_or(Vec::new(), |own| own.totals.clone()),
             server_intervals: own.map(|own| own.intervals).unwrap_or_default(),
             intervals: ran.readings.intervals,
             write_bytes: self.manner.write_bytes as u64,
-            congestion: [congestion(flows), results.congestion_used.clone()],
+            congestion: [congestion(flows), told.congestion_used],
             echoes: None,
+            broken,
         }
     }
 }
 
-/// Whether so many bytes went each way; of those sent, whether they arrived or had their time.
-fn is_done(carrying: &Carrying<'_>, flows: &[Flow], bytes: u64) -> bool {
-    let of = |sends: bool| flows.iter().filter(move |flow| flow.sends == sends);
-    let came = of(false).map(|flow| flow.count.bytes()).sum::<u64>();
-    if of(true).count() == 0 {
-        return came >= bytes;
+fn without_own(results: Results<IgnoredAny>) -> ServerTold {
+    ServerTold {
+        cpu_util_total: results.cpu_util_total,
+        cpu_util_user: results.cpu_util_user,
+        cpu_util_system: results.cpu_util_system,
+        sender_has_retransmits: results.sender_has_retransmits,
+        congestion_used: results.congestion_used,
+        streams: results.streams,
+        linerate: None,
     }
-    // As of iperf3, what is sent ends it where both ways are open.
-    if carrying.is_spent() {
-        clock::wait_until(ARRIVAL, || of(true).all(has_arrived));
-    }
-    carrying.is_spent()
-}
-
-fn has_arrived(flow: &Flow) -> bool {
-    let FlowSocket::Tcp(socket) = &flow.socket else {
-        return true;
-    };
-    let info = sys::tcp_info::TcpInfo::of(socket.as_fd());
-    // The cookie went first.
-    info.is_ok_and(|info| info.acked_bytes >= flow.count.bytes() + COOKIE_BYTES as u64)
-}
-
-fn total(
-    flow: &Flow,
-    ran: &Ran,
-    place: usize,
-    told: &StreamResult,
-    late: Option<u64>,
-) -> StreamTotal {
-    let count = &flow.count;
-    let tcp = ran.readings.total(place);
-    #[expect(clippy::cast_possible_truncation, reason = "a float saturates")]
-    let whole = |number: f64| (number >= 0.0).then_some(number as u64);
-    let of_datagrams = || {
-        let [sent, lost, jitter_ms, late] = match flow.sends {
-            true => [
-                Some(count.datagrams.load(Ordering::Relaxed)),
-                whole(told.errors),
-                whole(told.jitter * 1e9),
-                late,
-            ],
-            false => [
-                Some(told.packets),
-                Some(count.lost.load(Ordering::Relaxed)),
-                Some(count.jitter_ns.load(Ordering::Relaxed)),
-                Some(count.late.load(Ordering::Relaxed)),
-            ],
-        };
-        StreamDatagrams {
-            sent: sent.unwrap_or(0),
-            lost: lost.unwrap_or(0),
-            jitter_ms: jitter_ms.unwrap_or(0) as f64 / 1e6,
-            late,
-        }
-    };
-    let (sent_bytes, received_bytes) = match flow.sends {
-        true => (count.bytes(), told.bytes),
-        false => (told.bytes, count.bytes()),
-    };
-    let again = match flow.sends {
-        true => tcp.map(|tcp| tcp.retransmits),
-        false => whole(told.retransmits).filter(|_| tcp.is_some()),
-    };
-    StreamTotal {
-        number: flow.id,
-        way: flow.way,
-        sent_bytes,
-        received_bytes,
-        retransmits: again,
-        datagrams: tcp.is_none().then(of_datagrams),
-        tcp,
-        addresses: flow.socket.addresses(),
-    }
-}
-
-/// What the connections use, by the first.
-pub(super) fn congestion(flows: &[Flow]) -> Option<String> {
-    let first = flows.iter().find_map(|flow| match &flow.socket {
-        FlowSocket::Tcp(socket) => Some(socket),
-        FlowSocket::Udp(_) => None,
-    });
-    socket::congestion_control(first?.as_fd()).ok()
 }

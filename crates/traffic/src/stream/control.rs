@@ -3,7 +3,7 @@
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sys::clock;
 use wire::iperf3::{BadMessage, Cookie, State, framed, length};
@@ -11,20 +11,31 @@ use wire::iperf3::{BadMessage, Cookie, State, framed, length};
 use super::StreamError;
 use super::error::words;
 
-/// For the answer to what was said, which takes the other end some round trips at most.
+/// For what both ends do together before they go on, which takes some round trips at most.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// One end of it.
 #[derive(Debug)]
 pub(super) struct Control {
     stream: TcpStream,
+    /// What is done now, and until when: however many messages and pieces it takes.
+    phase: (&'static str, Instant),
 }
 
 impl Control {
     pub(super) fn new(stream: TcpStream) -> io::Result<Self> {
         stream.set_nodelay(true)?;
-        stream.set_write_timeout(Some(PATIENCE))?;
-        Ok(Self { stream })
+        let phase = ("it begins", clock::now() + PATIENCE);
+        Ok(Self { stream, phase })
+    }
+
+    /// The time that is left for what is done; the first time that it is done, all of it.
+    fn left(&mut self, during: &'static str) -> Option<Duration> {
+        if self.phase.0 != during {
+            self.phase = (during, clock::now() + PATIENCE);
+        }
+        let left = self.phase.1.saturating_duration_since(clock::now());
+        Some(left).filter(|left| !left.is_zero())
     }
 
     /// Connects to where a server may be, and shows the cookie.
@@ -44,8 +55,18 @@ impl Control {
     }
 
     pub(super) fn write(&mut self, bytes: &[u8], during: &'static str) -> Result<(), StreamError> {
-        let written = self.stream.write_all(bytes);
-        written.map_err(|source| StreamError::Line { during, source })
+        use io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let left = self.left(during).ok_or_else(|| silent(during))?;
+            let patience = self.stream.set_write_timeout(Some(left));
+            match patience.and_then(|()| self.stream.write(rest)) {
+                Ok(count) => rest = &rest[count..],
+                Err(error) if [Interrupted, TimedOut, WouldBlock].contains(&error.kind()) => {}
+                Err(source) => return Err(StreamError::Line { during, source }),
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn say_json(
@@ -98,7 +119,8 @@ impl Control {
         wanted: State,
         during: &'static str,
     ) -> Result<(), StreamError> {
-        match self.next(PATIENCE, during)? {
+        let left = self.left(during).ok_or_else(|| silent(during))?;
+        match self.next(left, during)? {
             Some(state) if state == wanted => Ok(()),
             Some(state) => Err(StreamError::OutOfTurn { state, during }),
             None => Err(silent(during)),
@@ -115,18 +137,17 @@ impl Control {
         Ok(json)
     }
 
-    /// All of it, within the patience for one answer.
+    /// All of it, in the time that is left for what is done.
     pub(super) fn read(
         &mut self,
         buffer: &mut [u8],
         during: &'static str,
     ) -> Result<(), StreamError> {
-        let until = clock::now() + PATIENCE;
         let mut filled = 0;
         while filled < buffer.len() {
-            let left = until.saturating_duration_since(clock::now());
+            let left = self.left(during).ok_or_else(|| silent(during))?;
             match self.read_once(&mut buffer[filled..], left, during)? {
-                None => return Err(silent(during)),
+                None => {}
                 Some(0) => return Err(StreamError::Closed { during }),
                 Some(count) => filled += count,
             }

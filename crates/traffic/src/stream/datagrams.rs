@@ -18,7 +18,7 @@ const BURST_US: u64 = 500;
 /// `EINVAL` and `EMSGSIZE`: a kernel says either of a segment that the path does not carry.
 const NO_SEGMENTS: [i32; 2] = [22, 90];
 /// A send larger than any.
-const BUFFER_BYTES: usize = 1 << 16;
+pub(super) const BUFFER_BYTES: usize = 1 << 16;
 
 /// Sends until it is over.
 pub(super) fn send(carrying: &Carrying<'_>, flow: &Flow, socket: &UdpSocket) -> io::Result<()> {

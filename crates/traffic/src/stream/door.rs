@@ -3,81 +3,87 @@
 use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sys::{bulk, clock};
-use wire::iperf3::{Cookie, MOST_STREAMS, UDP_ANSWER};
+use wire::iperf3::{Cookie, UDP_ANSWER, UDP_HELLO, is_udp_hello};
 
 use super::StreamError;
 use super::control::PATIENCE;
 
-/// A connection with the cookie of a test, and its place in the order in which all came.
-pub(super) type Arrival = (u64, TcpStream);
+/// A connection that has shown a cookie, and its place in the order in which all came.
+#[derive(Debug)]
+pub(super) struct Arrival {
+    pub(super) order: u64,
+    pub(super) stream: TcpStream,
+    pub(super) client: SocketAddr,
+    pub(super) cookie: Cookie,
+}
 
-/// Tests that wait for their streams.
+/// The tests that there are, by their cookies, and the streams that they wait for.
 #[derive(Debug, Default)]
-pub(super) struct Doors(Mutex<HashMap<Cookie, SyncSender<Arrival>>>);
+pub(super) struct Doors(Mutex<HashMap<Cookie, Option<StreamDoor>>>);
+
+/// Where the streams of a test come in, and how many still may.
+#[derive(Debug)]
+struct StreamDoor {
+    left: usize,
+    inside: Sender<Arrival>,
+}
 
 impl Doors {
-    fn open(&self) -> MutexGuard<'_, HashMap<Cookie, SyncSender<Arrival>>> {
+    fn open(&self) -> MutexGuard<'_, HashMap<Cookie, Option<StreamDoor>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hands a connection to the test whose cookie it shows; gives it back where there is none.
-    pub(super) fn lead(&self, cookie: &Cookie, arrival: Arrival) -> Option<Arrival> {
-        match self.open().get(cookie) {
-            // One too many is closed.
-            Some(test) => {
-                let _ = test.try_send(arrival);
-                None
-            }
-            None => Some(arrival),
+    /// Hands a connection to the test whose cookie it shows, or closes it where that waits for none; gives it back
+    /// where there is no such test, which then there is.
+    pub(super) fn lead(&self, shown: Arrival) -> Option<Arrival> {
+        let mut tests = self.open();
+        let Some(test) = tests.get_mut(&shown.cookie) else {
+            tests.insert(shown.cookie, None);
+            return Some(shown);
+        };
+        if let Some(door) = test.as_mut().filter(|door| door.left > 0) {
+            door.left -= 1;
+            let _ = door.inside.send(shown);
         }
+        None
     }
 
-    /// Lets connections with a cookie in, until what is returned is dropped.
-    pub(super) fn wait_for(&self, cookie: Cookie) -> StreamDoor<'_> {
-        let (inside, arrivals) = sync_channel(2 * MOST_STREAMS as usize);
-        self.open().insert(cookie, inside);
-        StreamDoor {
-            doors: self,
-            cookie,
-            arrivals,
-        }
+    /// Forgets a test.
+    pub(super) fn forget(&self, cookie: &Cookie) {
+        self.open().remove(cookie);
+    }
+
+    /// Lets so many connections with a cookie in.
+    pub(super) fn wait_for(&self, cookie: Cookie, wanted: usize) -> Receiver<Arrival> {
+        let (inside, arrivals) = channel();
+        let left = wanted;
+        self.open()
+            .insert(cookie, Some(StreamDoor { left, inside }));
+        arrivals
     }
 }
 
-/// Where the streams of a test come in.
-#[derive(Debug)]
-pub(super) struct StreamDoor<'a> {
-    doors: &'a Doors,
-    cookie: Cookie,
-    arrivals: Receiver<Arrival>,
-}
-
-impl StreamDoor<'_> {
-    /// So many of them, in the order in which they came.
-    pub(super) fn take(&self, wanted: usize) -> Result<Vec<TcpStream>, StreamError> {
-        let until = clock::now() + PATIENCE;
-        let mut came: Vec<Arrival> = Vec::new();
-        while came.len() < wanted {
-            let left = until.saturating_duration_since(clock::now());
-            match self.arrivals.recv_timeout(left) {
-                Ok(arrival) => came.push(arrival),
-                Err(_) => return Err(too_few(came.len(), wanted)),
-            }
+/// So many of them, in the order in which they came.
+pub(super) fn take(
+    arrivals: &Receiver<Arrival>,
+    wanted: usize,
+) -> Result<Vec<TcpStream>, StreamError> {
+    let until = clock::now() + PATIENCE;
+    let mut came: Vec<Arrival> = Vec::new();
+    while came.len() < wanted {
+        let left = until.saturating_duration_since(clock::now());
+        match arrivals.recv_timeout(left) {
+            Ok(arrival) => came.push(arrival),
+            Err(_) => return Err(too_few(came.len(), wanted)),
         }
-        came.sort_by_key(|(order, _)| *order);
-        Ok(came.into_iter().map(|(_, stream)| stream).collect())
     }
-}
-
-impl Drop for StreamDoor<'_> {
-    fn drop(&mut self) {
-        self.doors.open().remove(&self.cookie);
-    }
+    came.sort_by_key(|shown| shown.order);
+    Ok(came.into_iter().map(|shown| shown.stream).collect())
 }
 
 fn too_few(came: usize, wanted: usize) -> StreamError {
@@ -95,29 +101,40 @@ fn too_few(came: usize, wanted: usize) -> StreamError {
 pub(super) struct UdpDoor {
     address: SocketAddr,
     next: UdpSocket,
+    /// By then all streams of the test are there, or it has none.
+    until: Instant,
+    came: usize,
 }
+
+/// What came to a socket before it had one client alone is passed over up to so much.
+const MOST_STRAY: usize = 1_024;
 
 impl UdpDoor {
     pub(super) fn open(address: SocketAddr) -> io::Result<Self> {
-        let next = bulk::shared_udp(address)?;
-        Ok(Self { address, next })
+        Ok(Self {
+            address,
+            next: bulk::shared_udp(address)?,
+            until: clock::now() + PATIENCE,
+            came: 0,
+        })
     }
 
-    /// The next stream, of a client at an address and of nobody else.
+    /// The next stream, of a client at an address and of nobody else, by the datagram that opens one.
     pub(super) fn accept(&mut self, client: IpAddr) -> Result<UdpSocket, StreamError> {
-        let until = clock::now() + PATIENCE;
         let unopened = |source| StreamError::Open { number: 0, source };
-        let patience = self.next.set_read_timeout(Some(Duration::from_millis(200)));
+        let patience = self.next.set_read_timeout(Some(Duration::from_millis(100)));
         patience.map_err(unopened)?;
-        while clock::now() < until {
-            let Ok((_, from)) = self.next.recv_from(&mut [0; 4]) else {
+        let mut datagram = [0; UDP_HELLO.len() + 1];
+        while clock::now() < self.until {
+            let Ok((bytes, from)) = self.next.recv_from(&mut datagram) else {
                 continue;
             };
-            if from.ip().to_canonical() == client.to_canonical() {
+            let is_client = from.ip().to_canonical() == client.to_canonical();
+            if is_client && is_udp_hello(&datagram[..bytes]) {
                 return self.connect(from).map_err(unopened);
             }
         }
-        Err(too_few(0, 1))
+        Err(too_few(self.came, self.came + 1))
     }
 
     fn connect(&mut self, client: SocketAddr) -> io::Result<UdpSocket> {
@@ -125,7 +142,12 @@ impl UdpDoor {
         // The next one must be there before the client knows, and begins another stream.
         let next = bulk::shared_udp(self.address)?;
         let taken = std::mem::replace(&mut self.next, next);
+        taken.set_nonblocking(true)?;
+        let stray = (0..MOST_STRAY).map_while(|_| taken.recv(&mut []).ok());
+        stray.for_each(drop);
+        taken.set_nonblocking(false)?;
         taken.send(&UDP_ANSWER)?;
+        self.came += 1;
         Ok(taken)
     }
 }

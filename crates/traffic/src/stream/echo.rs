@@ -1,10 +1,11 @@
 //! Small datagrams that go to the server and back beside the streams: what anybody else on the path would
-//! wait for. Each has its number and when it left, by the client's clock alone.
+//! wait for. Each has a number; when it left is known here alone, so that an answer is that to one datagram, once.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::UdpSocket;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -17,22 +18,41 @@ use super::carrying::or_nothing;
 /// As many a second are what a call or a game has, and no load.
 const EVERY_NS: u64 = 10_000_000;
 const BYTES: usize = 64;
-/// What has not come back so long after the last is lost.
+/// What has not come back so long after the last is lost,
 const PATIENCE_NS: u64 = 1_000_000_000;
+/// and so is one after which so many others left: a minute.
+const MOST_ON_THE_WAY: usize = 6_000;
 
-/// Whether the streams run, and whether it is over.
+/// 0 is before the streams; beside them, and between the two, when none leaves:
+const LOADED: u8 = 1;
+const RESTING: u8 = 2;
+
+/// What the path carries meanwhile, and whether it is over.
 #[derive(Debug, Default)]
 pub(super) struct EchoState {
-    is_loaded: AtomicBool,
+    load: AtomicU8,
     is_over: AtomicBool,
     /// When it was over, ns.
     over_ns: AtomicU64,
-    sent: AtomicU64,
+    on_the_way: Mutex<BTreeMap<u64, Left>>,
+}
+
+/// One that has left and is not back: when, and whether the path was loaded.
+#[derive(Clone, Copy, Debug)]
+struct Left {
+    at_ns: u64,
+    load: u8,
 }
 
 impl EchoState {
+    /// The streams begin.
     pub(super) fn load(&self) {
-        self.is_loaded.store(true, Ordering::Relaxed);
+        self.load.store(LOADED, Ordering::Relaxed);
+    }
+
+    /// They are to come, or have ended.
+    pub(super) fn rest(&self) {
+        self.load.store(RESTING, Ordering::Relaxed);
     }
 
     pub(super) fn end(&self) {
@@ -43,15 +63,22 @@ impl EchoState {
     fn is_over(&self) -> bool {
         self.is_over.load(Ordering::Relaxed)
     }
+
+    fn on_the_way(&self) -> MutexGuard<'_, BTreeMap<u64, Left>> {
+        self.on_the_way
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Sends them and takes them back until it is over. Those of before the load, and of the load.
 pub(super) fn measure(socket: &UdpSocket, state: &EchoState) -> io::Result<StreamEchoes> {
     socket.set_read_timeout(Some(Duration::from_millis(50)))?;
     thread::scope(|scope| {
-        let sent = scope.spawn(|| send(socket, state));
+        let send = || send(socket, state);
+        let leaving = thread::Builder::new().spawn_scoped(scope, send)?;
         let [idle, loaded] = take(socket, state)?;
-        let [idle_sent, loaded_sent] = sent.join().unwrap_or_default();
+        let [idle_sent, loaded_sent] = leaving.join().unwrap_or_default();
         Ok(StreamEchoes {
             idle,
             loaded,
@@ -64,15 +91,24 @@ pub(super) fn measure(socket: &UdpSocket, state: &EchoState) -> io::Result<Strea
 /// How many left before the load, and under it. One that the kernel does not take is lost.
 fn send(socket: &UdpSocket, state: &EchoState) -> [u64; 2] {
     let mut sent = [0; 2];
+    let mut number = 0_u64;
     let mut due_ns = clock::monotonic_ns();
     while !state.is_over() {
-        let is_loaded = state.is_loaded.load(Ordering::Relaxed);
-        let mut datagram = [0; BYTES];
-        datagram[..8].copy_from_slice(&clock::monotonic_ns().to_ne_bytes());
-        datagram[8] = u8::from(is_loaded);
-        let _ = socket.send(&datagram);
-        sent[usize::from(is_loaded)] += 1;
-        state.sent.fetch_add(1, Ordering::Relaxed);
+        let load = state.load.load(Ordering::Relaxed);
+        if let Some(sent) = sent.get_mut(usize::from(load)) {
+            *sent += 1;
+            number += 1;
+            let mut datagram = [0; BYTES];
+            datagram[..8].copy_from_slice(&number.to_ne_bytes());
+            let at_ns = clock::monotonic_ns();
+            let mut on_the_way = state.on_the_way();
+            on_the_way.insert(number, Left { at_ns, load });
+            if on_the_way.len() > MOST_ON_THE_WAY {
+                on_the_way.pop_first();
+            }
+            drop(on_the_way);
+            let _ = socket.send(&datagram);
+        }
         // It shall not beat with what else goes by a clock.
         due_ns += EVERY_NS * 3 / 4 + clock::monotonic_ns() % (EVERY_NS / 2);
         clock::sleep_until_ns(due_ns);
@@ -86,13 +122,14 @@ fn take(socket: &UdpSocket, state: &EchoState) -> io::Result<[Histogram; 2]> {
     loop {
         let bytes = or_refused(socket.recv(&mut datagram))?;
         let now_ns = clock::monotonic_ns();
-        if let ([sent_ns, ..], BYTES) = (datagram.as_chunks::<8>().0, bytes) {
-            let of_load = &mut round_trips[usize::from(datagram[8] & 1)];
-            of_load.record(now_ns.saturating_sub(u64::from_ne_bytes(*sent_ns)));
+        if let ([number, ..], BYTES) = (datagram.as_chunks::<8>().0, bytes) {
+            let left = state.on_the_way().remove(&u64::from_ne_bytes(*number));
+            if let Some(Left { at_ns, load }) = left {
+                round_trips[usize::from(load)].record(now_ns.saturating_sub(at_ns));
+            }
         }
-        let came = round_trips.iter().map(Histogram::total).sum::<u64>();
-        let are_all = came >= state.sent.load(Ordering::Relaxed);
         let until_ns = state.over_ns.load(Ordering::Relaxed) + PATIENCE_NS;
+        let are_all = state.on_the_way().is_empty();
         if state.is_over() && (are_all || now_ns > until_ns) {
             return Ok(round_trips);
         }
@@ -140,5 +177,49 @@ fn or_refused(received: io::Result<usize>) -> io::Result<usize> {
     match or_nothing(received) {
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Ok(0),
         received => received,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_that_to_one_datagram_whatever_else_comes_and_none_leaves_between_idle_and_load()
+    {
+        let [near, far] = [0; 2].map(|_| UdpSocket::bind("127.0.0.1:0").unwrap());
+        near.connect(far.local_addr().unwrap()).unwrap();
+        far.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        let state = EchoState::default();
+        let answered = |count: usize| {
+            let mut datagram = [0; BYTES];
+            for _ in 0..count {
+                let (_, from) = far.recv_from(&mut datagram).unwrap();
+                // Twice, and once of a number that is none, which the older ones would have taken for a time.
+                far.send_to(&datagram, from).unwrap();
+                far.send_to(&datagram, from).unwrap();
+                far.send_to(&[0xff; BYTES], from).unwrap();
+            }
+        };
+        let echoes = thread::scope(|scope| {
+            let measured = scope.spawn(|| measure(&near, &state));
+            answered(20);
+            state.rest();
+            let mut datagram = [0; BYTES];
+            far.set_read_timeout(Some(Duration::from_millis(200)))
+                .unwrap();
+            // At most one was leaving just then.
+            let resting = (0..9).map_while(|_| far.recv(&mut datagram).ok()).count();
+            assert!(resting <= 1, "{resting} left while it rested");
+            far.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+            state.load();
+            answered(10);
+            state.end();
+            measured.join().unwrap().unwrap()
+        });
+        let came = [&echoes.idle, &echoes.loaded].map(Histogram::total);
+        let sent = [echoes.idle_sent, echoes.loaded_sent];
+        assert!(came[0] == 20 && came[1] == 10, "{came:?} of {sent:?}");
+        assert!(sent[0] <= 21 && sent[1] <= 11, "{sent:?}");
     }
 }

@@ -68,7 +68,11 @@ pub enum StreamError {
         "no answer came to the first datagram within {seconds} s; does a firewall drop UDP to {address}?"
     )]
     NoAnswer { address: SocketAddr, seconds: u64 },
-    #[error("stream {number} broke: {source}")]
+    #[error(
+        "nothing more went through for {seconds} s; does the other end still take what it is sent?"
+    )]
+    Stuck { seconds: u64 },
+    #[error("stream {number} broke: {source}; see whether the other end still runs")]
     Stream { number: u32, source: io::Error },
     #[error("a thread for a stream: {0}; ask for fewer streams")]
     Thread(io::Error),

@@ -17,6 +17,9 @@ const DATAGRAM_ROOM_BYTES: i32 = 4 << 20;
 /// iperf3's, where a client says none.
 const USUAL_WRITE_BYTES: u32 = 128 * 1024;
 
+/// The options by which buffers are asked for.
+const BUFFERS: &str = "SO_SNDBUF and SO_RCVBUF";
+
 /// Of every stream of a test.
 #[derive(Clone, Debug)]
 pub(super) struct Manner {
@@ -32,6 +35,9 @@ pub(super) struct Manner {
     segment_bytes: u32,
     type_of_service: u8,
     buffer_bytes: u32,
+    no_delay: bool,
+    /// It is between ends of ours, which have buffers as they were asked for or none.
+    is_exact: bool,
 }
 
 impl Manner {
@@ -58,6 +64,8 @@ impl Manner {
             segment_bytes: short(asked.mss),
             type_of_service: u8::try_from(asked.tos).unwrap_or(0),
             buffer_bytes: short(asked.window),
+            no_delay: asked.nodelay,
+            is_exact: asked.linerate.is_some(),
         }
     }
 
@@ -71,11 +79,24 @@ impl Manner {
     }
 
     fn size(&self, socket: BorrowedFd<'_>) -> Result<(), StreamError> {
-        if self.buffer_bytes > 0 {
-            let set = bulk::set_buffers(socket, self.buffer_bytes);
-            set.map_err(refused("SO_SNDBUF and SO_RCVBUF"))?;
+        if self.buffer_bytes == 0 {
+            return Ok(());
         }
-        Ok(())
+        let wanted = self.buffer_bytes as usize;
+        let buffers = bulk::set_buffers(socket, self.buffer_bytes);
+        let held = buffers.map_err(refused(BUFFERS))?;
+        let fits = |bytes: &usize| match self.is_exact {
+            true => *bytes == wanted,
+            // iperf3 counts what the kernel adds for itself.
+            false => 2 * bytes >= wanted,
+        };
+        match held.iter().find(|bytes| !fits(bytes)) {
+            None => Ok(()),
+            Some(bytes) => Err(refused(BUFFERS)(io::Error::other(format!(
+                "the kernel has {bytes} bytes for it in the place of {wanted}; ask for as many, or see \
+                 net.core.wmem_max and net.core.rmem_max"
+            )))),
+        }
     }
 
     /// What holds from now on, of a connection that is there.
@@ -85,6 +106,11 @@ impl Manner {
         if let Some(name) = &self.congestion {
             let set = socket::set_congestion_control(socket, name);
             set.map_err(refused(&format!("the congestion control `{name}`")))?;
+        }
+        if self.no_delay {
+            connection
+                .set_nodelay(true)
+                .map_err(refused("TCP_NODELAY"))?;
         }
         if self.send == SendBy::Zerocopy {
             bulk::allow_in_place(socket).map_err(refused("SO_ZEROCOPY"))?;
@@ -107,8 +133,8 @@ impl Manner {
             let set = bulk::set_type_of_service(socket, self.type_of_service);
             set.map_err(refused("IP_TOS"))?;
         }
-        if self.pace_bits >= 8 {
-            let set = listener::pace(socket, self.pace_bits / 8);
+        if self.pace_bits > 0 {
+            let set = listener::pace(socket, (self.pace_bits / 8).max(1));
             set.map_err(|held| refused(held.option)(held.source))?;
         }
         bulk::set_patience(socket, TURN).map_err(refused("SO_SNDTIMEO"))

@@ -5,18 +5,24 @@
 //! What a worker does is receive or send and count; the connections are read from outside, by the
 //! thread that holds the line to the other end.
 
+mod account;
+mod asking;
 mod carrying;
 mod client;
 mod control;
 mod datagrams;
 mod door;
 mod echo;
+mod ending;
+mod entrance;
 mod error;
 mod flow;
 mod manner;
 mod outcome;
 mod reading;
+mod room;
 mod server;
+mod serving;
 mod session;
 
 use std::fmt;

@@ -18,6 +18,8 @@ pub struct Streamed {
     pub intervals: Vec<StreamInterval>,
     /// The same of a server of ours; empty of iperf3.
     pub server_intervals: Vec<StreamInterval>,
+    /// Of each stream that a server of ours sends, its account over all of the window; empty of iperf3.
+    pub server_totals: Vec<(u32, TcpReading)>,
     pub client: EndCost,
     pub server: EndCost,
     /// Whether the server is one of ours, which tells more.
@@ -27,6 +29,8 @@ pub struct Streamed {
     /// Congestion controls of the client's connections and of the server's, by the kernel's names.
     pub congestion: [Option<String>; 2],
     pub echoes: Option<StreamEchoes>,
+    /// What ended it before its time; the figures are those until then.
+    pub broken: Option<String>,
 }
 
 /// Round trips of small datagrams.
@@ -43,6 +47,9 @@ pub struct StreamEchoes {
 pub struct EndCost {
     /// Of all its workers; of iperf3 of its process.
     pub cpu_ns: u64,
+    /// Of that, in its own code and in the kernel, by the kernel's account.
+    pub user_ns: u64,
+    pub system_ns: u64,
     /// Share of the window that its busiest worker had a CPU, 0 to 1; of iperf3 its process.
     pub busy_share: f64,
     /// Share of the window that this worker waited for a CPU that others had; of iperf3 it is not known.
@@ -58,15 +65,17 @@ pub struct StreamTotal {
     pub number: u32,
     /// From the client (up) or from the server (down).
     pub way: Way,
-    /// What the sender gave to the kernel, bytes.
+    /// What the sender gave to the kernel, bytes; of a server that is gone what came of it.
     pub sent_bytes: u64,
-    /// What the receiver took, bytes.
+    /// What the receiver took, bytes; of a server that is gone what its kernel acknowledged.
     pub received_bytes: u64,
+    /// Over which the receiver took it, by its own clock, s.
+    pub received_seconds: f64,
     /// Segments that were sent again, count; null of UDP and where the sender does not know.
     pub retransmits: Option<u64>,
     /// Of the client's end of the connection, by the kernel's account; null of UDP.
     pub tcp: Option<TcpReading>,
-    /// Null of TCP.
+    /// Null of TCP, and of what was sent to a server that is gone.
     pub datagrams: Option<StreamDatagrams>,
     /// The client's end and the server's; null where it is not known.
     pub addresses: Option<[SocketAddr; 2]>,
@@ -137,10 +146,12 @@ pub struct TcpReading {
 }
 
 /// What an end of ours tells another beside what iperf3 tells.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct OwnResult {
     pub(super) cost: EndCost,
     pub(super) intervals: Vec<StreamInterval>,
+    /// Of each stream that this end sends: its number, and its account over all of the window.
+    pub(super) totals: Vec<(u32, TcpReading)>,
     /// Of each stream that this end receives: its number, and datagrams that came late.
     pub(super) late: Vec<(u32, u64)>,
 }

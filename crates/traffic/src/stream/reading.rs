@@ -7,8 +7,9 @@ use sys::tcp_info::TcpInfo;
 use super::flow::{Flow, FlowSocket};
 use super::{IntervalOfStream, StreamInterval, TcpReading};
 
-/// So many readings of streams at most are kept: an hour of two streams each second, and 2 MB.
-const MOST_KEPT: usize = 8_000;
+/// So many readings of streams at most are kept: an hour of one stream each second, and no more than fits the message
+/// in which a server tells them.
+pub(super) const MOST_KEPT: usize = 4_000;
 
 /// What was read of each stream at a moment.
 #[derive(Clone, Copy, Debug, Default)]
@@ -95,4 +96,46 @@ fn between(from: &Moment, to: &Moment) -> Option<TcpReading> {
         rwnd_limited_seconds: seconds(before.rwnd_limited_us, now.rwnd_limited_us),
         sndbuf_limited_seconds: seconds(before.sndbuf_limited_us, now.sndbuf_limited_us),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stream::Way;
+    use wire::iperf3::MOST_RESULT_BYTES;
+
+    #[test]
+    fn as_many_readings_as_are_kept_fit_the_message_of_results_whatever_is_in_them() {
+        let third = 86_400.0 / 3.0 + 1e-9;
+        let tcp = TcpReading {
+            rtt_us: u32::MAX,
+            rtt_variation_us: u32::MAX,
+            congestion_window_bytes: u64::MAX,
+            peer_window_bytes: u32::MAX,
+            path_mtu_bytes: u32::MAX,
+            delivery_bits_per_second: u64::MAX,
+            retransmits: u64::MAX,
+            segments: u64::MAX,
+            busy_seconds: third,
+            rwnd_limited_seconds: third,
+            sndbuf_limited_seconds: third,
+        };
+        let stream = IntervalOfStream {
+            number: u32::MAX,
+            way: Way::Down,
+            bytes: u64::MAX,
+            tcp: Some(tcp),
+        };
+        let interval = StreamInterval {
+            start_seconds: third,
+            seconds: third,
+            streams: vec![stream],
+        };
+        let each = serde_json::to_vec(&interval).unwrap().len() + 1;
+        let rest = 512 * 1024;
+        assert!(
+            each * MOST_KEPT + rest < MOST_RESULT_BYTES as usize,
+            "{each}"
+        );
+    }
 }

@@ -23,15 +23,17 @@ pub(super) struct Ran {
     pub(super) window_ns: u64,
     pub(super) readings: Readings,
     pub(super) cost: EndCost,
+    /// What ended it before its time.
+    pub(super) broken: Option<StreamError>,
 }
 
-/// Runs the flows until `look` says that it is over. It is asked over and over, with the time that it may wait
-/// and the time that has passed.
+/// Runs the flows until `look` says that it is over, and when it was, or that it cannot go on. It is asked over and
+/// over, with the time that it may wait and the time that has passed.
 pub(super) fn run(
     flows: &[Flow],
     carrying: &Carrying<'_>,
     interval: Duration,
-    mut look: impl FnMut(Duration, Duration) -> Result<ControlFlow<()>, StreamError>,
+    mut look: impl FnMut(Duration, Duration) -> Result<ControlFlow<u64>, StreamError>,
     told: &mut dyn FnMut(&StreamInterval),
 ) -> Result<Ran, StreamError> {
     let begun_ns = carrying.begun_ns;
@@ -44,24 +46,30 @@ pub(super) fn run(
         loop {
             let now_ns = clock::monotonic_ns();
             let turn = TURN.min(Duration::from_nanos(due_ns.saturating_sub(now_ns)));
-            let is_over = look(turn, Duration::from_nanos(now_ns - begun_ns))?.is_break();
+            let looked = look(turn, Duration::from_nanos(now_ns - begun_ns));
             let now_ns = clock::monotonic_ns();
-            if is_over || now_ns >= due_ns {
+            let over = match looked {
+                Ok(ControlFlow::Continue(())) => None,
+                Ok(ControlFlow::Break(end_ns)) => Some((end_ns.min(now_ns), None)),
+                Err(error) => Some((now_ns, Some(error))),
+            };
+            if over.is_some() || now_ns >= due_ns {
                 told(&readings.read(flows, now_ns));
                 due_ns += interval_ns;
             }
-            if is_over {
-                return Ok(now_ns - begun_ns);
+            if let Some((end_ns, broken)) = over {
+                return Ok((end_ns.saturating_sub(begun_ns), broken));
             }
         }
     };
-    let (window_ns, worked) = carrying.carry(flows, watch)?;
+    let ((window_ns, broken), worked) = carrying.carry(flows, watch)?;
     flows.iter().for_each(Flow::finish);
     let cost = cost(flows, &worked, window_ns);
     Ok(Ran {
         window_ns,
         readings,
         cost,
+        broken,
     })
 }
 
@@ -78,6 +86,8 @@ fn cost(flows: &[Flow], worked: &[Worked], window_ns: u64) -> EndCost {
     });
     EndCost {
         cpu_ns: worked.iter().map(|one| one.cpu_ns).sum(),
+        user_ns: worked.iter().map(|one| one.user_ns).sum(),
+        system_ns: worked.iter().map(|one| one.system_ns).sum(),
         busy_share: share(busiest.cpu_ns),
         waiting_share: share(busiest.waited_ns),
         copied_share: (in_place > 0).then(|| copied as f64 / in_place as f64),
@@ -85,7 +95,7 @@ fn cost(flows: &[Flow], worked: &[Worked], window_ns: u64) -> EndCost {
 }
 
 impl Ran {
-    fn seconds(&self) -> f64 {
+    pub(super) fn seconds(&self) -> f64 {
         self.window_ns.max(1) as f64 / 1e9
     }
 
@@ -95,26 +105,31 @@ impl Ran {
         flows: &[Flow],
         congestion: Option<String>,
         to_ours: bool,
-    ) -> Results {
+    ) -> Results<OwnResult> {
         let seconds = self.seconds();
-        let percent = self.cost.cpu_ns as f64 / 1e9 / seconds * 100.0;
+        let percent = |ns: u64| ns as f64 / 1e9 / seconds * 100.0;
+        let total = |place: usize| self.readings.total(place);
         let streams = flows.iter().enumerate().map(|(place, flow)| {
-            let tcp = self.readings.total(place).filter(|_| flow.sends);
+            let tcp = total(place).filter(|_| flow.sends);
             let again = tcp.map(|tcp| u32::try_from(tcp.retransmits).unwrap_or(u32::MAX));
             flow.result(seconds, again)
         });
         let late = flows.iter().filter(|flow| !flow.sends);
+        let sending = flows.iter().enumerate().filter(|(_, flow)| flow.sends);
         let own = to_ours.then(|| OwnResult {
             cost: self.cost,
             intervals: self.readings.intervals.clone(),
+            totals: sending
+                .filter_map(|(place, flow)| Some((flow.id, total(place)?)))
+                .collect(),
             late: late
                 .map(|flow| (flow.id, flow.count.late.load(Ordering::Relaxed)))
                 .collect(),
         });
         Results {
-            cpu_util_total: percent,
-            cpu_util_user: 0.0,
-            cpu_util_system: percent,
+            cpu_util_total: percent(self.cost.cpu_ns),
+            cpu_util_user: percent(self.cost.user_ns),
+            cpu_util_system: percent(self.cost.system_ns),
             sender_has_retransmits: if flows.iter().any(|flow| flow.sends) {
                 1.0
             } else {
@@ -122,7 +137,7 @@ impl Ran {
             },
             congestion_used: congestion,
             streams: streams.collect(),
-            linerate: serde_json::to_value(own).unwrap_or_default(),
+            linerate: own,
         }
     }
 }

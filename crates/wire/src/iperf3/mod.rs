@@ -19,8 +19,10 @@ pub type Cookie = [u8; COOKIE_BYTES];
 pub const COOKIE_BYTES: usize = 37;
 /// iperf3 takes no longer ones of parameters (`MAX_PARAMS_JSON_STRING`).
 pub const MOST_PARAMETER_BYTES: u32 = 8 * 1024;
-/// Those of results have each stream, and may have what the other end printed.
+/// Those of a server's results have each stream, and may have what it printed or, of ours, its intervals.
 pub const MOST_RESULT_BYTES: u32 = 4 << 20;
+/// Those of a client's have each stream and nothing else.
+pub const MOST_CLIENT_RESULT_BYTES: u32 = 128 * 1024;
 /// `MAX_STREAMS`, each way.
 pub const MOST_STREAMS: u32 = 128;
 /// `MAX_BLOCKSIZE`.
@@ -31,17 +33,32 @@ pub const DATAGRAM_BYTES: std::ops::RangeInclusive<u32> = 16..=65_507;
 pub const MOST_SEGMENT_BYTES: u32 = 32 * 1024 - 1;
 /// `MAX_TCP_BUFFER`.
 pub const MOST_BUFFER_BYTES: u32 = 512 << 20;
-/// `MAX_TIME` and `MAX_OMIT_TIME`.
+/// `MAX_TIME`.
 pub const MOST_SECONDS: u32 = 86_400;
-pub const MOST_OMITTED_SECONDS: u32 = 600;
 /// With it a client of UDP shows itself, and with the next one a server answers: `UDP_CONNECT_MSG` and
 /// `UDP_CONNECT_REPLY` as they lie in memory.
 pub const UDP_HELLO: [u8; 4] = *b"9876";
 pub const UDP_ANSWER: [u8; 4] = *b"6789";
 /// iperf3 before 3.11 says 123456789 and answers 987654321.
 pub const OLD_UDP_ANSWER: [u8; 4] = 987_654_321_u32.to_le_bytes();
+/// iperf3 before 3.11 says 123456789, as it lies in its memory too.
+const OLD_UDP_HELLO: u32 = 123_456_789;
 /// Longest name of a congestion control, and of anything else that is kept of the other end.
 const LONGEST_NAME: usize = 64;
+/// Of what is wrong with JSON so many characters are told: it may repeat what it found.
+const LONGEST_FAULT: usize = 120;
+
+/// Whether a datagram is one with which a client of iperf3 shows itself, whichever byte its machine puts first.
+pub fn is_udp_hello(datagram: &[u8]) -> bool {
+    let hellos = [u32::from_le_bytes(UDP_HELLO), OLD_UDP_HELLO];
+    let is_one = |hello: u32| datagram == hello.to_le_bytes() || datagram == hello.to_be_bytes();
+    hellos.into_iter().any(is_one)
+}
+
+/// Whether a text is a name that stands in a line of its own words: short, and without spaces and control characters.
+pub fn is_name(text: &str) -> bool {
+    (1..=LONGEST_NAME).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
+}
 
 /// What one end tells the other to do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,7 +114,7 @@ pub enum BadMessage {
     #[error("a message of {bytes} bytes, where none has more than {most}")]
     Length { bytes: u32, most: u32 },
     #[error("no JSON of the kind that is due: {0}")]
-    Json(#[from] serde_json::Error),
+    Json(String),
     #[error("`{name}` is {value}, and at most {most} can be")]
     TooMuch {
         name: &'static str,
@@ -108,6 +125,12 @@ pub enum BadMessage {
     },
     #[error("{what}")]
     Unfit { what: &'static str, code: u32 },
+}
+
+impl From<serde_json::Error> for BadMessage {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Json(error.to_string().chars().take(LONGEST_FAULT).collect())
+    }
 }
 
 impl BadMessage {
@@ -151,6 +174,23 @@ pub fn stream_id(place: usize) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_wrong_with_json_is_told_in_few_words_however_much_of_it_there_is() {
+        let json = format!("{{\"tcp\":\"{}\"}}", "A".repeat(6000));
+        let fault = Parameters::read(json.as_bytes()).unwrap_err().to_string();
+        assert!(fault.len() < 200 && fault.contains("AAA"), "{fault}");
+    }
+
+    #[test]
+    fn a_hello_is_four_bytes_that_iperf3_says_and_none_else() {
+        for hello in [UDP_HELLO, *b"6789", 123_456_789_u32.to_le_bytes()] {
+            assert!(is_udp_hello(&hello));
+        }
+        for other in [&b"9876 "[..], b"987", b"", &[0; 4], &UDP_HELLO.repeat(2)] {
+            assert!(!is_udp_hello(other), "{other:?}");
+        }
+    }
 
     #[test]
     fn a_state_is_one_byte_and_no_other_byte_is_one() {

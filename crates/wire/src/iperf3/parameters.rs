@@ -4,8 +4,8 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{
-    BadMessage, DATAGRAM_BYTES, LONGEST_NAME, MOST_BLOCK_BYTES, MOST_BUFFER_BYTES,
-    MOST_OMITTED_SECONDS, MOST_SECONDS, MOST_SEGMENT_BYTES, MOST_STREAMS, RECEIVING_PARAMETERS,
+    BadMessage, DATAGRAM_BYTES, LONGEST_NAME, MOST_BLOCK_BYTES, MOST_BUFFER_BYTES, MOST_SECONDS,
+    MOST_SEGMENT_BYTES, MOST_STREAMS, RECEIVING_PARAMETERS, is_name,
 };
 
 /// `IENUMSTREAMS`, `IEBLOCKSIZE` and the others of iperf_api.h.
@@ -19,6 +19,7 @@ const TYPE_OF_SERVICE: u32 = 21;
 const DATAGRAM_SIZE: u32 = 20;
 const BOTH_WAYS: u32 = 24;
 const PROTOCOL: u32 = 131;
+const CONGESTION: u32 = 134;
 
 /// What a client wants, as it says it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -39,6 +40,7 @@ pub struct Parameters {
     /// Bytes of all streams together; 0 where time is what ends it.
     #[serde(deserialize_with = "whole")]
     pub num: u64,
+    /// Writes or datagrams of all streams together; 0 likewise.
     #[serde(deserialize_with = "whole")]
     pub blockcount: u64,
     /// Streams each way.
@@ -107,6 +109,12 @@ impl Parameters {
         Ok(read)
     }
 
+    /// Bytes of all streams of a way together after which it ends; `None` where time does.
+    pub fn wanted_bytes(&self) -> Option<u64> {
+        let blocks = self.blockcount.saturating_mul(self.len);
+        Some(self.num.max(blocks)).filter(|bytes| *bytes > 0)
+    }
+
     fn check(&self) -> Result<(), BadMessage> {
         let unfit = |what, code| Err(BadMessage::Unfit { what, code });
         if self.sctp || self.tcp == self.udp {
@@ -114,6 +122,12 @@ impl Parameters {
         }
         if self.reverse && self.bidirectional {
             return unfit("one way back and both ways at once", BOTH_WAYS);
+        }
+        if self.omit > 0 {
+            return unfit(
+                "`omit`, seconds that do not count, is not known here",
+                OMITTED,
+            );
         }
         if self.parallel == 0 {
             return unfit("no stream at all", STREAMS);
@@ -132,7 +146,6 @@ impl Parameters {
             ("parallel", self.parallel, MOST_STREAMS, STREAMS),
             ("len", self.len, most_len, BLOCK_SIZE),
             ("time", self.time, MOST_SECONDS, DURATION),
-            ("omit", self.omit, MOST_OMITTED_SECONDS, OMITTED),
             ("MSS", self.mss, MOST_SEGMENT_BYTES, SEGMENT_SIZE),
             ("window", self.window, MOST_BUFFER_BYTES, BUFFER_SIZE),
             ("TOS", self.tos, 255, TYPE_OF_SERVICE),
@@ -147,12 +160,14 @@ impl Parameters {
                 });
             }
         }
-        let names = [self.congestion.as_ref(), Some(&self.client_version)];
-        if names
-            .into_iter()
-            .flatten()
-            .any(|name| name.len() > LONGEST_NAME)
+        if self
+            .congestion
+            .as_deref()
+            .is_some_and(|name| !is_name(name))
         {
+            return unfit("no name of a congestion control", CONGESTION);
+        }
+        if self.client_version.len() > LONGEST_NAME {
             return unfit("a name that is longer than any", RECEIVING_PARAMETERS);
         }
         Ok(())
@@ -219,6 +234,9 @@ mod tests {
             ("131072", "1048577", BLOCK_SIZE),
             ("\"time\":10", "\"time\":86401", DURATION),
             ("262144", "536870913", BUFFER_SIZE),
+            ("\"omit\":0", "\"omit\":1", OMITTED),
+            ("cubic", "cu bic", CONGESTION),
+            ("cubic", "cubic\\nroot: all is well", CONGESTION),
             ("\"tcp\"", "\"udp\"", BLOCK_SIZE),
             ("\"tcp\"", "\"sctp\"", PROTOCOL),
             ("\"omit\"", "\"bidirectional\":true,\"omit\"", BOTH_WAYS),

@@ -1,34 +1,34 @@
 //! What came of streams in the shape of `iperf3 -J`, for programs that read that.
 
 use serde_json::{Value, json};
-use sys::clock;
 use traffic::stream::{Carrier, IntervalOfStream, StreamPlan, StreamTotal, StreamUntil, Way};
 
 use super::shape::{StreamWay, Streams};
 
 /// The whole value, in the order that iperf3 has.
-pub(super) fn of(plan: &StreamPlan, streams: &Streams) -> Value {
+pub(super) fn of(plan: &StreamPlan, streams: &Streams, begun_ns: u64) -> Value {
     let is_udp = plan.carrier == Carrier::Udp;
     let ways = streams.ways.iter().map(|way| (way, names(way.way, plan)));
     let mut end = json!({ "streams": streams.streams.iter().map(|one| end_of(one, streams)).collect::<Vec<_>>() });
     for (way, [sent, received]) in ways {
-        end[sent] = sum(way, way.sent_bytes, streams, is_udp);
-        end[received] = sum(way, way.received_bytes, streams, is_udp);
+        let seconds = [streams.window_seconds, way.received_seconds];
+        end[sent] = sum(way, seconds[0], way.sent_bytes, streams, is_udp);
+        end[received] = sum(way, seconds[1], way.received_bytes, streams, is_udp);
         if is_udp && way.way == plan.ways[0] {
             end["sum"] = end[received].clone();
         }
     }
-    let [host, remote] = streams.percents();
+    let [host, remote] = streams.cpu_percents;
     end["cpu_utilization_percent"] = json!({
-        "host_total": host, "host_user": 0.0, "host_system": host,
-        "remote_total": remote, "remote_user": 0.0, "remote_system": remote,
+        "host_total": host[0], "host_user": host[1], "host_system": host[2],
+        "remote_total": remote[0], "remote_user": remote[1], "remote_system": remote[2],
     });
     if !is_udp {
         end["sender_tcp_congestion"] = streams.congestion_of(plan.ways[0]).into();
         end["receiver_tcp_congestion"] = streams.congestion_of(other(plan.ways[0])).into();
     }
-    json!({
-        "start": start(plan, streams),
+    let mut said = json!({
+        "start": start(plan, streams, begun_ns),
         "intervals": streams.intervals.iter().map(|interval| {
             let (from, seconds) = (interval.start_seconds, interval.seconds);
             let of_stream = |one: &IntervalOfStream| interval_of(one, from, seconds, is_udp);
@@ -44,10 +44,14 @@ pub(super) fn of(plan: &StreamPlan, streams: &Streams) -> Value {
             value
         }).collect::<Vec<_>>(),
         "end": end,
-    })
+    });
+    if let Some(broken) = &streams.broken {
+        said["error"] = broken.as_str().into();
+    }
+    said
 }
 
-fn start(plan: &StreamPlan, streams: &Streams) -> Value {
+fn start(plan: &StreamPlan, streams: &Streams, begun_ns: u64) -> Value {
     let connected = streams.streams.iter().filter_map(|one| {
         let [local, remote] = one.addresses?;
         Some(json!({
@@ -60,11 +64,10 @@ fn start(plan: &StreamPlan, streams: &Streams) -> Value {
         StreamUntil::Time(time) => (time.as_secs_f64().ceil(), 0),
         StreamUntil::Bytes(bytes) => (0.0, bytes),
     };
-    let since_1970_ns = clock::wall_ns();
     json!({
         "connected": connected.collect::<Vec<_>>(),
         "version": format!("linerate {}", crate::shape::VERSION),
-        "timestamp": { "timesecs": since_1970_ns / 1_000_000_000 },
+        "timestamp": { "timesecs": begun_ns / 1_000_000_000 },
         "connecting_to": {
             "host": streams.server_address.ip().to_string(), "port": streams.server_address.port(),
         },
@@ -116,37 +119,59 @@ fn interval_of(one: &IntervalOfStream, start: f64, seconds: f64, is_udp: bool) -
 
 fn end_of(one: &StreamTotal, streams: &Streams) -> Value {
     let is_sender = one.way == Way::Up;
-    let of = |bytes: u64| {
-        let mut value = span(0.0, streams.window_seconds, bytes, is_sender);
+    let of = |seconds: f64, bytes: u64| {
+        let mut value = span(0.0, seconds, bytes, is_sender);
         value["socket"] = one.number.into();
         value
     };
     if let Some(datagrams) = one.datagrams {
-        let mut value = of(if is_sender {
-            one.sent_bytes
-        } else {
-            one.received_bytes
-        });
+        let bytes = match is_sender {
+            true => one.sent_bytes,
+            false => one.received_bytes,
+        };
+        let mut value = of(streams.window_seconds, bytes);
         value["jitter_ms"] = datagrams.jitter_ms.into();
         value["lost_packets"] = datagrams.lost.into();
         value["packets"] = datagrams.sent.into();
         value["lost_percent"] =
             (datagrams.lost as f64 / datagrams.sent.max(1) as f64 * 100.0).into();
-        value["out_of_order"] = datagrams.late.unwrap_or(0).into();
+        if let Some(late) = datagrams.late {
+            value["out_of_order"] = late.into();
+        }
         return json!({ "udp": value });
     }
-    let (mut sender, receiver) = (of(one.sent_bytes), of(one.received_bytes));
-    sender["retransmits"] = one.retransmits.unwrap_or(0).into();
-    if let Some(tcp) = one.tcp.filter(|_| is_sender) {
-        sender["mean_rtt"] = tcp.rtt_us.into();
+    let mut sender = of(streams.window_seconds, one.sent_bytes);
+    let receiver = of(one.received_seconds, one.received_bytes);
+    if let Some(again) = one.retransmits {
+        sender["retransmits"] = again.into();
+    }
+    if is_sender {
+        add_readings(&mut sender, one.number, streams);
     }
     json!({ "sender": sender, "receiver": receiver })
 }
 
-fn sum(way: &StreamWay, bytes: u64, streams: &Streams, is_udp: bool) -> Value {
-    let mut value = span(0.0, streams.window_seconds, bytes, way.way == Way::Up);
+/// What the intervals of a stream come to, as iperf3 has it.
+fn add_readings(value: &mut Value, number: u32, streams: &Streams) {
+    let intervals = streams.intervals.iter().flat_map(|one| &one.streams);
+    let readings = intervals.filter(|one| one.number == number);
+    let readings: Vec<_> = readings.filter_map(|one| one.tcp).collect();
+    let rtts = || readings.iter().map(|tcp| u64::from(tcp.rtt_us));
+    let windows = readings.iter().map(|tcp| tcp.congestion_window_bytes);
+    if let (Some(least), Some(most), Some(window)) = (rtts().min(), rtts().max(), windows.max()) {
+        value["max_snd_cwnd"] = window.into();
+        value["max_rtt"] = most.into();
+        value["min_rtt"] = least.into();
+        value["mean_rtt"] = (rtts().sum::<u64>() / readings.len() as u64).into();
+    }
+}
+
+fn sum(way: &StreamWay, seconds: f64, bytes: u64, streams: &Streams, is_udp: bool) -> Value {
+    let mut value = span(0.0, seconds, bytes, way.way == Way::Up);
     if !is_udp {
-        value["retransmits"] = way.retransmits.unwrap_or(0).into();
+        if let Some(again) = way.retransmits {
+            value["retransmits"] = again.into();
+        }
         return value;
     }
     let of_way = || {

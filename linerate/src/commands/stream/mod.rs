@@ -42,6 +42,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
         return listen(address, arguments, console);
     }
     let plan = arguments.plan()?;
+    let begun_ns = sys::clock::wall_ns();
     let mut told = |interval: &StreamInterval| console.note(&line(interval));
     let went = match &arguments.host {
         Some(host) => at_host(host, arguments, &mut told),
@@ -55,9 +56,13 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     let (setting, went) = went?;
     let streams = Streams::of(&plan, setting, went);
     if arguments.iperf3_json {
-        console.say(&format!("{:#}", iperf3_json::of(&plan, &streams)));
+        let said = iperf3_json::of(&plan, &streams, begun_ns);
+        console.say(&format!("{said:#}"));
     } else {
         told::say(&streams, template!("stream"), arguments.json, console);
+    }
+    if let Some(broken) = &streams.broken {
+        bail!("{broken}");
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -152,7 +157,6 @@ fn listen(address: &Address, arguments: &Arguments, console: &Console) -> anyhow
     let serving = StreamServing {
         receive: arguments.receive(),
         longest: LONGEST,
-        tests: None,
         ours_only: !arguments.iperf3,
     };
     let server = StreamServer::listen(*address, serving).map_err(|error| {

@@ -67,6 +67,11 @@ pub(crate) struct Streams {
     pub(super) intervals: Vec<StreamInterval>,
     /// The server's own; empty of iperf3.
     server_intervals: Vec<StreamInterval>,
+    /// What ended it before its time, with which the figures are those until then; null where nothing did.
+    pub(super) broken: Option<String>,
+    /// CPU time of the client's workers and of the server as shares of the window, %: all, their own code, the kernel.
+    #[serde(skip)]
+    pub(super) cpu_percents: [[f64; 3]; 2],
     /// What makes the figures doubtful.
     doubts: Vec<WordedDoubt>,
 }
@@ -82,11 +87,13 @@ pub(crate) struct StreamWay {
     pub(super) sent_bytes: u64,
     /// What the receivers took, bytes.
     pub(super) received_bytes: u64,
+    /// Over which they took it, by their own clock, s.
+    pub(super) received_seconds: f64,
     /// Segments that were sent again, count; null of UDP.
     pub(super) retransmits: Option<u64>,
-    /// Datagrams that were lost, as a share of those sent, 0 to 1; null of TCP.
+    /// Datagrams that were lost, as a share of those sent, 0 to 1; null of TCP, and where a server is gone.
     lost_share: Option<f64>,
-    /// Datagrams received, a second; null of TCP.
+    /// Datagrams received, a second; null likewise.
     datagrams_per_second: Option<f64>,
     /// How evenly its streams shared, by Jain's index: 1 where all had the same.
     fairness: Option<f64>,
@@ -156,6 +163,10 @@ impl Streams {
             waiting_percent: cost.waiting_share * 100.0,
             copied_share: cost.copied_share,
         };
+        let cpu_percents = [&went.client, &went.server].map(|cost| {
+            let times = [cost.cpu_ns, cost.user_ns, cost.system_ns];
+            times.map(|ns| ns as f64 / went.window_ns.max(1) as f64 * 100.0)
+        });
         let mut doubts = setting.doubts;
         doubts.extend(whole_machine::doubt());
         let asked = [plan.rate_bits, plan.pace_bits]
@@ -189,27 +200,19 @@ impl Streams {
             streams: went.streams,
             intervals: went.intervals,
             server_intervals: went.server_intervals,
+            broken: went.broken,
+            cpu_percents,
             doubts: worded(&doubts),
         }
-    }
-}
-
-impl Streams {
-    /// CPU time of the client's workers and of the server, as shares of the window, %.
-    pub(super) fn percents(&self) -> [f64; 2] {
-        let bytes: u64 = self.streams.iter().map(|one| one.received_bytes).sum();
-        let percent = |end: &StreamEnd| {
-            let seconds = end.cpu_seconds_per_gb.unwrap_or(0.0) * bytes as f64 / 1e9;
-            seconds / self.window_seconds * 100.0
-        };
-        [percent(&self.client), percent(&self.server)]
     }
 }
 
 impl StreamWay {
     fn of(way: Way, plan: &StreamPlan, went: &Streamed) -> Self {
         let streams: Vec<&StreamTotal> = went.streams.iter().filter(|one| one.way == way).collect();
-        let seconds = went.window_ns.max(1) as f64 / 1e9;
+        let window_seconds = went.window_ns.max(1) as f64 / 1e9;
+        let seconds = streams.iter().map(|one| one.received_seconds);
+        let seconds = seconds.fold(1e-9, f64::max);
         let sum = |of: fn(&StreamTotal) -> u64| streams.iter().map(|one| of(one)).sum::<u64>();
         let received_bytes = sum(|one| one.received_bytes);
         let shares: Vec<f64> = streams
@@ -217,6 +220,7 @@ impl StreamWay {
             .map(|one| one.received_bytes as f64)
             .collect();
         let datagrams = streams.iter().filter_map(|one| one.datagrams);
+        let is_told = datagrams.clone().count() == streams.len();
         let [sent, lost] = datagrams.fold([0_u64, 0_u64], |[sent, lost], one| {
             [sent.saturating_add(one.sent), lost.saturating_add(one.lost)]
         });
@@ -224,7 +228,7 @@ impl StreamWay {
         let again: Option<u64> = streams.iter().map(|one| one.retransmits).sum();
         let sending = SenderAccount::of(way, went, &streams);
         let bits = received_bytes as f64 * 8.0;
-        let mut signs = sending.signs(seconds * streams.len() as f64);
+        let mut signs = sending.signs(window_seconds * streams.len() as f64);
         let asked = [plan.rate_bits, plan.pace_bits]
             .into_iter()
             .filter(|bits| *bits > 0)
@@ -248,9 +252,10 @@ impl StreamWay {
             throughput_gbit_per_second: bits / 1e9 / seconds,
             sent_bytes: sum(|one| one.sent_bytes),
             received_bytes,
+            received_seconds: seconds,
             retransmits: again.filter(|_| !is_udp),
-            lost_share: is_udp.then(|| lost as f64 / sent.max(1) as f64),
-            datagrams_per_second: is_udp.then(|| sent.saturating_sub(lost) as f64 / seconds),
+            lost_share: is_told.then(|| lost as f64 / sent.max(1) as f64),
+            datagrams_per_second: is_told.then(|| sent.saturating_sub(lost) as f64 / seconds),
             fairness: fairness(&shares),
             rtt_us: sending.rtt_us,
             limit: limit.name,
@@ -271,24 +276,19 @@ struct SenderAccount {
 }
 
 impl SenderAccount {
-    /// Of the client's end over all of the window; of a server of ours the sum of its intervals.
+    /// Of the end that sends, over all of the window; an iperf3 does not tell.
     fn of(way: Way, went: &Streamed, streams: &[&StreamTotal]) -> Self {
+        let of_server = |number: u32| went.server_totals.iter().find(|(of, _)| *of == number);
         let mut sending = Self::default();
-        if way == Way::Up {
-            streams
-                .iter()
-                .filter_map(|one| one.tcp)
-                .for_each(|tcp| sending.add(&tcp));
-            return sending;
+        for one in streams {
+            let tcp = match way {
+                Way::Up => one.tcp,
+                Way::Down => of_server(one.number).map(|(_, tcp)| *tcp),
+            };
+            if let Some(tcp) = tcp {
+                sending.add(&tcp);
+            }
         }
-        let intervals = went
-            .server_intervals
-            .iter()
-            .flat_map(|interval| &interval.streams);
-        let of_way = intervals.filter(|one| one.way == way);
-        of_way
-            .filter_map(|one| one.tcp)
-            .for_each(|tcp| sending.add(&tcp));
         sending
     }
 

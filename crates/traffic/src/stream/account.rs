@@ -1,0 +1,272 @@
+//! What came of streams by both ends' accounts. What a server tells is held against what is known here, and
+//! what cannot be is not believed.
+
+use std::os::fd::AsFd as _;
+use std::sync::atomic::Ordering;
+
+use sys::socket;
+use sys::tcp_info::TcpInfo;
+use wire::iperf3::{BadMessage, COOKIE_BYTES, MOST_BLOCK_BYTES, Results, StreamResult};
+
+use super::flow::{Flow, FlowSocket};
+use super::outcome::OwnResult;
+use super::reading::MOST_KEPT;
+use super::session::Ran;
+use super::{EndCost, IntervalOfStream, StreamDatagrams, StreamInterval, StreamTotal, TcpReading};
+
+/// What a server tells.
+pub(super) type ServerTold = Results<OwnResult>;
+
+/// `IERECVRESULTS`.
+const RECEIVING_RESULTS: u32 = 117;
+/// A server that is stopped within a send has sent what it does not tell: one write, or the datagrams of one call.
+const MOST_UNTOLD_DATAGRAMS: u64 = 64;
+/// The network may bring a datagram twice.
+const MOST_COPIES: u64 = 2;
+/// Clocks of two ends differ by so little, and one of them may be seen so much later.
+const MOST_DRIFT: f64 = 0.01;
+const MOST_DELAY_SECONDS: f64 = 0.25;
+/// Datagrams of so much time may still be on their way when it is over.
+const ON_THE_WAY_SECONDS: f64 = 0.5;
+
+/// Sees that what a server tells can be, by what was seen here in all the time since it was asked.
+pub(super) fn check(
+    told: &ServerTold,
+    flows: &[Flow],
+    ran: &Ran,
+    passed_seconds: f64,
+) -> Result<(), BadMessage> {
+    let most_seconds = passed_seconds * (1.0 + MOST_DRIFT) + MOST_DELAY_SECONDS;
+    let least_seconds = ran.seconds() / 2.0 - MOST_DELAY_SECONDS;
+    let pairs = flows.iter().zip(of_flows(told, flows));
+    let streams = pairs.filter_map(|(flow, told)| stream_fault(flow, told));
+    let mut times = told.streams.iter().filter_map(StreamResult::seconds);
+    let is_time = |seconds: f64| (least_seconds..=most_seconds).contains(&seconds);
+    let own = told.linerate.as_ref();
+    let what = streams
+        .chain((!times.all(is_time)).then_some("a time that cannot be"))
+        .chain(own.and_then(|own| own_fault(own, flows, most_seconds)))
+        .next();
+    let code = RECEIVING_RESULTS;
+    what.map_or(Ok(()), |what| Err(BadMessage::Unfit { what, code }))
+}
+
+/// What is told of each flow, in the order of these.
+fn of_flows<'a>(told: &'a ServerTold, flows: &[Flow]) -> impl Iterator<Item = &'a StreamResult> {
+    let ids: Vec<u64> = flows.iter().map(|flow| flow.id.into()).collect();
+    ids.into_iter()
+        .filter_map(|id| told.streams.iter().find(|one| one.id == id))
+}
+
+fn stream_fault(flow: &Flow, told: &StreamResult) -> Option<&'static str> {
+    let (bytes, datagrams) = (
+        flow.count.bytes(),
+        flow.count.datagrams.load(Ordering::Relaxed),
+    );
+    let is_udp = matches!(flow.socket, FlowSocket::Udp(_));
+    let (is_more, is_less) = match (is_udp, flow.sends) {
+        (false, true) => (told.bytes > bytes, false),
+        (false, false) => (false, told.bytes + u64::from(MOST_BLOCK_BYTES) < bytes),
+        (true, true) => {
+            let is_more = told.packets.max(told.lost()) > datagrams;
+            (
+                is_more || told.bytes > bytes.saturating_mul(MOST_COPIES),
+                false,
+            )
+        }
+        (true, false) => (false, told.packets + MOST_UNTOLD_DATAGRAMS < datagrams),
+    };
+    match () {
+        () if is_more => Some("it received more than was sent"),
+        () if is_less => Some("it sent less than came"),
+        () => None,
+    }
+}
+
+/// What an end of ours would not tell.
+fn own_fault(own: &OwnResult, flows: &[Flow], most_seconds: f64) -> Option<&'static str> {
+    let of = |number: u32| flows.iter().find(|flow| flow.id == number);
+    let is_time = |seconds: f64| (0.0..=most_seconds).contains(&seconds);
+    let is_once = |mut numbers: Vec<u32>| {
+        let told = numbers.len();
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers.len() == told && numbers.iter().all(|number| of(*number).is_some())
+    };
+    let is_of = |one: &IntervalOfStream| {
+        of(one.number).is_some_and(|flow| flow.way == one.way)
+            && one.tcp.is_none_or(|tcp| is_reading(&tcp, most_seconds))
+    };
+    let is_interval = |interval: &StreamInterval| {
+        is_time(interval.start_seconds)
+            && is_time(interval.seconds)
+            && interval.streams.iter().all(is_of)
+    };
+    let readings: usize = own.intervals.iter().map(|one| one.streams.len()).sum();
+    let mut totals = own.totals.iter();
+    match () {
+        () if !is_cost(&own.cost, flows.len(), most_seconds) => Some("a CPU time that cannot be"),
+        () if readings.max(own.intervals.len()) > MOST_KEPT
+            || !own.intervals.iter().all(is_interval) =>
+        {
+            Some("intervals that cannot be")
+        }
+        () if !is_once(own.totals.iter().map(|(id, _)| *id).collect())
+            || !totals.all(|(_, tcp)| is_reading(tcp, most_seconds)) =>
+        {
+            Some("totals that cannot be")
+        }
+        () if !is_once(own.late.iter().map(|(id, _)| *id).collect()) => {
+            Some("datagrams of streams that there are not")
+        }
+        () => None,
+    }
+}
+
+/// Each stream has one thread.
+fn is_cost(cost: &EndCost, threads: usize, most_seconds: f64) -> bool {
+    let is_share = |share: f64| (0.0..=1.0).contains(&share);
+    let most_ns = most_seconds * 1e9 * threads as f64;
+    let times = [cost.cpu_ns, cost.user_ns, cost.system_ns];
+    times.into_iter().all(|ns| ns as f64 <= most_ns)
+        && is_share(cost.busy_share)
+        && is_share(cost.waiting_share)
+        && cost.copied_share.is_none_or(is_share)
+}
+
+fn is_reading(tcp: &TcpReading, most_seconds: f64) -> bool {
+    let times = [
+        tcp.busy_seconds,
+        tcp.rwnd_limited_seconds,
+        tcp.sndbuf_limited_seconds,
+    ];
+    let is_time = |seconds: f64| (0.0..=most_seconds).contains(&seconds);
+    times.into_iter().all(is_time) && u32::try_from(tcp.retransmits.max(tcp.segments)).is_ok()
+}
+
+/// Of each flow over all of the window; without a word of the server, as far as it is known here.
+pub(super) fn totals(flows: &[Flow], ran: &Ran, told: Option<&ServerTold>) -> Vec<StreamTotal> {
+    let of = |(place, flow): (usize, &Flow)| {
+        let of_flow = told.and_then(|told| {
+            let mut streams = told.streams.iter();
+            streams.find(|one| one.id == u64::from(flow.id))
+        });
+        let own = told.and_then(|told| told.linerate.as_ref());
+        let late = own.and_then(|own| own.late.iter().find(|(id, _)| *id == flow.id));
+        total(flow, ran, place, of_flow, late.map(|(_, late)| *late))
+    };
+    flows.iter().enumerate().map(of).collect()
+}
+
+fn total(
+    flow: &Flow,
+    ran: &Ran,
+    place: usize,
+    told: Option<&StreamResult>,
+    late: Option<u64>,
+) -> StreamTotal {
+    let bytes = flow.count.bytes();
+    let tcp = ran.readings.total(place);
+    let (sent_bytes, received_bytes) = match (flow.sends, told) {
+        (true, Some(told)) => (bytes, told.bytes),
+        (true, None) => (bytes, acknowledged(flow).min(bytes)),
+        (false, told) => (told.map_or(bytes, |told| told.bytes.max(bytes)), bytes),
+    };
+    let again = match flow.sends {
+        true => tcp.map(|tcp| tcp.retransmits),
+        false => told.and_then(StreamResult::sent_again),
+    };
+    let told_seconds = told.filter(|_| flow.sends).and_then(StreamResult::seconds);
+    StreamTotal {
+        number: flow.id,
+        way: flow.way,
+        sent_bytes,
+        received_bytes,
+        received_seconds: told_seconds.unwrap_or_else(|| ran.seconds()),
+        retransmits: again.filter(|_| tcp.is_some()),
+        datagrams: match tcp {
+            Some(_) => None,
+            None => datagrams(flow, ran.seconds(), told, late),
+        },
+        tcp,
+        addresses: flow.socket.addresses(),
+    }
+}
+
+/// Payload that the other end's kernel has taken.
+pub(super) fn acknowledged(flow: &Flow) -> u64 {
+    let FlowSocket::Tcp(socket) = &flow.socket else {
+        return 0;
+    };
+    let info = TcpInfo::of(socket.as_fd());
+    // The cookie went first.
+    info.map_or(0, |info| info.acked_bytes)
+        .saturating_sub(COOKIE_BYTES as u64)
+}
+
+fn datagrams(
+    flow: &Flow,
+    seconds: f64,
+    told: Option<&StreamResult>,
+    late: Option<u64>,
+) -> Option<StreamDatagrams> {
+    let count = &flow.count;
+    let own = |count: &std::sync::atomic::AtomicU64| count.load(Ordering::Relaxed);
+    let datagrams = own(&count.datagrams);
+    if !flow.sends {
+        let sent = told.map_or(datagrams, |told| told.packets.max(datagrams));
+        return Some(StreamDatagrams {
+            sent,
+            lost: lost(sent, datagrams, own(&count.lost), seconds),
+            late: Some(own(&count.late)),
+            jitter_ms: own(&count.jitter_ns) as f64 / 1e6,
+        });
+    }
+    told.map(|told| StreamDatagrams {
+        sent: datagrams,
+        lost: lost(datagrams, told.packets, told.lost(), seconds),
+        late,
+        jitter_ms: told.jitter * 1e3,
+    })
+}
+
+/// Of datagrams that were sent, those that did not come: the gaps that the receiver saw up to the highest number
+/// that came, and what was sent after that, unless it may have been on its way still.
+fn lost(sent: u64, highest: u64, gaps: u64, seconds: f64) -> u64 {
+    let rest = sent.saturating_sub(highest);
+    let on_the_way = sent as f64 * (ON_THE_WAY_SECONDS / seconds.max(1e-9)).min(1.0);
+    match highest == 0 || rest as f64 > on_the_way {
+        true => gaps.saturating_add(rest).min(sent),
+        false => gaps.min(sent),
+    }
+}
+
+/// What the connections use, by the first.
+pub(super) fn congestion(flows: &[Flow]) -> Option<String> {
+    let first = flows.iter().find_map(|flow| match &flow.socket {
+        FlowSocket::Tcp(socket) => Some(socket),
+        FlowSocket::Udp(_) => None,
+    });
+    socket::congestion_control(first?.as_fd()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_datagrams_of_which_none_came_all_are_lost() {
+        assert_eq!(lost(900, 0, 0, 1.0), 900);
+        assert_eq!(lost(3, 0, 0, 0.1), 3);
+        assert_eq!(
+            (lost(0, 0, 0, 1.0), lost(u64::MAX, 1, u64::MAX, 9.0)),
+            (0, u64::MAX)
+        );
+    }
+
+    #[test]
+    fn what_came_to_an_end_in_the_midst_is_lost_and_what_may_be_on_its_way_is_not() {
+        assert_eq!(lost(1000, 500, 7, 10.0), 507);
+        assert_eq!(lost(1000, 990, 7, 10.0), 7);
+    }
+}

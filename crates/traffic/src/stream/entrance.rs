@@ -1,0 +1,151 @@
+//! Where connections come in that have not shown a cookie yet. They have no thread, as whoever opens them need not say
+//! a word; each has a moment to show it, and where they are too many, the one that has been silent for longest goes.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsFd as _;
+
+use sys::clock;
+use sys::epoll::{Epoll, Events, Interest};
+use wire::iperf3::{COOKIE_BYTES, Cookie};
+
+use super::control::PATIENCE;
+use super::door::Arrival;
+
+/// So many may be silent at once.
+const MOST_SILENT: usize = 256;
+/// So many are let in before what the others said is heard.
+const MOST_IN_A_ROW: usize = 64;
+/// Between two looks at whether it is over.
+const LOOK_NS: u64 = 50_000_000;
+/// Where the machine has no descriptor or no memory for a connection, the next is tried so much later.
+const LATER_NS: u64 = 50_000_000;
+/// The token of the listener; connections have their places in the order in which they came, from 1.
+const LISTENER: u64 = 0;
+
+#[derive(Debug)]
+struct Silent {
+    stream: TcpStream,
+    client: SocketAddr,
+    cookie: Cookie,
+    filled: usize,
+    until_ns: u64,
+}
+
+pub(super) struct Entrance<'a> {
+    listener: &'a TcpListener,
+    epoll: Epoll,
+    events: Events,
+    /// By their order, which is that of their ends too.
+    silent: BTreeMap<u64, Silent>,
+    order: u64,
+}
+
+impl<'a> Entrance<'a> {
+    pub(super) fn open(listener: &'a TcpListener) -> io::Result<Self> {
+        let epoll = Epoll::new()?;
+        epoll.add(listener.as_fd(), LISTENER, Interest::READ)?;
+        Ok(Self {
+            listener,
+            epoll,
+            events: Events::with_capacity(MOST_SILENT),
+            silent: BTreeMap::new(),
+            order: LISTENER,
+        })
+    }
+
+    /// Those that have shown a cookie, within a moment.
+    pub(super) fn wait(&mut self) -> io::Result<Vec<Arrival>> {
+        self.epoll.wait(&mut self.events, Some(LOOK_NS))?;
+        let mut tokens: Vec<u64> = self.events.iter().map(|event| event.token).collect();
+        tokens.sort_unstable();
+        let shown = tokens
+            .iter()
+            .filter_map(|token| self.hear(*token))
+            .collect();
+        let now_ns = clock::monotonic_ns();
+        while let Some(oldest) = self.silent.first_entry() {
+            if oldest.get().until_ns > now_ns {
+                break;
+            }
+            oldest.remove();
+        }
+        if tokens.contains(&LISTENER) {
+            self.let_in();
+        }
+        Ok(shown)
+    }
+
+    fn let_in(&mut self) {
+        use io::ErrorKind::{ConnectionAborted, Interrupted, WouldBlock};
+        for _ in 0..MOST_IN_A_ROW {
+            match self.listener.accept() {
+                Ok((stream, client)) => self.add(stream, client),
+                // What went before it was accepted is none.
+                Err(error) if [ConnectionAborted, Interrupted].contains(&error.kind()) => {}
+                Err(error) if error.kind() == WouldBlock => return,
+                Err(_) => {
+                    self.silent.pop_first();
+                    return clock::sleep_until_ns(clock::monotonic_ns() + LATER_NS);
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, stream: TcpStream, client: SocketAddr) {
+        if self.silent.len() >= MOST_SILENT {
+            self.silent.pop_first();
+        }
+        self.order += 1;
+        let watched = stream
+            .set_nonblocking(true)
+            .and_then(|()| self.epoll.add(stream.as_fd(), self.order, Interest::READ));
+        // Where that cannot be, it is closed.
+        if watched.is_ok() {
+            let patience_ns = u64::try_from(PATIENCE.as_nanos()).unwrap_or(u64::MAX);
+            let silent = Silent {
+                stream,
+                client,
+                cookie: [0; COOKIE_BYTES],
+                filled: 0,
+                until_ns: clock::monotonic_ns() + patience_ns,
+            };
+            self.silent.insert(self.order, silent);
+        }
+    }
+
+    /// What one of them says; all of its cookie makes it one that has shown it.
+    fn hear(&mut self, order: u64) -> Option<Arrival> {
+        use io::ErrorKind::{Interrupted, WouldBlock};
+        let silent = self.silent.get_mut(&order)?;
+        match silent.stream.read(&mut silent.cookie[silent.filled..]) {
+            Err(error) if [Interrupted, WouldBlock].contains(&error.kind()) => return None,
+            Ok(count) if count > 0 => {
+                silent.filled += count;
+                if silent.filled < COOKIE_BYTES {
+                    return None;
+                }
+            }
+            // Somebody who goes without a word has no test that could fail.
+            _ => {
+                self.silent.remove(&order);
+                return None;
+            }
+        }
+        let Silent {
+            stream,
+            client,
+            cookie,
+            ..
+        } = self.silent.remove(&order)?;
+        let is_ready = self.epoll.remove(stream.as_fd());
+        is_ready.and_then(|()| stream.set_nonblocking(false)).ok()?;
+        Some(Arrival {
+            order,
+            stream,
+            client,
+            cookie,
+        })
+    }
+}

@@ -1,0 +1,284 @@
+//! A test of a client, from its parameters to the results.
+
+use std::net::SocketAddr;
+use std::ops::ControlFlow;
+use std::os::fd::AsFd as _;
+use std::time::Duration;
+
+use serde::de::IgnoredAny;
+use sys::clock;
+use wire::iperf3::{
+    Cookie, MOST_CLIENT_RESULT_BYTES, MOST_PARAMETER_BYTES, Parameters, Results, State, stream_id,
+};
+
+use super::account::congestion;
+use super::carrying::{Carrying, memory_bytes};
+use super::control::{Control, PATIENCE, not_taken};
+use super::door::{self, UdpDoor};
+use super::echo::Answering;
+use super::flow::{Flow, FlowSocket};
+use super::manner::Manner;
+use super::room::TestRoom;
+use super::server::StreamServer;
+use super::session::{self, Ran};
+use super::{Carrier, ReceiveBy, SendBy, StreamError, Way};
+
+/// A client that is late to end its test is given so much more.
+const GRACE: Duration = Duration::from_secs(30);
+/// Where bytes are counted, what a client has sent when it ends may still be on its way for so long,
+const ARRIVAL: Duration = Duration::from_secs(5);
+/// and no more of it comes when nothing has come for so long.
+const SILENCE_NS: u64 = 500_000_000;
+const USUAL_INTERVAL: Duration = Duration::from_secs(1);
+/// `IEBUFSIZE`, `IESETCONGESTION`, `IEINITTEST` for all else, and `IEMAXSERVERTESTDURATIONEXCEEDED`.
+const NO_BUFFER: u32 = 8;
+const NO_CONGESTION: u32 = 134;
+const TOO_LONG: u32 = 37;
+const NOT_READY: u32 = 101;
+
+/// A test of a client.
+pub(super) struct Session<'a> {
+    server: &'a StreamServer,
+    control: Control,
+    cookie: Cookie,
+    client: SocketAddr,
+    room: TestRoom<'a>,
+}
+
+/// The streams of a test, and what answers small datagrams beside them.
+struct Opened {
+    flows: Vec<Flow>,
+    /// Until it is dropped.
+    _echo: Option<Answering>,
+}
+
+impl<'a> Session<'a> {
+    pub(super) fn new(
+        server: &'a StreamServer,
+        control: Control,
+        cookie: Cookie,
+        client: SocketAddr,
+        room: TestRoom<'a>,
+    ) -> Self {
+        Self {
+            server,
+            control,
+            cookie,
+            client,
+            room,
+        }
+    }
+
+    pub(super) fn run(mut self) -> Result<([u64; 2], Duration), StreamError> {
+        let asked = self.asked()?;
+        let manner = self.manner(&asked);
+        let opened = match self.open(&asked, &manner) {
+            Ok(opened) => opened,
+            Err(error) => return Err(self.refuse(error)),
+        };
+        self.control.say(State::TestStart, "the test begins")?;
+        self.control.say(State::TestRunning, "the test begins")?;
+        let ran = self.carry(&asked, &manner, &opened.flows)?;
+        self.exchange(&asked, &opened.flows, &ran)?;
+        let sum = |sends: bool| {
+            let of = opened.flows.iter().filter(|flow| flow.sends == sends);
+            of.map(|flow| flow.count.bytes()).sum()
+        };
+        Ok(([sum(false), sum(true)], Duration::from_nanos(ran.window_ns)))
+    }
+
+    /// What the client wants, if it can be done here.
+    fn asked(&mut self) -> Result<Parameters, StreamError> {
+        let during = "the parameters are due";
+        self.control.say(State::ParameterExchange, during)?;
+        let json = self.control.json(MOST_PARAMETER_BYTES, during)?;
+        let asked = Parameters::read(&json).map_err(not_taken(during));
+        let serving = &self.server.serving;
+        match asked {
+            Ok(asked) if Duration::from_secs(asked.time) > serving.longest => {
+                let words = "longer than the server allows";
+                Err(self.refuse(StreamError::Refused {
+                    code: TOO_LONG,
+                    words,
+                }))
+            }
+            Ok(asked) if serving.ours_only && asked.linerate.is_none() => {
+                let words = "it takes clients of iperf3 with --iperf3 alone";
+                Err(self.refuse(StreamError::Refused { code: 142, words }))
+            }
+            Ok(asked) => Ok(asked),
+            Err(error) => Err(self.refuse(error)),
+        }
+    }
+
+    /// Tells the client why not, in a way that iperf3 knows.
+    fn refuse(&mut self, error: StreamError) -> StreamError {
+        let code = match &error {
+            StreamError::Busy => {
+                let _ = self.control.say(State::AccessDenied, "it is refused");
+                return error;
+            }
+            StreamError::Refused { code, .. } => *code,
+            StreamError::Message { source, .. } => source.code(),
+            StreamError::Option { option, .. } if option.contains("congestion") => NO_CONGESTION,
+            StreamError::Option { option, .. } if option.contains("BUF") => NO_BUFFER,
+            _ => NOT_READY,
+        };
+        let numbers = [code.to_be_bytes(), 0_u32.to_be_bytes()].concat();
+        let message = [&[State::ServerError.byte()][..], &numbers].concat();
+        let _ = self.control.write(&message, "it is refused");
+        error
+    }
+
+    fn manner(&self, asked: &Parameters) -> Manner {
+        let own = asked.linerate.as_ref();
+        let named = own.and_then(|own| SendBy::ALL.into_iter().find(|by| by.name() == own.send));
+        let by_zerocopy = if asked.zerocopy == 0 {
+            SendBy::Copy
+        } else {
+            SendBy::Sendfile
+        };
+        let receive = own.map_or(self.server.serving.receive, |own| match own.discard {
+            true => ReceiveBy::Discard,
+            false => ReceiveBy::Copy,
+        });
+        Manner::of(asked, named.unwrap_or(by_zerocopy), receive)
+    }
+
+    fn open(&mut self, asked: &Parameters, manner: &Manner) -> Result<Opened, StreamError> {
+        let has_echo = asked.linerate.as_ref().is_some_and(|own| own.echo);
+        let is_udp = manner.carrier == Carrier::Udp;
+        let unopened = |source| StreamError::Open { number: 0, source };
+        let ways = ways(asked);
+        let memory = ways
+            .iter()
+            .map(|way| memory_bytes(manner, *way == Way::Down));
+        if !self
+            .room
+            .take(ways.len() + usize::from(has_echo), memory.sum())
+        {
+            return Err(StreamError::Busy);
+        }
+        // Held as long as streams of UDP come.
+        let turn = (is_udp || has_echo)
+            .then(|| self.server.turn())
+            .transpose()?;
+        let door = turn.as_ref().map(|_| UdpDoor::open(self.server.address));
+        let mut door = door.transpose().map_err(unopened)?;
+        let arrivals = match manner.carrier {
+            Carrier::Tcp => Some(self.server.doors.wait_for(self.cookie, ways.len())),
+            Carrier::Udp => None,
+        };
+        self.control
+            .say(State::CreateStreams, "the streams are due")?;
+        let mut next = || match &mut door {
+            Some(door) => door.accept(self.client.ip()),
+            None => Err(StreamError::Busy),
+        };
+        let echo = has_echo.then(&mut next).transpose()?;
+        let echo = echo.map(Answering::begin).transpose().map_err(unopened)?;
+        let sockets: Vec<FlowSocket> = match arrivals {
+            Some(arrivals) => {
+                drop((door, turn));
+                let streams = door::take(&arrivals, ways.len())?.into_iter();
+                streams.map(FlowSocket::Tcp).collect()
+            }
+            None => {
+                let streams = ways.iter().map(|_| next().map(FlowSocket::Udp));
+                streams.collect::<Result<_, _>>()?
+            }
+        };
+        let places = ways.into_iter().zip(sockets).enumerate();
+        let flow = |(place, (way, socket))| {
+            match &socket {
+                FlowSocket::Tcp(stream) => manner.apply(stream)?,
+                FlowSocket::Udp(socket) => manner.apply_to_datagrams(socket.as_fd())?,
+            }
+            Ok(Flow::new(stream_id(place), way, way == Way::Down, socket))
+        };
+        let flows = places.map(flow).collect::<Result<_, StreamError>>()?;
+        Ok(Opened { flows, _echo: echo })
+    }
+
+    fn carry(
+        &mut self,
+        asked: &Parameters,
+        manner: &Manner,
+        flows: &[Flow],
+    ) -> Result<Ran, StreamError> {
+        let longest = match asked.time {
+            0 => self.server.serving.longest,
+            seconds => Duration::from_secs(seconds) + GRACE,
+        };
+        // What ends it is the client's word, also where bytes do.
+        let carrying = Carrying::new(manner, None);
+        let control = &mut self.control;
+        let look = |turn, passed| {
+            let during = "the test runs";
+            if sys::stop::heard().is_some() || passed > longest {
+                control.say(State::ServerTerminate, "it is stopped")?;
+                return Err(StreamError::Stopped);
+            }
+            match control.next(turn, during)? {
+                None => Ok(ControlFlow::Continue(())),
+                Some(State::TestEnd) => Ok(ControlFlow::Break(end_ns(flows, asked.wanted_bytes()))),
+                Some(state) => Err(StreamError::OutOfTurn { state, during }),
+            }
+        };
+        let own = asked.linerate.as_ref().filter(|own| own.interval_ms > 0);
+        let interval = own.map_or(USUAL_INTERVAL, |own| {
+            Duration::from_millis(own.interval_ms.clamp(50, 60_000))
+        });
+        let mut ran = session::run(flows, &carrying, interval, look, &mut |_| ())?;
+        ran.broken.take().map_or(Ok(ran), Err)
+    }
+
+    fn exchange(
+        &mut self,
+        asked: &Parameters,
+        flows: &[Flow],
+        ran: &Ran,
+    ) -> Result<(), StreamError> {
+        let during = "the results are exchanged";
+        self.control.say(State::ExchangeResults, during)?;
+        let json = self.control.json(MOST_CLIENT_RESULT_BYTES, during)?;
+        let ids: Vec<u32> = flows.iter().map(|flow| flow.id).collect();
+        Results::<IgnoredAny>::read(&json, &ids).map_err(not_taken(during))?;
+        let results = ran.results(flows, congestion(flows), asked.linerate.is_some());
+        self.control.say_json(&results, during)?;
+        self.control.say(State::DisplayResults, during)?;
+        // Whoever has what it came for may go without a word.
+        let _ = self.control.next(PATIENCE, "it is over");
+        Ok(())
+    }
+}
+
+/// Which way each stream goes, in the order in which a client opens them.
+fn ways(asked: &Parameters) -> Vec<Way> {
+    let streams = usize::try_from(asked.parallel).unwrap_or(0);
+    match (asked.bidirectional, asked.reverse) {
+        (true, _) => [vec![Way::Up; streams], vec![Way::Down; streams]].concat(),
+        (false, true) => vec![Way::Down; streams],
+        (false, false) => vec![Way::Up; streams],
+    }
+}
+
+/// When it was over that a client has ended: where it counts bytes, when the last of them came.
+fn end_ns(flows: &[Flow], wanted: Option<u64>) -> u64 {
+    let came = || {
+        let receiving = flows.iter().filter(|flow| !flow.sends);
+        receiving.map(|flow| flow.count.bytes()).sum::<u64>()
+    };
+    let (mut before, mut since_ns) = (came(), clock::monotonic_ns());
+    let wanted = wanted.filter(|_| flows.iter().any(|flow| !flow.sends));
+    if let Some(wanted) = wanted {
+        clock::wait_until(ARRIVAL, || {
+            let (now, now_ns) = (came(), clock::monotonic_ns());
+            if now != before {
+                (before, since_ns) = (now, now_ns);
+            }
+            now >= wanted || now_ns - since_ns > SILENCE_NS
+        });
+    }
+    since_ns
+}
