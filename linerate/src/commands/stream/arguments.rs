@@ -20,6 +20,35 @@ const USUAL_DATAGRAM_BITS: u64 = 1_048_576;
 /// With datagrams to and fro, so long before the streams: for a median and p90 of an idle path.
 const ECHO_BEFORE: Duration = Duration::from_secs(1);
 
+/// What a pace is below which one packet takes longer than most tests: a kilobyte a second.
+const LEAST_PACE_BITS: u64 = 8_000;
+/// A listener does what its clients ask for.
+const OF_CLIENTS: [&str; 23] = [
+    "host",
+    "rig",
+    "streams",
+    "reverse",
+    "both",
+    "udp",
+    "time",
+    "bytes",
+    "interval",
+    "write_size",
+    "send",
+    "z",
+    "rate",
+    "pace",
+    "congestion",
+    "mss",
+    "tos",
+    "buffer",
+    "latency",
+    "mine",
+    "hosts",
+    "json",
+    "iperf3_json",
+];
+
 /// As much as a path carries: TCP or UDP from one end to another, and who the limit is
 ///
 /// Without HOST both ends are started here, on CPUs of their own: over loopback, or between two namespaces with
@@ -36,10 +65,10 @@ const ECHO_BEFORE: Duration = Duration::from_secs(1);
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// The server, as HOST or HOST:PORT; port 5201 unless given
-    #[arg(value_name = "HOST", conflicts_with_all = ["listen", "rig"])]
+    #[arg(value_name = "HOST", conflicts_with = "rig")]
     pub(super) host: Option<String>,
     /// Take streams here until Ctrl-C; a port alone means loopback [default: 127.0.0.1:5201]
-    #[arg(long, value_name = "[ADDR:]PORT", num_args = 0..=1, default_missing_value = "5201", value_parser = listening::parse)]
+    #[arg(long, value_name = "[ADDR:]PORT", num_args = 0..=1, default_missing_value = "5201", value_parser = listening::parse, conflicts_with_all = OF_CLIENTS)]
     pub(super) listen: Option<sys::address::Address>,
     /// The other end may be iperf3: a listener takes its clients, a client asks for nothing else
     #[arg(long)]
@@ -77,7 +106,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "HOW", value_enum, default_value_t, hide_possible_values = true, conflicts_with_all = ["udp", "z"])]
     send: Sending,
     /// Send by sendfile, as iperf3's flag says
-    #[arg(short = 'Z', hide_short_help = true)]
+    #[arg(short = 'Z', hide_short_help = true, conflicts_with = "udp")]
     z: bool,
     /// How they are received: discard (MSG_TRUNC) or copy
     #[arg(
@@ -85,7 +114,8 @@ pub(crate) struct Arguments {
         value_name = "HOW",
         value_enum,
         default_value_t,
-        hide_possible_values = true
+        hide_possible_values = true,
+        conflicts_with = "udp"
     )]
     receive: Receiving,
     /// Bits a second of each stream, such as 50M or 1Gbit/s, held by the sender; 0 for no limit
@@ -100,6 +130,7 @@ pub(crate) struct Arguments {
         short = 'C',
         long,
         value_name = "NAME",
+        value_parser = parse_name,
         conflicts_with = "udp"
     )]
     congestion: Option<String>,
@@ -123,15 +154,15 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with = "iperf3")]
     latency: bool,
     /// This host is mine and may be loaded
-    #[arg(hide_short_help = true, long, value_name = "HOST")]
+    #[arg(hide_short_help = true, long, value_name = "HOST", requires = "host")]
     pub(super) mine: Vec<String>,
     #[command(flatten)]
     pub(super) hosts: HostsFlag,
     /// Print one JSON value (docs/schema/stream.json)
-    #[arg(long, conflicts_with = "listen")]
+    #[arg(long)]
     pub(super) json: bool,
     /// Print what iperf3 -J prints, for programs that read that
-    #[arg(long, conflicts_with_all = ["json", "listen"])]
+    #[arg(long, conflicts_with = "json")]
     pub(super) iperf3_json: bool,
 }
 
@@ -168,6 +199,13 @@ enum Receiving {
     Copy,
 }
 
+fn parse_name(name: &str) -> Result<String, String> {
+    match wire::iperf3::is_name(name) {
+        true => Ok(name.to_owned()),
+        false => Err("a congestion control has a name without spaces, such as `cubic`".to_owned()),
+    }
+}
+
 fn parse_rig(name: &str) -> Result<RigKind, String> {
     let kinds = [RigKind::Loopback, RigKind::Netns];
     let kind = kinds.into_iter().find(|kind| kind.name() == name);
@@ -183,6 +221,7 @@ impl Arguments {
     }
 
     pub(super) fn plan(&self) -> anyhow::Result<StreamPlan> {
+        self.check_ends()?;
         ensure!(
             !self.time.is_zero(),
             "--for 0 leaves no time to send anything in"
@@ -225,6 +264,24 @@ impl Arguments {
         })
     }
 
+    /// What an end would pass over is refused.
+    fn check_ends(&self) -> anyhow::Result<()> {
+        ensure!(
+            !self.iperf3 || self.host.is_some(),
+            "--iperf3 says what the other end is: it goes with --listen or with a HOST where `iperf3 -s` runs"
+        );
+        ensure!(
+            self.hosts.hosts.is_none() || self.host.is_some(),
+            "--hosts says which hosts are yours: it goes with a HOST"
+        );
+        let bits = self.pace.unwrap_or(LEAST_PACE_BITS);
+        ensure!(
+            bits >= LEAST_PACE_BITS,
+            "--pace {bits} holds even one packet back for longer than a second; {LEAST_PACE_BITS} bit/s is the least"
+        );
+        Ok(())
+    }
+
     fn send(&self) -> SendBy {
         match self.send {
             _ if self.z => SendBy::Sendfile,
@@ -259,8 +316,8 @@ impl Arguments {
 fn buffer_bytes(bytes: u64) -> anyhow::Result<u32> {
     let fits = u32::try_from(bytes)
         .ok()
-        .filter(|bytes| *bytes <= MOST_BUFFER_BYTES);
+        .filter(|bytes| (1..=MOST_BUFFER_BYTES).contains(bytes));
     fits.ok_or_else(|| {
-        anyhow::anyhow!("--buffer {bytes}: buffers have at most {MOST_BUFFER_BYTES} bytes")
+        anyhow::anyhow!("--buffer {bytes}: buffers have 1 to {MOST_BUFFER_BYTES} bytes")
     })
 }
