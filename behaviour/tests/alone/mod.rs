@@ -1,6 +1,7 @@
 //! What is told of a machine at rest: `cargo xtask test` runs these after all others, one at a time.
 
 mod bench;
+mod credit;
 mod explain;
 mod hogs;
 mod likeness;

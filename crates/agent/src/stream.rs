@@ -2,6 +2,7 @@
 
 use std::io::{self, BufRead, Write};
 use std::net::{Ipv4Addr, SocketAddr};
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -49,7 +50,7 @@ pub fn stream(
     lab: Option<&Lab>,
     cpus: &CpuSplit,
     plan: &StreamPlan,
-    told: &mut dyn FnMut(&StreamInterval),
+    told: &mut dyn FnMut(&StreamInterval) -> ControlFlow<()>,
 ) -> Result<(SocketAddr, Streamed), Failure> {
     let ends = lab.map(|lab| lab.ends().ok_or_else(no_ends)).transpose()?;
     let put = |at: usize| {
@@ -70,7 +71,12 @@ pub fn stream(
     let mut asking = RoleProcess::start(program, put(0), &role)?;
     loop {
         match asking.said()? {
-            StreamTold::Interval(interval) => told(&interval),
+            // Without input it comes to its end.
+            StreamTold::Interval(interval) => {
+                if told(&interval).is_break() {
+                    asking.dismiss();
+                }
+            }
             StreamTold::Outcome(streamed) => return Ok((server, *streamed)),
         }
     }
@@ -117,6 +123,10 @@ pub(crate) fn ask(asking: &StreamAsking, output: &mut impl Write) -> io::Result<
     let mut told = |interval: &StreamInterval| {
         // Whoever listens no longer ends this process.
         let _ = say(output, &Said::Ok(StreamTold::Interval(interval.clone())));
+        match sys::standard_input::has_ended() {
+            Ok(true) => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        }
     };
     let came = run(&asking.plan, asking.server, &mut told);
     let came = came.map(|streamed| StreamTold::Outcome(Box::new(streamed)));

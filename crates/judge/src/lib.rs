@@ -7,6 +7,7 @@
 
 pub mod bench;
 pub mod capacity;
+pub mod credit;
 pub mod detectable;
 mod gate;
 pub mod holm;
@@ -36,6 +37,7 @@ mod family;
 mod ladder;
 mod lasting;
 mod latency;
+mod levels;
 mod limiter;
 pub mod looks;
 mod metric;

@@ -11,6 +11,7 @@ pub mod command_run;
 pub mod command_study;
 pub mod cores;
 pub mod cpus;
+pub mod credit;
 pub mod doubt;
 pub mod expected;
 pub mod explanation;

@@ -28,14 +28,14 @@ use super::{
 /// No time at all would be for ever.
 const LEAST_WAIT: Duration = Duration::from_millis(1);
 
-/// Asks a server for streams and runs them; tells each interval as it ends.
+/// Asks a server for streams and runs them; tells each interval as it ends, to somebody who may have enough of them.
 ///
 /// # Errors
 /// What could not be done, where, and what to do.
 pub fn run(
     plan: &StreamPlan,
     address: SocketAddr,
-    told: &mut dyn FnMut(&StreamInterval),
+    told: &mut dyn FnMut(&StreamInterval) -> ControlFlow<()>,
 ) -> Result<Streamed, StreamError> {
     let begun_ns = clock::monotonic_ns();
     let cookie = cookie()?;
@@ -66,7 +66,10 @@ struct Client<'a> {
 }
 
 impl Client<'_> {
-    fn run(mut self, told: &mut dyn FnMut(&StreamInterval)) -> Result<Streamed, StreamError> {
+    fn run(
+        mut self,
+        told: &mut dyn FnMut(&StreamInterval) -> ControlFlow<()>,
+    ) -> Result<Streamed, StreamError> {
         let state = EchoState::default();
         let Some(before) = self.plan.echo_before else {
             return self.stream(&state, told);
@@ -94,7 +97,7 @@ impl Client<'_> {
     fn stream(
         &mut self,
         echoes: &EchoState,
-        told: &mut dyn FnMut(&StreamInterval),
+        told: &mut dyn FnMut(&StreamInterval) -> ControlFlow<()>,
     ) -> Result<Streamed, StreamError> {
         let flows = self.open()?;
         self.control
@@ -188,7 +191,7 @@ impl Client<'_> {
     fn carry(
         &mut self,
         flows: &[Flow],
-        told: &mut dyn FnMut(&StreamInterval),
+        told: &mut dyn FnMut(&StreamInterval) -> ControlFlow<()>,
     ) -> Result<Ran, StreamError> {
         let mut ending = TestEnding::of(self.plan, &self.manner);
         let carrying = Carrying::new(&self.manner, ending.most_bytes());

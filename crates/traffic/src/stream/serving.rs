@@ -229,7 +229,9 @@ impl<'a> Session<'a> {
         let interval = own.map_or(USUAL_INTERVAL, |own| {
             Duration::from_millis(own.interval_ms.clamp(50, 60_000))
         });
-        let mut ran = session::run(flows, &carrying, interval, look, &mut |_| ())?;
+        let mut ran = session::run(flows, &carrying, interval, look, &mut |_| {
+            ControlFlow::Continue(())
+        })?;
         ran.broken.take().map_or(Ok(ran), Err)
     }
 

@@ -28,13 +28,13 @@ pub(super) struct Ran {
 }
 
 /// Runs the flows until `look` says that it is over, and when it was, or that it cannot go on. It is asked over and
-/// over, with the time that it may wait and the time that has passed.
+/// over, with the time that it may wait and the time that has passed. Whoever is told an interval may have enough of them.
 pub(super) fn run(
     flows: &[Flow],
     carrying: &Carrying<'_>,
     interval: Duration,
     mut look: impl FnMut(Duration, Duration) -> Result<ControlFlow<u64>, StreamError>,
-    told: &mut dyn FnMut(&StreamInterval),
+    told: &mut dyn FnMut(&StreamInterval) -> ControlFlow<()>,
 ) -> Result<Ran, StreamError> {
     let begun_ns = carrying.begun_ns;
     let interval_ns = u64::try_from(interval.as_nanos())
@@ -53,8 +53,12 @@ pub(super) fn run(
                 Ok(ControlFlow::Break(end_ns)) => Some((end_ns.min(now_ns), None)),
                 Err(error) => Some((now_ns, Some(error))),
             };
+            let mut over = over;
             if over.is_some() || now_ns >= due_ns {
-                told(&readings.read(flows, now_ns));
+                let enough = told(&readings.read(flows, now_ns)).is_break();
+                if enough && over.is_none() {
+                    over = Some((now_ns, None));
+                }
                 due_ns += interval_ns;
             }
             if let Some((end_ns, broken)) = over {

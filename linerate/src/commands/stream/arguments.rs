@@ -23,7 +23,7 @@ const ECHO_BEFORE: Duration = Duration::from_secs(1);
 /// What a pace is below which one packet takes longer than most tests: a kilobyte a second.
 const LEAST_PACE_BITS: u64 = 8_000;
 /// A listener does what its clients ask for.
-const OF_CLIENTS: [&str; 23] = [
+const OF_CLIENTS: [&str; 24] = [
     "host",
     "rig",
     "streams",
@@ -31,6 +31,7 @@ const OF_CLIENTS: [&str; 23] = [
     "both",
     "udp",
     "time",
+    "until_sure",
     "bytes",
     "interval",
     "write_size",
@@ -91,6 +92,9 @@ pub(crate) struct Arguments {
     /// For how long
     #[arg(short = 't', long = "for", value_name = "TIME", default_value = "10s", value_parser = values::parse_duration)]
     time: Duration,
+    /// End before, once credit is spent and what is carried without it is known to 1.5 %
+    #[arg(long, conflicts_with_all = ["bytes", "udp"])]
+    pub(super) until_sure: bool,
     /// Until so many bytes are through, of all streams of a way together, such as 500M
     #[arg(short = 'n', long, value_name = "N", conflicts_with = "time", value_parser = parse_bytes)]
     bytes: Option<u64>,
@@ -180,6 +184,8 @@ Examples:
       sh -c 'linerate stream $LINERATE_SERVER --mine $LINERATE_SERVER --latency'
   What does it cost without a copy at either end?
     linerate stream --send sendfile
+  Which rate stays when a cloud's credit is spent, and how much is it?
+    linerate stream 127.0.0.1 --for 1h --until-sure
   For a script that reads iperf3's JSON:
     linerate stream 127.0.0.1 --iperf3-json | jq .end.sum_received.bits_per_second";
 

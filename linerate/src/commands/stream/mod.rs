@@ -2,10 +2,12 @@
 
 mod arguments;
 mod iperf3_json;
+mod rates;
 mod shape;
 mod units;
 
 use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -29,6 +31,7 @@ use crate::ourselves::OURSELVES;
 use crate::told::{self, template};
 use crate::{ownership, stopping};
 pub(crate) use arguments::Arguments;
+use rates::WayRates;
 use shape::StreamPlace;
 pub(crate) use shape::Streams;
 
@@ -43,7 +46,15 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     }
     let plan = arguments.plan()?;
     let begun_ns = sys::clock::wall_ns();
-    let mut told = |interval: &StreamInterval| console.note(&line(interval));
+    let mut rates = WayRates::of(&plan.ways);
+    let mut told = |interval: &StreamInterval| {
+        console.note(&line(interval));
+        rates.note(interval);
+        match arguments.until_sure {
+            true => rates.are_sure(),
+            false => ControlFlow::Continue(()),
+        }
+    };
     let went = match &arguments.host {
         Some(host) => at_host(host, arguments, &mut told),
         None => here(arguments, &mut told),
@@ -54,7 +65,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
         return Ok(stopping::exit_code(signal));
     }
     let (setting, went) = went?;
-    let streams = Streams::of(&plan, setting, went);
+    let streams = Streams::of(&plan, setting, went, &rates);
     if arguments.iperf3_json {
         let said = iperf3_json::of(&plan, &streams, begun_ns);
         console.say(&format!("{said:#}"));
@@ -70,7 +81,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
 /// Both ends of ours.
 fn here(
     arguments: &Arguments,
-    told: &mut dyn FnMut(&StreamInterval),
+    told: &mut dyn FnMut(&StreamInterval) -> ControlFlow<()>,
 ) -> anyhow::Result<(StreamPlace, Streamed)> {
     let plan = arguments.plan()?;
     let cpus = machine::cpus::here(&CpuWish::default()).context("asking for CPUs")?;
@@ -96,7 +107,7 @@ fn here(
 fn at_host(
     host: &str,
     arguments: &Arguments,
-    told: &mut dyn FnMut(&StreamInterval),
+    told: &mut dyn FnMut(&StreamInterval) -> ControlFlow<()>,
 ) -> anyhow::Result<(StreamPlace, Streamed)> {
     let plan = arguments.plan()?;
     let mut refusal = None;

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use judge::stream::{EndSigns, StreamSigns, fairness, limit};
 use model::Doubt;
+use model::credit::{Credit, RateLevel};
 use model::doubt::{WordedDoubt, worded};
 use model::reading::{MachineCpu, MachinePerUnit};
 use schemars::JsonSchema;
@@ -13,6 +14,7 @@ use traffic::stream::{
     Streamed, TcpReading, Way,
 };
 
+use super::rates::WayRates;
 use crate::commands::quantiles::Quantiles;
 use crate::commands::whole_machine;
 use crate::shape;
@@ -99,6 +101,10 @@ pub(crate) struct StreamWay {
     fairness: Option<f64>,
     /// Smoothed round trip at the end, the largest of its streams, µs; null where the sender does not tell.
     rtt_us: Option<u32>,
+    /// Levels of the rate at the client's end, one after another; one where nothing changes, none of datagrams.
+    levels: Vec<RateLevel>,
+    /// Credit that was spent; null where no level gave way to a lower one that stayed.
+    credit: Option<Credit>,
     /// Name of what was the limit.
     limit: &'static str,
     /// The same in words.
@@ -149,7 +155,12 @@ pub(super) struct StreamPlace {
 }
 
 impl Streams {
-    pub(super) fn of(plan: &StreamPlan, setting: StreamPlace, went: Streamed) -> Self {
+    pub(super) fn of(
+        plan: &StreamPlan,
+        setting: StreamPlace,
+        went: Streamed,
+        rates: &WayRates,
+    ) -> Self {
         let bytes: u64 = went
             .streams
             .iter()
@@ -190,7 +201,7 @@ impl Streams {
             ways: plan
                 .ways
                 .iter()
-                .map(|way| StreamWay::of(*way, plan, &went))
+                .map(|way| StreamWay::of(*way, plan, &went, rates))
                 .collect(),
             client: end(&went.client),
             server: end(&went.server),
@@ -208,7 +219,7 @@ impl Streams {
 }
 
 impl StreamWay {
-    fn of(way: Way, plan: &StreamPlan, went: &Streamed) -> Self {
+    fn of(way: Way, plan: &StreamPlan, went: &Streamed, rates: &WayRates) -> Self {
         let streams: Vec<&StreamTotal> = went.streams.iter().filter(|one| one.way == way).collect();
         let window_seconds = went.window_ns.max(1) as f64 / 1e9;
         let seconds = streams.iter().map(|one| one.received_seconds);
@@ -247,6 +258,8 @@ impl StreamWay {
             signs.lost = lost as f64 / sent.max(1) as f64;
         }
         let limit = limit(&signs);
+        // Of datagrams the sender does not know what came.
+        let rates = rates.read(way).filter(|_| !is_udp).unwrap_or_default();
         Self {
             way,
             throughput_gbit_per_second: bits / 1e9 / seconds,
@@ -258,6 +271,8 @@ impl StreamWay {
             datagrams_per_second: is_told.then(|| sent.saturating_sub(lost) as f64 / seconds),
             fairness: fairness(&shares),
             rtt_us: sending.rtt_us,
+            levels: rates.levels,
+            credit: rates.credit,
             limit: limit.name,
             limit_words: limit.words,
         }

@@ -1,0 +1,34 @@
+//! The credit of a path, found by streams over a link of ours that has one.
+
+use serde_json::Value;
+
+use crate::common::{Folder, answer, linerate, program};
+
+#[test]
+fn a_credit_is_found_by_a_test_that_ends_when_its_baseline_is_known() {
+    crate::common::needs_root!();
+    let folder = Folder::new("credit");
+    let us = program();
+    let server = format!("{us} stream --listen 0.0.0.0:5201");
+    let client = format!(
+        "{us} stream $LINERATE_SERVER --mine $LINERATE_SERVER --for 60s --interval 100ms --until-sure \
+         --json --quiet"
+    );
+    let credit = "burst=100Mbit/s,bucket=20MB,base=20Mbit/s";
+    let words = [
+        "link", "--credit", credit, "--server", &server, "--", "sh", "-c", &client,
+    ];
+    let told: Value = serde_json::from_str(&answer(&mut linerate(&folder, &words))).unwrap();
+    let way = &told["ways"][0];
+    let number = |value: &Value| value.as_f64().unwrap();
+    let near = |value: &Value, truth: f64| {
+        let ratio = number(&value["value"]) / truth;
+        assert!((0.6..1.4).contains(&ratio), "{value} and {truth}");
+        assert!(number(&value["low"]) <= number(&value["high"]), "{value}");
+    };
+    near(&way["credit"]["credit_bytes"], 20e6);
+    near(&way["credit"]["baseline_bits_per_second"], 20e6);
+    near(&way["credit"]["burst_bits_per_second"], 100e6);
+    assert!(way["levels"].as_array().unwrap().len() >= 2, "{way}");
+    assert!(number(&told["window_seconds"]) < 50.0, "{told}");
+}

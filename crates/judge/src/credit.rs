@@ -1,0 +1,188 @@
+//! Burst rate, baseline and credit of a path, from a series of readings: a token bucket that is filled at the baseline.
+
+use std::ops::Range;
+
+use model::Estimate;
+use model::credit::{Credit, RateLevel};
+
+use crate::{levels, median, student};
+
+/// Two-sided error of the intervals.
+const ALPHA: f64 = 0.05;
+/// Batches of readings whose medians tell how well a level is known: readings beside one another share noise.
+const BATCHES: usize = 16;
+/// The last level lasts for such a part of the test at least: what is shorter may pass.
+const LASTS: f64 = 0.1;
+/// A test is over when the ends of the baseline's interval are no farther from it.
+const KNOWN_TO: f64 = 0.015;
+/// And when the baseline has lasted for so many readings.
+const SEEN_OFTEN: usize = 20;
+/// Readings on either side of a change that may be a part of both levels.
+const BESIDE: usize = 2;
+/// A last reading shorter than that part of the others is none.
+const WHOLE: f64 = 0.5;
+
+/// One reading of a series.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CarriedBytes {
+    /// Its length, s.
+    pub seconds: f64,
+    /// Carried meanwhile.
+    pub bytes: u64,
+}
+
+/// What a series says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CreditReading {
+    /// One after another; one where nothing changes.
+    pub levels: Vec<RateLevel>,
+    /// Where the last level is below the one before, and the lowest.
+    pub credit: Option<Credit>,
+    /// Whether more of it would tell nothing else.
+    pub is_sure: bool,
+}
+
+/// Reads a series that begins with the test.
+#[must_use]
+pub fn read(series: &[CarriedBytes]) -> CreditReading {
+    let series = Series::of(series);
+    let ranges = levels::of(&series.rates);
+    let levels: Vec<RateLevel> = ranges.iter().map(|range| series.level(range)).collect();
+    let credit = series.credit(&ranges, &levels);
+    let is_sure = credit.as_ref().is_some_and(|credit| {
+        let Estimate {
+            value, low, high, ..
+        } = credit.baseline_bits_per_second;
+        let is_near = |end: f64| (end / value - 1.0).abs() <= KNOWN_TO;
+        let seen = ranges.last().map_or(0, Range::len);
+        is_near(low) && is_near(high) && seen >= SEEN_OFTEN
+    });
+    CreditReading {
+        levels,
+        credit,
+        is_sure,
+    }
+}
+
+/// Readings with the times at which they begin.
+struct Series {
+    rates: Vec<f64>,
+    seconds: Vec<f64>,
+    begins: Vec<f64>,
+}
+
+impl Series {
+    fn of(readings: &[CarriedBytes]) -> Self {
+        let lengths: Vec<f64> = readings.iter().map(|reading| reading.seconds).collect();
+        let usual = median::of(&lengths).unwrap_or(0.0);
+        let is_cut = readings
+            .last()
+            .is_some_and(|last| last.seconds < WHOLE * usual);
+        let whole = &readings[..readings.len() - usize::from(is_cut)];
+        let mut begins = vec![0.0];
+        begins.extend(whole.iter().scan(0.0, |end, reading| {
+            *end += reading.seconds;
+            Some(*end)
+        }));
+        let rate = |reading: &CarriedBytes| reading.bytes as f64 * 8.0 / reading.seconds.max(1e-9);
+        Self {
+            rates: whole.iter().map(rate).collect(),
+            seconds: whole.iter().map(|reading| reading.seconds).collect(),
+            begins,
+        }
+    }
+
+    /// Of the readings that are in it as a whole.
+    fn level(&self, range: &Range<usize>) -> RateLevel {
+        let edge = |is_change: bool| usize::from(is_change && range.len() > levels::FEWEST);
+        let start = range.start + edge(range.start > 0);
+        let end = range.end - edge(range.end < self.rates.len());
+        RateLevel {
+            from_seconds: self.begins[range.start],
+            to_seconds: self.begins[range.end],
+            bits_per_second: median_by_batches(&self.rates[start..end]),
+        }
+    }
+
+    fn credit(&self, ranges: &[Range<usize>], levels: &[RateLevel]) -> Option<Credit> {
+        let [.., before, last] = levels else {
+            return None;
+        };
+        let cut = ranges.last()?.start;
+        let rates = levels.iter().map(|level| level.bits_per_second.value);
+        let lowest = rates.fold(f64::INFINITY, f64::min);
+        let baseline = last.bits_per_second;
+        let all = self.rates.len() as f64;
+        if baseline.value > lowest || ((self.rates.len() - cut) as f64) < LASTS * all {
+            return None;
+        }
+        let spent_after = self.spent_after(cut, before.bits_per_second, baseline);
+        // Beyond the change there is nothing above the baseline but noise.
+        let until = (cut + BESIDE).min(self.rates.len());
+        let above = (0..until).map(|at| (self.rates[at] - baseline.value) * self.seconds[at]);
+        let bytes = (above.sum::<f64>() / 8.0).max(0.0);
+        let unsure = |end: f64| (end - baseline.value).abs() * spent_after.value / 8.0;
+        let credit_bytes = Estimate {
+            value: bytes,
+            low: (bytes - unsure(baseline.high)).max(0.0),
+            high: bytes + unsure(baseline.low),
+            n: baseline.n,
+        };
+        Some(Credit {
+            burst_bits_per_second: levels[0].bits_per_second,
+            baseline_bits_per_second: baseline,
+            credit_bytes,
+            spent_after_seconds: spent_after,
+            refill_seconds: Estimate {
+                value: bytes * 8.0 / baseline.value.max(1.0),
+                low: credit_bytes.low * 8.0 / baseline.high.max(1.0),
+                high: credit_bytes.high * 8.0 / baseline.low.max(1.0),
+                n: baseline.n,
+            },
+        })
+    }
+
+    /// When the one level gave way to the other: the readings about the change are parts of both, by what they carried.
+    fn spent_after(&self, cut: usize, before: Estimate, after: Estimate) -> Estimate {
+        let (first, last) = (
+            cut.saturating_sub(BESIDE),
+            (cut + BESIDE).min(self.rates.len()),
+        );
+        let drop = (before.value - after.value).max(f64::MIN_POSITIVE);
+        let at_burst = (first..last)
+            .map(|at| ((self.rates[at] - after.value) / drop).clamp(0.0, 1.0) * self.seconds[at]);
+        let value = self.begins[first] + at_burst.sum::<f64>();
+        // As sure as its readings are, and no surer than a half of one.
+        let half = self.seconds[cut.min(self.seconds.len() - 1)] / 2.0;
+        let noise = (before.high - before.low) / 2.0 / drop * f64::from(before.n).sqrt() * half;
+        let reach = half.max(noise);
+        Estimate {
+            value,
+            low: (value - reach).max(0.0),
+            high: value + reach,
+            n: before.n,
+        }
+    }
+}
+
+/// The median, with an interval from the medians of batches of neighbours by Student's t: as wide as it is where there
+/// is one batch alone.
+fn median_by_batches(values: &[f64]) -> Estimate {
+    let value = median::of(values).unwrap_or(0.0);
+    let length = values.len().div_ceil(BATCHES).max(1);
+    let batches: Vec<f64> = values.chunks(length).filter_map(median::of).collect();
+    let count = batches.len() as f64;
+    let mean = batches.iter().sum::<f64>() / count.max(1.0);
+    let squares: f64 = batches.iter().map(|batch| (batch - mean).powi(2)).sum();
+    let error = (squares / (count - 1.0).max(1.0) / count.max(1.0)).sqrt();
+    let reach = match batches.len() {
+        0 | 1 => value,
+        _ => error * student::two_sided_quantile(ALPHA, count - 1.0),
+    };
+    Estimate {
+        value,
+        low: (value - reach).max(0.0),
+        high: value + reach,
+        n: crate::count(batches.len()),
+    }
+}

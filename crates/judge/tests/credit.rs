@@ -1,0 +1,195 @@
+//! Levels and credit of a rate, held against series whose truth is known.
+//!
+//! Every figure comes from a fixed seed. They are printed: `cargo test --release -p judge
+//! --test credit -- --nocapture`.
+
+#![expect(clippy::print_stdout, reason = "the figures are for a reader")]
+
+#[expect(
+    dead_code,
+    reason = "the noise of blocks that follow one another is for other tests"
+)]
+mod noise;
+
+use std::f64::consts::TAU;
+
+use judge::credit::{CarriedBytes, read};
+use model::Estimate;
+use noise::Random;
+
+const SERIES: u64 = 200;
+/// Of the series, at most.
+const MISSED: f64 = 0.05;
+
+/// How the rate of a link goes, as a share of its highest, at a reading.
+#[derive(Clone, Copy)]
+enum Course {
+    Constant,
+    /// By so much from the first reading to the last.
+    Drift(f64),
+    /// By so much, so often.
+    Wave(f64, f64),
+    /// From the reading on, that share of what it was.
+    Credit(f64, f64),
+}
+
+impl Course {
+    fn at(self, reading: f64, readings: f64) -> f64 {
+        match self {
+            Self::Constant => 1.0,
+            Self::Drift(by) => (by * reading / readings).exp(),
+            Self::Wave(by, times) => (by * (TAU * times * reading / readings).sin()).exp(),
+            Self::Credit(spent, share) => {
+                let burst = (spent - reading).clamp(0.0, 1.0);
+                burst + (1.0 - burst) * share
+            }
+        }
+    }
+}
+
+/// A link of 10 Mbit/s to 10 Gbit/s for one to ten minutes, read each second, whose neighbouring readings share noise of
+/// 0.5 to 5 %, and which stands still for a moment now and then.
+struct Link {
+    top_bits: f64,
+    readings: usize,
+    noise: Vec<f64>,
+}
+
+impl Link {
+    fn of(random: &mut Random) -> Self {
+        let readings = pick(random, [60, 100, 200, 400, 600]);
+        let phi = pick(random, [0.0, 0.3, 0.6]);
+        let sigma = pick(random, [0.005, 0.02, 0.05]);
+        let mut shared = 0.0;
+        let noise = (0..readings).map(|_| {
+            shared = phi * shared + sigma * (1.0_f64 - phi * phi).sqrt() * random.normal();
+            match random.happens(0.005) {
+                true => shared - random.share(),
+                false => shared,
+            }
+        });
+        let noise = noise.collect();
+        Self {
+            top_bits: 10_f64.powf(7.0 + 3.0 * random.share()),
+            readings,
+            noise,
+        }
+    }
+
+    fn series(&self, course: Course) -> Vec<CarriedBytes> {
+        let readings = self.noise.iter().enumerate();
+        let bytes = readings.map(|(at, noise)| {
+            let share = course.at(at as f64, self.readings as f64);
+            bytes_of(self.top_bits * share * noise.exp())
+        });
+        let seconds = 1.0;
+        bytes.map(|bytes| CarriedBytes { seconds, bytes }).collect()
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "an index below the length")]
+fn pick<T: Copy, const N: usize>(random: &mut Random, among: [T; N]) -> T {
+    among[(random.share() * N as f64) as usize]
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "rates of links that there are"
+)]
+fn bytes_of(bits: f64) -> u64 {
+    (bits / 8.0) as u64
+}
+
+/// Of the series of a kind, the share that is not right.
+fn missed(name: &str, is_right: impl Fn(&Link, &mut Random) -> bool) {
+    let wrong = (0..SERIES).filter(|seed| {
+        let mut random = Random::seeded(*seed);
+        !is_right(&Link::of(&mut random), &mut random)
+    });
+    let share = wrong.count() as f64 / SERIES as f64;
+    println!("{name}: {:.1} % are not right", share * 100.0);
+    assert!(share <= MISSED, "{name}: {share}");
+}
+
+#[test]
+fn credit_is_found_with_its_rates_and_the_moment_at_which_it_was_spent() {
+    missed("credit", |link, random| {
+        let spent = (0.1 + 0.75 * random.share()) * link.readings as f64;
+        let share = 10_f64.powf(-0.1 - 1.9 * random.share());
+        let Some(credit) = read(&link.series(Course::Credit(spent, share))).credit else {
+            return false;
+        };
+        let within = |value: f64, truth: f64| (value / truth - 1.0).abs() <= 0.03;
+        within(credit.burst_bits_per_second.value, link.top_bits)
+            && within(credit.baseline_bits_per_second.value, share * link.top_bits)
+            && (credit.spent_after_seconds.value - spent).abs() <= 2.0
+    });
+}
+
+#[test]
+fn the_intervals_of_a_credit_hold_its_truth() {
+    missed("intervals", |link, random| {
+        let spent = (0.2 + 0.5 * random.share()) * link.readings as f64;
+        let bytes = 0.75 * link.top_bits * spent / 8.0;
+        let Some(credit) = read(&link.series(Course::Credit(spent, 0.25))).credit else {
+            return false;
+        };
+        // What stands still during the burst is no part of the model, and costs a little of what was carried.
+        let reach = 0.02 * bytes;
+        let Estimate { low, high, .. } = credit.credit_bytes;
+        (low - reach..=high + reach).contains(&bytes)
+    });
+}
+
+#[test]
+fn where_there_is_no_credit_none_is_invented() {
+    missed("constant", |link, _| {
+        read(&link.series(Course::Constant)).credit.is_none()
+    });
+    missed("drift", |link, random| {
+        let by = random.share() - 0.5;
+        read(&link.series(Course::Drift(by))).credit.is_none()
+    });
+    missed("wave", |link, random| {
+        let (by, times) = (0.05 + 0.25 * random.share(), 0.5 + random.share());
+        read(&link.series(Course::Wave(by, times))).credit.is_none()
+    });
+}
+
+#[test]
+fn a_staged_drop_has_all_its_levels_and_the_last_is_the_baseline() {
+    // The course of a t4g.nano, by its article: Mbit/s until a second.
+    let stages = [
+        (15, 5_000),
+        (180, 800),
+        (210, 300),
+        (300, 500),
+        (1_260, 300),
+        (1_800, 30),
+    ];
+    let mut random = Random::seeded(7);
+    let mut series = Vec::new();
+    for (until, mbits) in stages {
+        while series.len() < until {
+            let noise = (0.02 * random.normal()).exp();
+            let bytes = bytes_of(f64::from(mbits) * 1e6 * noise);
+            series.push(CarriedBytes {
+                seconds: 1.0,
+                bytes,
+            });
+        }
+    }
+    let told = read(&series);
+    let changes: Vec<f64> = told.levels.iter().map(|level| level.to_seconds).collect();
+    assert_eq!(changes, stages.map(|(until, _)| until as f64));
+    let credit = told.credit.unwrap();
+    assert!(
+        (credit.baseline_bits_per_second.value / 30e6 - 1.0).abs() < 0.03,
+        "{credit:?}"
+    );
+    assert!(
+        (credit.burst_bits_per_second.value / 5e9 - 1.0).abs() < 0.03,
+        "{credit:?}"
+    );
+    assert!(told.is_sure);
+}
