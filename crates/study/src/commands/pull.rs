@@ -161,7 +161,7 @@ mod tests {
     fn an_optional_metric_may_be_absent_and_is_no_excuse_for_what_is_no_number() {
         let spec = |is_optional: bool| -> MetricSpec {
             let spec = serde_json::json!({
-                "name": "a", "title": "A", "unit": "s", "from": {"json": "/a"}, "better": "less",
+                "name": "a", "title": "A", "unit": "s", "from": {"json": "/a"}, "better": "lower",
                 "optional": is_optional
             });
             serde_json::from_value(spec).unwrap()

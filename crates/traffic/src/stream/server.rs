@@ -103,10 +103,7 @@ impl StreamServer {
             let _ = (&shown.stream).write(&[State::AccessDenied.byte()]);
             return;
         };
-        let meet = move || {
-            self.meet(shown, room, told);
-            self.doors.forget(&cookie);
-        };
+        let meet = move || self.meet(shown, room, told);
         // Where the machine has no thread for it, its line is closed.
         if thread::Builder::new().spawn_scoped(scope, meet).is_err() {
             self.doors.forget(&cookie);
@@ -127,6 +124,8 @@ impl StreamServer {
                 source,
             })
             .and_then(|control| Session::new(self, control, cookie, client, room).run());
+        // Who hears that it is over may come with the same cookie again.
+        self.doors.forget(&cookie);
         told(&StreamServed {
             client,
             came_to,
