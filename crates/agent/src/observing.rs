@@ -87,14 +87,14 @@ fn look(
     };
     let (outcome, watch) = block::load_beside(target, ask, cpus, &mut beside)?;
     let waited_us = outcome.waited_ns as f64 / 1e3;
-    let handshakes_us = outcome.handshakes_us_per_answer();
+    let handshake_us = outcome.handshake_us();
     let reading = block::reading(outcome, &watch);
     let mut observation = beside.seen.unwrap_or_default();
     observation.load = Some(SeenLoad {
         connections: ask.workload.connections,
         answered: reading.answered,
         response_us: (reading.answered > 0).then(|| waited_us / reading.answered as f64),
-        handshakes_us,
+        handshake_us,
         errors: reading.ledger.errors,
         client_ns: reading.cpu.client_ns,
         client_busy_share: reading.cpu.client_busy_share,

@@ -19,6 +19,8 @@ const KNOWN_TO: f64 = 0.015;
 const SEEN_OFTEN: usize = 20;
 /// Readings on either side of a change that may be a part of both levels.
 const BESIDE: usize = 2;
+/// Of more readings neighbours are put together: the time to cut a series grows with the square of their number.
+const MOST: usize = 3_600;
 /// A last reading shorter than that part of the others is none.
 const WHOLE: f64 = 0.5;
 
@@ -78,7 +80,7 @@ impl Series {
         let is_cut = readings
             .last()
             .is_some_and(|last| last.seconds < WHOLE * usual);
-        let whole = &readings[..readings.len() - usize::from(is_cut)];
+        let whole = together(&readings[..readings.len() - usize::from(is_cut)]);
         let mut begins = vec![0.0];
         begins.extend(whole.iter().scan(0.0, |end, reading| {
             *end += reading.seconds;
@@ -163,6 +165,16 @@ impl Series {
             n: before.n,
         }
     }
+}
+
+/// As many neighbours each as make a series short enough.
+fn together(readings: &[CarriedBytes]) -> Vec<CarriedBytes> {
+    let each = readings.len().div_ceil(MOST).max(1);
+    let sum = |some: &[CarriedBytes]| CarriedBytes {
+        seconds: some.iter().map(|reading| reading.seconds).sum(),
+        bytes: some.iter().map(|reading| reading.bytes).sum(),
+    };
+    readings.chunks(each).map(sum).collect()
 }
 
 /// The median, with an interval from the medians of batches of neighbours by Student's t: as wide as it is where there

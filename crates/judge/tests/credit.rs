@@ -193,3 +193,22 @@ fn a_staged_drop_has_all_its_levels_and_the_last_is_the_baseline() {
     );
     assert!(told.is_sure);
 }
+
+#[test]
+fn a_day_of_readings_is_read_as_an_hour_is() {
+    let reading = |at: usize| CarriedBytes {
+        seconds: 1.0,
+        bytes: if at < 40_000 { 1_000_000 } else { 200_000 },
+    };
+    let told = read(&(0..86_400).map(reading).collect::<Vec<_>>());
+    let credit = told.credit.unwrap();
+    let near = |value: f64, truth: f64| (value / truth - 1.0).abs() < 0.001;
+    assert!(
+        near(credit.spent_after_seconds.value, 40_000.0),
+        "{credit:?}"
+    );
+    assert!(
+        near(credit.credit_bytes.value, 800_000.0 * 40_000.0),
+        "{credit:?}"
+    );
+}

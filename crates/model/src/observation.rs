@@ -69,10 +69,9 @@ pub struct SeenLoad {
     /// Mean time from a request to its answer by the client's own clock, µs; null where nothing was answered.
     #[serde(default)]
     pub response_us: Option<f64>,
-    /// Time in handshakes of TLS for each right answer, from the connection to their end, by the client's own clock, µs; null
-    /// in the clear.
+    /// Mean time of a handshake of TLS, from the connection to its end, by the client's own clock, µs; null in the clear.
     #[serde(default)]
-    pub handshakes_us: Option<f64>,
+    pub handshake_us: Option<f64>,
     /// Requests without a right answer, by fate.
     pub errors: Errors,
     /// CPU time of all threads of the load generator, ns.

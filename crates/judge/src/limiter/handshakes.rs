@@ -1,6 +1,7 @@
 //! Requests wait for handshakes of TLS, by the clock of our load: it needs no names of functions, and no symbols.
 
 use model::explanation::{AccountKind, Hindrance};
+use model::observation::Observation;
 
 use super::{Case, Ruling, advice, gain, limiter, part, parts, percent};
 
@@ -47,8 +48,16 @@ pub(super) fn are_most(case: &Case<'_>, opening: f64) -> bool {
 fn share(case: &Case<'_>) -> Option<f64> {
     let load = case.seen.load?;
     let all_us = f64::from(load.connections) * case.seen.window_ns as f64 / 1e3;
-    let shaken = load.handshakes_us? * load.answered as f64 / all_us.max(1.0);
+    let shaken = us_per_answer(case.seen)? * load.answered as f64 / all_us.max(1.0);
     Some(shaken.min(1.0))
+}
+
+/// Time in handshakes for each answer, µs: of those within the look, and no more than one for each. Connections that were
+/// opened before and stay cost nothing.
+pub(super) fn us_per_answer(seen: &Observation) -> Option<f64> {
+    let load = seen.load.filter(|load| load.answered > 0)?;
+    let each = seen.rise("Tcp.PassiveOpens") as f64 / load.answered as f64;
+    Some(load.handshake_us? * each.min(1.0))
 }
 
 #[cfg(test)]
@@ -65,16 +74,19 @@ mod tests {
         let moments = moment(Holder::Opening, idle("ep_poll"), 100.0);
         seen.moments.push(moments);
         let opened = "Tcp.PassiveOpens".to_owned();
-        seen.counters.insert(opened, 100_000);
-        assert!(!is_accused(rule, &seen));
+        seen.counters.insert(opened.clone(), 100_000);
+        assert!(!is_accused(rule, &seen), "there are none");
         // Each connection has 160 µs for an answer, and half of them go to opening the next.
-        let mut shaken = |us| seen.load.as_mut().unwrap().handshakes_us = Some(us);
-        shaken(60.0);
+        let shaken =
+            |seen: &mut Observation, us| seen.load.as_mut().unwrap().handshake_us = Some(us);
+        shaken(&mut seen, 60.0);
         assert_eq!(held(rule, &seen).share, 0.5);
         assert!(!is_accused(opening::rule, &seen));
-        let mut shaken = |us| seen.load.as_mut().unwrap().handshakes_us = Some(us);
-        shaken(10.0);
-        assert!(!is_accused(rule, &seen));
+        shaken(&mut seen, 10.0);
+        assert!(!is_accused(rule, &seen), "they are quick");
         assert_eq!(held(opening::rule, &seen).name, "connections");
+        shaken(&mut seen, 60.0);
+        seen.counters.insert(opened, 0);
+        assert!(!is_accused(rule, &seen), "all were before the look");
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use model::explanation::{Account, AccountKind, TimeLedger};
 use model::observation::{Doing, Holder, Moment, Observation};
 
-use super::callers;
+use super::{callers, handshakes};
 
 /// A difference below this part of the time is none.
 const ENOUGH: f64 = 0.05;
@@ -68,7 +68,7 @@ fn against_the_clock(ledger: &TimeLedger, seen: &Observation) -> Vec<String> {
     // Its clock begins with the request, when a handshake is over; the moments know no difference.
     let clock_us = seen
         .load
-        .and_then(|load| Some(load.response_us? + load.handshakes_us.unwrap_or(0.0)));
+        .and_then(|load| Some(load.response_us? + handshakes::us_per_answer(seen).unwrap_or(0.0)));
     let (Some(whole_us), Some(clock_us)) = (ledger.response_us, clock_us) else {
         return Vec::new();
     };

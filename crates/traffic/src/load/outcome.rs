@@ -188,11 +188,10 @@ impl LoadOutcome {
         self.received_bytes as f64 / (self.window_ns.max(1) as f64 / 1e9)
     }
 
-    /// Time in handshakes for each right answer of the whole block, µs; `None` in the clear and when nothing was answered.
-    pub fn handshakes_us_per_answer(&self) -> Option<f64> {
+    /// Mean time of a handshake, µs; `None` in the clear and where there was none.
+    pub fn handshake_us(&self) -> Option<f64> {
         let times = &self.handshakes.as_ref()?.times;
-        let all_us = times.mean().unwrap_or(0.0) * times.total() as f64 / 1e3;
-        (self.ledger.answered > 0).then(|| all_us / self.ledger.answered as f64)
+        times.mean().map(|ns| ns / 1e3)
     }
 
     /// CPU time of the load threads per answer, in µs; `None` when nothing was answered.

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use judge::credit::{CarriedBytes, CreditReading, read};
 use traffic::stream::{StreamInterval, Way};
 
-/// A series is read again when it has grown by such a part.
+/// A series is read again when it has grown by one part in so many.
 const GROWN: usize = 50;
 
 /// What this end sent or received, each way.
