@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::common::{Folder, answer, linerate, program};
 
 #[test]
-fn a_credit_is_found_by_a_test_that_ends_when_its_baseline_is_known() {
+fn a_credit_is_found_by_a_test_that_ends_when_its_base_rate_is_known() {
     crate::common::needs_root!();
     let folder = Folder::new("credit");
     let us = program();
@@ -27,8 +27,9 @@ fn a_credit_is_found_by_a_test_that_ends_when_its_baseline_is_known() {
         assert!(number(&value["low"]) <= number(&value["high"]), "{value}");
     };
     near(&way["credit"]["credit_bytes"], 20e6);
-    near(&way["credit"]["baseline_bits_per_second"], 20e6);
+    near(&way["credit"]["base_bits_per_second"], 20e6);
     near(&way["credit"]["burst_bits_per_second"], 100e6);
-    assert!(way["levels"].as_array().unwrap().len() >= 2, "{way}");
+    assert!(way["plateaus"].as_array().unwrap().len() >= 2, "{way}");
+    assert_eq!(told["ended_sure"], true, "{told}");
     assert!(number(&told["window_seconds"]) < 50.0, "{told}");
 }

@@ -1,23 +1,23 @@
-//! Burst rate, baseline and credit of a path, from a series of readings: a token bucket that is filled at the baseline.
+//! Burst rate, base rate and credit of a path, from a series of readings: a token bucket that is filled at the base rate.
 
 use std::ops::Range;
 
 use model::Estimate;
-use model::credit::{Credit, RateLevel};
+use model::credit::{Credit, Plateau};
 
-use crate::{levels, median, student};
+use crate::{median, plateaus, student};
 
 /// Two-sided error of the intervals.
 const ALPHA: f64 = 0.05;
-/// Batches of readings whose medians tell how well a level is known: readings beside one another share noise.
+/// Batches of readings whose medians tell how well a plateau is known: readings beside one another share noise.
 const BATCHES: usize = 16;
-/// The last level lasts for such a part of the test at least: what is shorter may pass.
+/// The last plateau lasts for such a part of the test at least: what is shorter may pass.
 const LASTS: f64 = 0.1;
-/// A test is over when the ends of the baseline's interval are no farther from it.
+/// A test is over when the ends of the base rate's interval are no farther from it.
 const KNOWN_TO: f64 = 0.015;
-/// And when the baseline has lasted for so many readings.
+/// And when that has lasted for so many readings.
 const SEEN_OFTEN: usize = 20;
-/// Readings on either side of a change that may be a part of both levels.
+/// Readings on either side of a change that may be a part of both plateaus.
 const BESIDE: usize = 2;
 /// Of more readings neighbours are put together: the time to cut a series grows with the square of their number.
 const MOST: usize = 3_600;
@@ -37,8 +37,8 @@ pub struct CarriedBytes {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CreditReading {
     /// One after another; one where nothing changes.
-    pub levels: Vec<RateLevel>,
-    /// Where the last level is below the one before, and the lowest.
+    pub plateaus: Vec<Plateau>,
+    /// Where the last plateau is below the one before, and the lowest.
     pub credit: Option<Credit>,
     /// Whether more of it would tell nothing else.
     pub is_sure: bool,
@@ -48,19 +48,19 @@ pub struct CreditReading {
 #[must_use]
 pub fn read(series: &[CarriedBytes]) -> CreditReading {
     let series = Series::of(series);
-    let ranges = levels::of(&series.rates);
-    let levels: Vec<RateLevel> = ranges.iter().map(|range| series.level(range)).collect();
-    let credit = series.credit(&ranges, &levels);
+    let ranges = plateaus::of(&series.rates);
+    let plateaus: Vec<Plateau> = ranges.iter().map(|range| series.plateau(range)).collect();
+    let credit = series.credit(&ranges, &plateaus);
     let is_sure = credit.as_ref().is_some_and(|credit| {
         let Estimate {
             value, low, high, ..
-        } = credit.baseline_bits_per_second;
+        } = credit.base_bits_per_second;
         let is_near = |end: f64| (end / value - 1.0).abs() <= KNOWN_TO;
         let seen = ranges.last().map_or(0, Range::len);
         is_near(low) && is_near(high) && seen >= SEEN_OFTEN
     });
     CreditReading {
-        levels,
+        plateaus,
         credit,
         is_sure,
     }
@@ -95,56 +95,60 @@ impl Series {
     }
 
     /// Of the readings that are in it as a whole.
-    fn level(&self, range: &Range<usize>) -> RateLevel {
-        let edge = |is_change: bool| usize::from(is_change && range.len() > levels::FEWEST);
+    fn plateau(&self, range: &Range<usize>) -> Plateau {
+        let edge = |is_change: bool| usize::from(is_change && range.len() > plateaus::FEWEST);
         let start = range.start + edge(range.start > 0);
         let end = range.end - edge(range.end < self.rates.len());
-        RateLevel {
+        Plateau {
             from_seconds: self.begins[range.start],
             to_seconds: self.begins[range.end],
             bits_per_second: median_by_batches(&self.rates[start..end]),
         }
     }
 
-    fn credit(&self, ranges: &[Range<usize>], levels: &[RateLevel]) -> Option<Credit> {
-        let [.., before, last] = levels else {
+    fn credit(&self, ranges: &[Range<usize>], plateaus: &[Plateau]) -> Option<Credit> {
+        let [.., before, last] = plateaus else {
             return None;
         };
         let cut = ranges.last()?.start;
-        let rates = levels.iter().map(|level| level.bits_per_second.value);
+        let rates = plateaus.iter().map(|one| one.bits_per_second.value);
         let lowest = rates.fold(f64::INFINITY, f64::min);
-        let baseline = last.bits_per_second;
+        let base = last.bits_per_second;
         let all = self.rates.len() as f64;
-        if baseline.value > lowest || ((self.rates.len() - cut) as f64) < LASTS * all {
+        // What carries nothing at all has broken, and has no bucket.
+        if base.value <= 0.0
+            || base.value > lowest
+            || ((self.rates.len() - cut) as f64) < LASTS * all
+        {
             return None;
         }
-        let spent_after = self.spent_after(cut, before.bits_per_second, baseline);
-        // Beyond the change there is nothing above the baseline but noise.
+        let spent_after = self.spent_after(cut, before.bits_per_second, base);
+        // Beyond the change there is nothing above the base rate but noise.
         let until = (cut + BESIDE).min(self.rates.len());
-        let above = (0..until).map(|at| (self.rates[at] - baseline.value) * self.seconds[at]);
+        let above = (0..until).map(|at| (self.rates[at] - base.value) * self.seconds[at]);
         let bytes = (above.sum::<f64>() / 8.0).max(0.0);
-        let unsure = |end: f64| (end - baseline.value).abs() * spent_after.value / 8.0;
+        let unsure = |end: f64| (end - base.value).abs() * spent_after.value / 8.0;
         let credit_bytes = Estimate {
             value: bytes,
-            low: (bytes - unsure(baseline.high)).max(0.0),
-            high: bytes + unsure(baseline.low),
-            n: baseline.n,
+            low: (bytes - unsure(base.high)).max(0.0),
+            high: bytes + unsure(base.low),
+            n: base.n,
         };
         Some(Credit {
-            burst_bits_per_second: levels[0].bits_per_second,
-            baseline_bits_per_second: baseline,
+            burst_bits_per_second: plateaus[0].bits_per_second,
+            base_bits_per_second: base,
             credit_bytes,
             spent_after_seconds: spent_after,
             refill_seconds: Estimate {
-                value: bytes * 8.0 / baseline.value.max(1.0),
-                low: credit_bytes.low * 8.0 / baseline.high.max(1.0),
-                high: credit_bytes.high * 8.0 / baseline.low.max(1.0),
-                n: baseline.n,
+                value: bytes * 8.0 / base.value,
+                low: credit_bytes.low * 8.0 / base.high,
+                high: credit_bytes.high * 8.0 / base.low.max(1.0),
+                n: base.n,
             },
         })
     }
 
-    /// When the one level gave way to the other: the readings about the change are parts of both, by what they carried.
+    /// When the one plateau gave way to the other: the readings about the change are parts of both, by what they carried.
     fn spent_after(&self, cut: usize, before: Estimate, after: Estimate) -> Estimate {
         let (first, last) = (
             cut.saturating_sub(BESIDE),

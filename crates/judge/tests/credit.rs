@@ -1,4 +1,4 @@
-//! Levels and credit of a rate, held against series whose truth is known.
+//! Plateaus and credit of a rate, held against series whose truth is known.
 //!
 //! Every figure comes from a fixed seed. They are printed: `cargo test --release -p judge
 //! --test credit -- --nocapture`.
@@ -121,7 +121,7 @@ fn credit_is_found_with_its_rates_and_the_moment_at_which_it_was_spent() {
         };
         let within = |value: f64, truth: f64| (value / truth - 1.0).abs() <= 0.03;
         within(credit.burst_bits_per_second.value, link.top_bits)
-            && within(credit.baseline_bits_per_second.value, share * link.top_bits)
+            && within(credit.base_bits_per_second.value, share * link.top_bits)
             && (credit.spent_after_seconds.value - spent).abs() <= 2.0
     });
 }
@@ -157,7 +157,7 @@ fn where_there_is_no_credit_none_is_invented() {
 }
 
 #[test]
-fn a_staged_drop_has_all_its_levels_and_the_last_is_the_baseline() {
+fn a_staged_drop_has_all_its_plateaus_and_the_last_is_the_base_rate() {
     // The course of a t4g.nano, by its article: Mbit/s until a second.
     let stages = [
         (15, 5_000),
@@ -180,11 +180,11 @@ fn a_staged_drop_has_all_its_levels_and_the_last_is_the_baseline() {
         }
     }
     let told = read(&series);
-    let changes: Vec<f64> = told.levels.iter().map(|level| level.to_seconds).collect();
+    let changes: Vec<f64> = told.plateaus.iter().map(|one| one.to_seconds).collect();
     assert_eq!(changes, stages.map(|(until, _)| until as f64));
     let credit = told.credit.unwrap();
     assert!(
-        (credit.baseline_bits_per_second.value / 30e6 - 1.0).abs() < 0.03,
+        (credit.base_bits_per_second.value / 30e6 - 1.0).abs() < 0.03,
         "{credit:?}"
     );
     assert!(

@@ -7,7 +7,7 @@ use crate::Estimate;
 
 /// A rate that holds for a part of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct RateLevel {
+pub struct Plateau {
     /// From the beginning of the test to its own, s.
     pub from_seconds: f64,
     /// From the beginning of the test to its end, s.
@@ -16,14 +16,14 @@ pub struct RateLevel {
     pub bits_per_second: Estimate,
 }
 
-/// Credit, as of a token bucket: it is spent above the baseline and earned below it.
+/// Credit, as of a token bucket: it is spent above the base rate and earned below it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Credit {
     /// While there is credit, bit/s.
     pub burst_bits_per_second: Estimate,
     /// When it is spent, bit/s.
-    pub baseline_bits_per_second: Estimate,
-    /// What was carried above the baseline until then, bytes: all of the credit where it was full.
+    pub base_bits_per_second: Estimate,
+    /// What was carried above the base rate until then, bytes: all of the credit where it was full.
     pub credit_bytes: Estimate,
     /// From the beginning of the test until it was spent, s.
     pub spent_after_seconds: Estimate,

@@ -46,10 +46,8 @@ pub(super) fn are_most(case: &Case<'_>, opening: f64) -> bool {
 
 /// Of the time of our load's connections, 0 to 1.
 fn share(case: &Case<'_>) -> Option<f64> {
-    let load = case.seen.load?;
-    let all_us = f64::from(load.connections) * case.seen.window_ns as f64 / 1e3;
-    let shaken = us_per_answer(case.seen)? * load.answered as f64 / all_us.max(1.0);
-    Some(shaken.min(1.0))
+    let shaken_us = us_per_answer(case.seen)? * case.answered()? as f64;
+    Some((shaken_us / case.connections_us()?).min(1.0))
 }
 
 /// Time in handshakes for each answer, µs: of those within the look, and no more than one for each. Connections that were

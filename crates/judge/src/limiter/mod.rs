@@ -255,8 +255,8 @@ impl Case<'_> {
         let Some(load) = self.seen.load else {
             return 0.0;
         };
-        let all_us = f64::from(load.connections) * self.seen.window_ns as f64 / 1e3;
-        let limited = self.seen.rise("senders.rwnd_limited_us") as f64 / all_us.max(1.0);
+        let all_us = self.connections_us().unwrap_or(1.0);
+        let limited = self.seen.rise("senders.rwnd_limited_us") as f64 / all_us;
         let client = self.ledger.share(AccountKind::Client);
         match load.client_busy_share + load.client_ready_share < CLIENT_IS_FULL {
             true => limited.min(client),
@@ -306,6 +306,12 @@ impl Case<'_> {
             .map(|(count, is_unread)| if is_unread { count } else { -count })
             .sum();
         balance > 0.0
+    }
+
+    /// Time of all connections of our load within the look, µs: 1 at least.
+    fn connections_us(&self) -> Option<f64> {
+        let load = self.seen.load?;
+        Some((f64::from(load.connections) * self.seen.window_ns as f64 / 1e3).max(1.0))
     }
 
     /// Answers of our load within the look.

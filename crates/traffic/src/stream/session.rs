@@ -48,12 +48,11 @@ pub(super) fn run(
             let turn = TURN.min(Duration::from_nanos(due_ns.saturating_sub(now_ns)));
             let looked = look(turn, Duration::from_nanos(now_ns - begun_ns));
             let now_ns = clock::monotonic_ns();
-            let over = match looked {
+            let mut over = match looked {
                 Ok(ControlFlow::Continue(())) => None,
                 Ok(ControlFlow::Break(end_ns)) => Some((end_ns.min(now_ns), None)),
                 Err(error) => Some((now_ns, Some(error))),
             };
-            let mut over = over;
             if over.is_some() || now_ns >= due_ns {
                 let enough = told(&readings.read(flows, now_ns)).is_break();
                 if enough && over.is_none() {

@@ -46,12 +46,11 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     }
     let plan = arguments.plan()?;
     let begun_ns = sys::clock::wall_ns();
-    let mut rates = WayRates::of(&plan.ways);
+    let mut rates = WayRates::of(&plan.ways, arguments.until_sure);
     let mut told = |interval: &StreamInterval| {
         console.note(&line(interval));
-        rates.note(interval);
-        match arguments.until_sure {
-            true => rates.are_sure(),
+        match rates.note(interval) {
+            true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         }
     };

@@ -1,7 +1,5 @@
 //! The rate of each way from interval to interval, and what it says of the path.
 
-use std::ops::ControlFlow;
-
 use judge::credit::{CarriedBytes, CreditReading, read};
 use traffic::stream::{StreamInterval, Way};
 
@@ -11,16 +9,20 @@ const GROWN: usize = 50;
 /// What this end sent or received, each way.
 pub(super) struct WayRates {
     ways: Vec<(Way, Vec<CarriedBytes>)>,
+    /// Whether all that was to be known was known; `None` where that is not asked for.
+    pub(super) ended_sure: Option<bool>,
 }
 
 impl WayRates {
-    pub(super) fn of(ways: &[Way]) -> Self {
+    pub(super) fn of(ways: &[Way], is_until_sure: bool) -> Self {
         Self {
             ways: ways.iter().map(|way| (*way, Vec::new())).collect(),
+            ended_sure: is_until_sure.then_some(false),
         }
     }
 
-    pub(super) fn note(&mut self, interval: &StreamInterval) {
+    /// Notes an interval; whether it was the last that was wanted.
+    pub(super) fn note(&mut self, interval: &StreamInterval) -> bool {
         for (way, series) in &mut self.ways {
             let streams = interval.streams.iter().filter(|one| one.way == *way);
             series.push(CarriedBytes {
@@ -28,17 +30,18 @@ impl WayRates {
                 bytes: streams.map(|one| one.bytes).sum(),
             });
         }
+        let is_over = self.ended_sure.is_some() && self.are_sure();
+        self.ended_sure = self.ended_sure.map(|_| is_over);
+        is_over
     }
 
-    /// Whether the credit and the baseline of each way are known.
-    pub(super) fn are_sure(&self) -> ControlFlow<()> {
-        let is_due =
-            |series: &[CarriedBytes]| series.len().is_multiple_of((series.len() / GROWN).max(1));
-        let is_sure = |series: &[CarriedBytes]| is_due(series) && read(series).is_sure;
-        match self.ways.iter().all(|(_, series)| is_sure(series)) {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        }
+    /// Whether the credit and the base rate of each way are known.
+    fn are_sure(&self) -> bool {
+        let mut ways = self.ways.iter();
+        ways.all(|(_, series)| {
+            let grown = (series.len() / GROWN).max(1);
+            series.len().is_multiple_of(grown) && read(series).is_sure
+        })
     }
 
     pub(super) fn read(&self, way: Way) -> Option<CreditReading> {

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use judge::stream::{EndSigns, StreamSigns, fairness, limit};
 use model::Doubt;
-use model::credit::{Credit, RateLevel};
+use model::credit::{Credit, Plateau};
 use model::doubt::{WordedDoubt, worded};
 use model::reading::{MachineCpu, MachinePerUnit};
 use schemars::JsonSchema;
@@ -69,6 +69,8 @@ pub(crate) struct Streams {
     pub(super) intervals: Vec<StreamInterval>,
     /// The server's own; empty of iperf3.
     server_intervals: Vec<StreamInterval>,
+    /// Whether it ended since its credit was spent and its base rate known; null where that was not asked for.
+    ended_sure: Option<bool>,
     /// What ended it before its time, with which the figures are those until then; null where nothing did.
     pub(super) broken: Option<String>,
     /// CPU time of the client's workers and of the server as shares of the window, %: all, their own code, the kernel.
@@ -101,9 +103,9 @@ pub(crate) struct StreamWay {
     fairness: Option<f64>,
     /// Smoothed round trip at the end, the largest of its streams, µs; null where the sender does not tell.
     rtt_us: Option<u32>,
-    /// Levels of the rate at the client's end, one after another; one where nothing changes, none of datagrams.
-    levels: Vec<RateLevel>,
-    /// Credit that was spent; null where no level gave way to a lower one that stayed.
+    /// Plateaus of the rate at the client's end, one after another; one where nothing changes, none of datagrams up.
+    plateaus: Vec<Plateau>,
+    /// Credit that was spent; null where no plateau gave way to a lower one that stayed.
     credit: Option<Credit>,
     /// Name of what was the limit.
     limit: &'static str,
@@ -211,6 +213,7 @@ impl Streams {
             streams: went.streams,
             intervals: went.intervals,
             server_intervals: went.server_intervals,
+            ended_sure: rates.ended_sure,
             broken: went.broken,
             cpu_percents,
             doubts: worded(&doubts),
@@ -258,8 +261,9 @@ impl StreamWay {
             signs.lost = lost as f64 / sent.max(1) as f64;
         }
         let limit = limit(&signs);
-        // Of datagrams the sender does not know what came.
-        let rates = rates.read(way).filter(|_| !is_udp).unwrap_or_default();
+        // Who sends datagrams does not know what came of them.
+        let is_known = !is_udp || way == Way::Down;
+        let rates = rates.read(way).filter(|_| is_known).unwrap_or_default();
         Self {
             way,
             throughput_gbit_per_second: bits / 1e9 / seconds,
@@ -271,7 +275,7 @@ impl StreamWay {
             datagrams_per_second: is_told.then(|| sent.saturating_sub(lost) as f64 / seconds),
             fairness: fairness(&shares),
             rtt_us: sending.rtt_us,
-            levels: rates.levels,
+            plateaus: rates.plateaus,
             credit: rates.credit,
             limit: limit.name,
             limit_words: limit.words,

@@ -1,4 +1,4 @@
-//! The levels of a rate that is read at regular times, and the moments at which it changes.
+//! The plateaus of a rate that is read at regular times, and the moments at which it changes.
 //!
 //! Optimal partitioning of the logarithms (Jackson et al. 2005): of all ways to cut the series into pieces that are
 //! flat, the one with the smallest sum of squares and penalties. The penalty grows with the noise that neighbouring
@@ -8,13 +8,13 @@ use std::ops::Range;
 
 use crate::median;
 
-/// No level has fewer readings.
+/// No plateau has fewer readings.
 pub(crate) const FEWEST: usize = 8;
-/// Levels closer than that, as a ratio, are one.
-pub(crate) const CLOSEST: f64 = 1.15;
+/// Plateaus closer than that, as a ratio, are one.
+const CLOSEST: f64 = 1.15;
 /// Penalty of a change, in variances of the noise per ln of the count of readings.
 const PENALTY: f64 = 12.0;
-/// So much of a change happens within an eighth of a level to either side of it.
+/// So much of a change happens within an eighth of a plateau to either side of it.
 const AT_ONCE: f64 = 0.6;
 /// A reading farther from those beside it, in standard deviations, is an accident.
 const FARTHEST_SIGMA: f64 = 3.0;
@@ -23,7 +23,7 @@ const NONE: f64 = 1e-6;
 /// Noise below that part of the rate is not told apart from none.
 const LEAST_VARIANCE: f64 = 1e-8;
 
-/// The levels, one after another, as ranges of the readings; one where nothing changes, none of an empty series.
+/// The plateaus, one after another, as ranges of the readings; one where nothing changes, none of an empty series.
 pub(crate) fn of(rates: &[f64]) -> Vec<Range<usize>> {
     let top = rates.iter().copied().fold(0.0, f64::max);
     if top <= 0.0 {
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn levels_are_told_apart_where_they_change_at_once_and_a_drift_or_an_accident_is_none() {
+    fn plateaus_are_told_apart_where_they_change_at_once_and_a_drift_or_an_accident_is_none() {
         let noisy = |at: usize| 1.0 + 0.01 * ((at * 37 % 11) as f64 - 5.0) / 5.0;
         let step: Vec<f64> = (0..100)
             .map(|at| noisy(at) * if at < 40 { 5.0 } else { 1.0 })
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn series_of_nothing_have_one_level_or_none() {
+    fn series_of_nothing_have_one_plateau_or_none() {
         assert!(of(&[]).is_empty());
         assert_eq!(of(&[0.0; 20]).len(), 1);
         assert_eq!(of(&[1.0; 3]).len(), 1);
