@@ -35,8 +35,8 @@ const HELD: &str = "held   ";
 const FAILED: &str = "FAILED ";
 /// What was on the wire, which is looked at outside.
 const FILES: [&str; 2] = ["wire.on", "wire.tls1.2"];
-/// The script takes two minutes beside the other guest's; a machine that is busy with others gives less.
-const LIMIT: Duration = Duration::from_secs(900);
+/// The script takes two minutes beside the other guest's; on a slow machine that is busy with others it has taken 15.
+const LIMIT: Duration = Duration::from_secs(1800);
 
 /// Holds the claims in each guest. A guest in which one fails is looked at once more, alone, unless this is to be
 /// strict. The target directory must be claimed.
