@@ -188,6 +188,7 @@ fn every_ceiling_of_this_machine_has_a_figure_within_its_interval_and_the_file_l
         "syscall_ns",
         "wake_up_ns",
         "tcp_round_trip_ns",
+        "datagram_ns",
         "loopback_bytes_per_second",
         "memory_copy_all_bytes_per_second",
         "sha_256_bytes_per_second",

@@ -1,11 +1,15 @@
-//! A connection over loopback, for the probe that sends a byte to and fro.
+//! Connections over loopback, for the probes that send to and fro.
 
 use std::io;
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
+use std::time::Duration;
 
 use machine::probes::handoff::ByteEnd;
 
-/// Its two ends, without Nagle's delay.
+/// A datagram that is lost is not waited for.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The two ends of one by TCP, without Nagle's delay.
 ///
 /// # Errors
 /// The kernel's own, as where loopback is down.
@@ -21,4 +25,17 @@ pub fn ends() -> io::Result<[ByteEnd; 2]> {
         })
     };
     Ok([end(near)?, end(far)?])
+}
+
+/// A socket of UDP, and the one that it sends to.
+///
+/// # Errors
+/// Likewise.
+pub fn datagrams() -> io::Result<[UdpSocket; 2]> {
+    let bound = || UdpSocket::bind((Ipv4Addr::LOCALHOST, 0));
+    let (near, far) = (bound()?, bound()?);
+    near.connect(far.local_addr()?)?;
+    far.connect(near.local_addr()?)?;
+    far.set_read_timeout(Some(PATIENCE))?;
+    Ok([near, far])
 }

@@ -17,6 +17,7 @@ pub(crate) fn values(ask: &ProbeAsk) -> ProbeValues {
         cpus: &cpus,
         folder: &std::env::temp_dir(),
         loopback: loopback::ends,
+        datagrams: loopback::datagrams,
     };
     let names: Vec<&str> = ask.names.iter().map(String::as_str).collect();
     let measured = quick::measure_these(place, ask.seed, &names, ROUNDS).unwrap_or_default();

@@ -1,5 +1,8 @@
 //! What the kernel takes for a call that does nothing, and how late it wakes who sleeps.
 
+use std::io;
+use std::net::UdpSocket;
+
 use sys::clock;
 use sys::epoll::{Epoll, Events};
 
@@ -7,6 +10,10 @@ use super::ProbeError;
 
 /// Calls of one value: milliseconds.
 const CALLS: u32 = 20_000;
+/// Datagrams of a burst, which the smallest buffer of a socket holds, and bursts of one value.
+const AT_ONCE: u32 = 16;
+const BURSTS: u32 = 200;
+const DATAGRAM_BYTES: usize = 64;
 /// Short sleeps of one value, of which the middle one counts.
 const SLEEPS: usize = 21;
 const SLEEP_NS: u64 = 200_000;
@@ -18,6 +25,20 @@ pub(super) fn call_ns() -> f64 {
         std::hint::black_box(sys::user::ours());
     }
     (clock::monotonic_ns() - begun_ns) as f64 / f64::from(CALLS)
+}
+
+/// A datagram of 64 bytes from one socket to the other, a call for each at either end, all by this thread, ns.
+pub(super) fn datagram_ns([near, far]: [UdpSocket; 2]) -> Result<f64, ProbeError> {
+    let mut bytes = [7; DATAGRAM_BYTES];
+    let mut carry = || -> io::Result<()> {
+        (0..AT_ONCE).try_for_each(|_| near.send(&bytes).map(drop))?;
+        (0..AT_ONCE).try_for_each(|_| far.recv(&mut bytes).map(drop))
+    };
+    let begun_ns = clock::monotonic_ns();
+    for _ in 0..BURSTS {
+        carry().map_err(ProbeError::Line)?;
+    }
+    Ok((clock::monotonic_ns() - begun_ns) as f64 / f64::from(BURSTS * AT_ONCE))
 }
 
 /// How much later than asked for a sleep of 200 µs ends, ns, with the slack that timers of this thread have.

@@ -2,6 +2,7 @@
 //! on a machine falls on all alike and shows in the intervals.
 
 use std::io;
+use std::net::UdpSocket;
 use std::path::Path;
 use std::thread;
 
@@ -25,6 +26,8 @@ pub struct ProbePlace<'a> {
     pub folder: &'a Path,
     /// Two ends of a connection over loopback.
     pub loopback: fn() -> io::Result<[ByteEnd; 2]>,
+    /// A socket of UDP over loopback, and the one that it sends to.
+    pub datagrams: fn() -> io::Result<[UdpSocket; 2]>,
 }
 
 /// What a probe came to.
@@ -63,7 +66,7 @@ const fn probe(
     Probe { name, what, take }
 }
 
-const PROBES: [Probe; 21] = [
+const PROBES: [Probe; 22] = [
     probe("syscall_ns", "a system call that does nothing", |_| {
         Ok(calls::call_ns())
     }),
@@ -89,6 +92,11 @@ const PROBES: [Probe; 21] = [
         "loopback_bytes_per_second",
         "sent by one CPU to another, by TCP over loopback",
         |bench| bytes_per_second(bench.two(), bench.loopback()?),
+    ),
+    probe(
+        "datagram_ns",
+        "64 bytes by UDP over loopback, both ends on one CPU",
+        |bench| calls::datagram_ns((bench.place.datagrams)().map_err(ProbeError::Line)?),
     ),
     probe(
         "memory_latency_ns",

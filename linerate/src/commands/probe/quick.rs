@@ -66,6 +66,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
         cpus: &cpus,
         folder: &folder,
         loopback: agent::loopback::ends,
+        datagrams: agent::loopback::datagrams,
     };
     let seed = u64::from_ne_bytes(sys::random::bytes()?);
     let measured = measure(place, seed, |round| {
