@@ -102,6 +102,23 @@ fn a_study_runs_on_two_machines_and_leaves_nothing_there_but_the_program() {
 }
 
 #[test]
+fn what_a_servers_time_goes_to_is_seen_on_its_machine_while_the_other_loads_it() {
+    crate::common::needs_root!();
+    let site = Site::new("ssh-stacks", Host::Usual);
+    write_study(&site.folder, "stacks = true", 2);
+    answer(&mut site.linerate(&RUN));
+    let record = record(&site.folder, "run");
+    let demands: Vec<_> = record.demands.iter().map(|it| it.calls).collect();
+    assert!(
+        demands.iter().all(|calls| calls.is_some_and(|it| it > 1.0)),
+        "{demands:?}"
+    );
+    assert_eq!(demands.len(), 2);
+    let stacks = site.folder.text("run/baseline-one.folded");
+    assert_says(&stacks, "sendto_[k]");
+}
+
+#[test]
 fn a_service_is_started_on_the_servers_machine_and_measured_from_the_clients() {
     crate::common::needs_root!();
     let site = Site::new("ssh-service", Host::Usual);

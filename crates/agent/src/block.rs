@@ -24,12 +24,12 @@ pub(crate) fn measure(
     of_new: bool,
 ) -> Result<Loaded, Failure> {
     match &target.speaks {
-        Speaks::Watched(watched) => watched.measure(ask, of_new),
+        Speaks::Watched(watched) => watched.measure(ask, of_new, &mut NoObserver),
         _ => measure_beside(target, ask, cpus, &mut NoObserver),
     }
 }
 
-/// Measures one block of load of ours while somebody else looks on.
+/// Measures one block while somebody else looks on.
 pub(crate) fn measure_beside(
     target: &mut Target,
     ask: &BlockAsk,
@@ -43,6 +43,9 @@ pub(crate) fn measure_beside(
             closed_ns: reading.window_ns,
             reading,
         });
+    }
+    if let Speaks::Watched(watched) = &target.speaks {
+        return watched.measure(ask, false, beside);
     }
     let (outcome, watch) = load_beside(target, ask, cpus, beside)?;
     Ok(Loaded {

@@ -269,6 +269,12 @@ impl Desk {
                 self.live.become_these(&target.live_levers)?;
                 observing::under_load(target, block, ask, &self.cpus)?
             }
+            Whom::Target { name, settle_ms } => {
+                let target = known(&mut self.targets, name)?;
+                self.live.become_these(&target.live_levers)?;
+                observing::wait_ms(*settle_ms);
+                observing::at_work(&target.pids, ask, &self.cpus)?
+            }
             Whom::Process(pid) => observing::at_work(&[*pid], ask, &self.cpus)?,
             Whom::Listener { address } => {
                 observing::at_work(&observing::listening_on(*address)?, ask, &self.cpus)?

@@ -143,14 +143,19 @@ fn watched(pids: &[u32], ask: &ObserveAsk, cpus: &CpuSplit) -> Observation {
     let cost = CostWatch::begin(pids);
     let mut look = Look::prepare(watchee(pids.to_vec()));
     look.begin(&cpus.client, ask.seed);
-    clock::wait_until(Duration::from_millis(ask.look_ms.into()), || {
-        sys::stop::heard().is_some()
-    });
+    wait_ms(ask.look_ms);
     let mut observation = look.end();
     Bursts::of(pids, ask.bursts, false).keep(&mut observation);
     let beside_ns = cost.beside_ns(&cpus.client);
     observation.cost = Some(cost.end(&observation, beside_ns));
     observation
+}
+
+/// Waits, unless a signal comes.
+pub(crate) fn wait_ms(ms: u32) {
+    clock::wait_until(Duration::from_millis(ms.into()), || {
+        sys::stop::heard().is_some()
+    });
 }
 
 fn are_there(pids: &[u32]) -> Result<(), Failure> {
@@ -177,10 +182,14 @@ pub(crate) fn hindered(
     ask: &HinderAsk,
     cpus: &CpuSplit,
 ) -> Result<HinderedBlock, Failure> {
+    let pids = target.processes()?;
     let mut whose = match &ask.whom {
-        Hindrance::Quota => return with_less_quota(target, ask, cpus),
-        Hindrance::Calls(calls) => return with_later_calls(target, ask, calls, cpus),
-        Hindrance::ServerCpus => targets::cpus_of(&target.pids),
+        Hindrance::Quota => return with_less_quota((target, &pids), ask, cpus),
+        Hindrance::Calls(calls) => return with_later_calls((target, &pids), ask, calls, cpus),
+        Hindrance::ClientElsewhere { gain } => {
+            return with_client_elsewhere((target, &pids), ask, *gain, cpus);
+        }
+        Hindrance::ServerCpus => targets::cpus_of(&pids),
         Hindrance::ClientCpus => cpus.client.clone(),
         // The block itself has them.
         Hindrance::Connections => Vec::new(),
@@ -198,13 +207,41 @@ pub(crate) fn hindered(
     })
 }
 
+/// Measures a block with our load on CPUs that the target may not use.
+fn with_client_elsewhere(
+    (target, pids): (&mut Target, &[u32]),
+    ask: &HinderAsk,
+    gain: f64,
+    cpus: &CpuSplit,
+) -> Result<HinderedBlock, Failure> {
+    let own = targets::cpus_of(pids);
+    let mut client = sys::cpu::allowed().unwrap_or_default();
+    client.retain(|cpu| !own.contains(cpu) && !cpus.left_out.contains(cpu));
+    client.truncate(cpus.client.len());
+    if client.is_empty() {
+        return Err(Failure {
+            what: "the program may use every CPU that our load may".to_owned(),
+            advice: "give it fewer: taskset -cp CPUS PID".to_owned(),
+        });
+    }
+    let cpus = CpuSplit {
+        client,
+        ..cpus.clone()
+    };
+    let loaded = block::measure(target, &ask.block, &cpus, false)?;
+    Ok(HinderedBlock {
+        reading: loaded.reading,
+        taken: -gain,
+    })
+}
+
 /// Measures a block while the target's quota is lowered, where it can be.
 fn with_less_quota(
-    target: &mut Target,
+    (target, pids): (&mut Target, &[u32]),
     ask: &HinderAsk,
     cpus: &CpuSplit,
 ) -> Result<HinderedBlock, Failure> {
-    let cut = QuotaCut::begin(&target.pids, ask.take);
+    let cut = QuotaCut::begin(pids, ask.take);
     let loaded = block::measure(target, &ask.block, cpus, false);
     let taken = cut.map_or(Ok(0.0), QuotaCut::end);
     let taken = taken.map_err(|error| Failure {
@@ -224,7 +261,7 @@ fn with_less_quota(
     reason = "casts of floats saturate"
 )]
 fn with_later_calls(
-    target: &mut Target,
+    (target, pids): (&mut Target, &[u32]),
     ask: &HinderAsk,
     calls: &LaterCalls,
     cpus: &CpuSplit,
@@ -235,10 +272,7 @@ fn with_later_calls(
     };
     let number = system_call::number(&calls.name);
     let number = number.ok_or_else(|| refused("its number is not known".to_owned()))?;
-    let all = target
-        .pids
-        .iter()
-        .flat_map(|pid| targets::with_descendants(*pid));
+    let all = pids.iter().flat_map(|pid| targets::with_descendants(*pid));
     let delay_ns = (calls.delay_us * 1e3) as u32;
     let delay = CallDelay::begin(number, delay_ns, &all.collect::<Vec<_>>());
     let mut beside = DelayBeside {

@@ -85,6 +85,14 @@ impl Target {
         levers.any(|setting| matches!(binds(setting), Ok(Binds::Connect)))
     }
 
+    /// Those of this moment.
+    pub(crate) fn processes(&self) -> Result<Vec<u32>, Failure> {
+        match &self.speaks {
+            Speaks::Watched(watched) => watched.pids(),
+            _ => Ok(self.pids.clone()),
+        }
+    }
+
     /// Has its process stopped with it.
     pub(crate) fn hold(&mut self, process: HeldServer) {
         self.process = Some(process);

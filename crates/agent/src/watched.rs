@@ -11,6 +11,7 @@ use model::failure::Failure;
 use model::message::{BlockAsk, Loaded};
 use model::reading::CarriedReading;
 use sys::clock;
+use traffic::load::Observer;
 use wire::url::HttpUrl;
 
 use crate::speaks::Speaks;
@@ -35,7 +36,7 @@ pub(crate) fn watched(url: &str, plan: Plan) -> Result<Target, Failure> {
 
 impl WatchedServer {
     /// Those of this moment: a server may start others in the place of its workers.
-    fn pids(&self) -> Result<Vec<u32>, Failure> {
+    pub(crate) fn pids(&self) -> Result<Vec<u32>, Failure> {
         targets::listening_on(self.0).map_err(|error| Failure {
             what: error.to_string(),
             advice: match error {
@@ -51,7 +52,12 @@ impl WatchedServer {
 
     /// Waits, and reads the counters at both ends of the time. With `of_new` it waits further, for some such times,
     /// until connections that are opened from now on carry nearly all.
-    pub(crate) fn measure(&self, ask: &BlockAsk, of_new: bool) -> Result<Loaded, Failure> {
+    pub(crate) fn measure(
+        &self,
+        ask: &BlockAsk,
+        of_new: bool,
+        beside: &mut dyn Observer,
+    ) -> Result<Loaded, Failure> {
         let pids = self.pids()?;
         let listens = targets::addresses_of_all(&pids);
         let known = of_new.then(|| Known::now(&listens)).transpose();
@@ -59,7 +65,7 @@ impl WatchedServer {
         wait(ask.settle_ms, || ());
         let mut left = MOST_WINDOWS;
         loop {
-            let loaded = scored((&pids, &listens), ask.score_ms, known.as_ref())?;
+            let loaded = scored((&pids, &listens), ask.score_ms, known.as_ref(), beside)?;
             left -= 1;
             let is_of_new = |carried: CarriedReading| carried.is_of_new();
             if left == 0 || loaded.reading.carried.is_none_or(is_of_new) {
@@ -74,15 +80,18 @@ fn scored(
     (pids, listens): (&[u32], &[SocketAddr]),
     score_ms: u32,
     known: Option<&Known>,
+    beside: &mut dyn Observer,
 ) -> Result<Loaded, Failure> {
     let mut cpu = CpuWatch::new(pids);
     let mut carried = CarriedWatch::open(listens.to_vec()).map_err(|error| uncounted(&error))?;
+    beside.window_opens();
     cpu.open();
     let opened_ns = clock::monotonic_ns();
     wait(score_ms, || carried.hear());
     // In the order of the beginning, so that both windows are of one length.
     let carried = carried.close(known).map_err(|error| uncounted(&error))?;
     cpu.close();
+    beside.window_closes();
     let closed_ns = clock::monotonic_ns();
     if sys::stop::heard().is_some() {
         return Err(failure("the block was cut short by a signal"));

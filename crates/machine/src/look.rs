@@ -82,6 +82,7 @@ impl Look {
         Observation {
             window_ns: seen.window_ns,
             load: None,
+            listens: self.watchee.listens,
             command: None,
             threads: seen.threads,
             moments: seen.moments,

@@ -200,6 +200,11 @@ pub enum Hindrance {
     ClientCpus,
     /// The connections of our load, of which there are half as many more.
     Connections,
+    /// Our load, which is on CPUs that the program may not use.
+    ClientElsewhere {
+        /// What that should bring, a share of what there was.
+        gain: f64,
+    },
     /// The CPU quota of the program's control group, which is lowered.
     Quota,
     /// System calls of the program, each of which begins later.

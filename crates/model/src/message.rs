@@ -245,6 +245,13 @@ pub struct ProbeAsk {
 pub enum Whom {
     /// The processes of a target, within the scored window of a block.
     Loaded(BlockAsk),
+    /// The processes of a target that another host loads.
+    Target {
+        /// Its name.
+        name: String,
+        /// The look begins so long after it is asked for, ms.
+        settle_ms: u32,
+    },
     /// A process and its descendants.
     Process(u32),
     /// Those that listen there.

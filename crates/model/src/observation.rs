@@ -20,6 +20,9 @@ pub struct Observation {
     /// What our own load came to within it; absent where the program was seen at its own work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<SeenLoad>,
+    /// The addresses of TCP that it listens on; absent where there are none, or they are hidden.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub listens: Vec<SocketAddr>,
     /// How it ended where it was started for the look; absent where it ran already.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<CommandReading>,

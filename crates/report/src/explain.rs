@@ -37,7 +37,7 @@ pub(crate) fn view(look: &SavedLook, explanation: &Explanation) -> Page {
     if let Some(command) = &look.study.observation.command {
         page.paragraph(ran(command));
     }
-    page.paragraph(proof(explanation));
+    page.paragraph(proof(look, explanation));
     if let Some(nearest) = ceilings::nearest(&explanation.ceilings) {
         page.paragraph(nearest);
     }
@@ -177,19 +177,23 @@ fn held(limiter: &Limiter) -> Vec<String> {
     shown.chain(gain).chain(to_do).collect()
 }
 
-fn proof(explanation: &Explanation) -> String {
+fn proof(look: &SavedLook, explanation: &Explanation) -> String {
     match (&explanation.proof, &explanation.unproved) {
-        (Some(proof), _) => of_trial(proof),
+        (Some(proof), _) => of_trial(proof, look.study.observation.load.is_some()),
         (None, Some(why)) => format!("Not proved: {why}."),
         (None, None) => "Not proved: too few moments with and without the hindrance.".to_owned(),
     }
 }
 
-fn of_trial(proof: &Hindered) -> String {
+fn of_trial(proof: &Hindered, is_our_load: bool) -> String {
     let by = numbers::share(proof.change.abs());
     let (done, and_so) = match (&proof.what, &proof.followed) {
         (Hindrance::ServerCpus, _) => (format!("{by} of the server's CPU time taken away"), ""),
         (Hindrance::ClientCpus, _) => (format!("{by} of the client's CPU time taken away"), ""),
+        (Hindrance::ClientElsewhere { .. }, _) => (
+            format!("our load on CPUs that it may not use, for {by} more at best"),
+            "",
+        ),
         (Hindrance::Connections, followed) => (format!("{by} more connections"), waits(*followed)),
         (Hindrance::Quota, _) => (format!("{by} of its CPU quota taken away"), ""),
         (Hindrance::Calls(calls), _) => (
@@ -206,9 +210,14 @@ fn of_trial(proof: &Hindered) -> String {
         Some(false) => "Contradicted",
         None => "Not proved",
     };
+    let became = match is_our_load {
+        true => "answers became {} times as many",
+        false => "its connections carried {} times as much",
+    };
+    let became = became.replace("{}", &format!("{:.3}", proof.ratio));
     format!(
-        "{verdict}: with {done}, answers became {:.3} times as many ({:.3} … {:.3}, {} pairs){and_so}.",
-        proof.ratio, proof.low, proof.high, proof.pairs
+        "{verdict}: with {done}, {became} ({:.3} … {:.3}, {} pairs){and_so}.",
+        proof.low, proof.high, proof.pairs
     )
 }
 

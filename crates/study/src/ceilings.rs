@@ -8,7 +8,7 @@ use model::{Ask, Doubt, Pace, Tell};
 use crate::campaign::{Campaign, CampaignError};
 use crate::transport::Agent;
 
-/// What is asked of a server's host: what answers take most of.
+/// What is asked of a server's host: what answers take most of; where its client is elsewhere, all but the last.
 pub(crate) const PROBES: [&str; 3] = [
     "syscall_ns",
     "context_switch_ns",
@@ -41,14 +41,17 @@ impl Campaign<'_> {
             return Ok(Ceilings::default());
         };
         self.progress.phase("looking for the nearest ceilings");
-        let probed = probe(self.agent, &PROBES, seed)?;
+        let names = match self.agent.client() {
+            None => &PROBES[..],
+            Some(_) => &PROBES[..PROBES.len() - 1],
+        };
+        let probed = probe(self.agent, names, seed)?;
         let mut all = Ceilings {
-            doubts: unmeasured(&PROBES, &probed).into_iter().collect(),
+            doubts: unmeasured(names, &probed).into_iter().collect(),
             probed,
             demands: Vec::new(),
         };
-        // A look is of one host.
-        if self.agent.client().is_some() || study.gate.is_some() {
+        if study.gate.is_some() {
             return Ok(all);
         }
         let is_asked = |arm: &&Arm| !matches!(arm.role, Role::Control | Role::Floor);

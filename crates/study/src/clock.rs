@@ -3,7 +3,7 @@
 use std::time::{Instant, SystemTime};
 
 /// A clock that only goes forward.
-pub trait Clock {
+pub trait Clock: Sync {
     /// Since some start of its own.
     fn now_ns(&self) -> u64;
 

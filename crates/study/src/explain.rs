@@ -114,7 +114,8 @@ impl Campaign<'_> {
         self.share_cpus(&CpuWish::default())?;
         let whom = match &order.whose {
             Whose::Asked(request) => {
-                self.start_targets(&[arm(request)], &order.workload)?;
+                let program = Program::Request(request.clone());
+                self.start_targets(&[arm(program)], &order.workload)?;
                 load_of(order)
             }
             Whose::Process(pid) => Whom::Process(*pid),
@@ -133,7 +134,7 @@ impl Campaign<'_> {
         let observation = self.observe(whom, order, &[])?;
         let (trial, untried) = match self.trial(order, &observation)? {
             Ok(trial) => (Some(trial), None),
-            Err(why) => (None, Some(why.to_owned())),
+            Err(why) => (None, Some(why)),
         };
         let behind = self.behind(order, &observation)?;
         let looked = Looked {
@@ -183,41 +184,64 @@ impl Campaign<'_> {
         &mut self,
         order: &ExplainOrder,
         seen: &Observation,
-    ) -> Result<Result<Trial, &'static str>, CampaignError> {
+    ) -> Result<Result<Trial, String>, CampaignError> {
+        let untried = |why: &str| Ok(Err(why.to_owned()));
         if !order.touch {
-            return Ok(Err("--no-touch was given"));
+            return untried("--no-touch was given");
         }
         if seen.command.is_some() {
-            return Ok(Err(
-                "a command runs once, so that nobody knows how long it takes without",
-            ));
-        }
-        if seen.load.is_none() {
-            return Ok(Err("only under load of ours is it known what came of it"));
+            return untried("a command runs once, so that nobody knows how long it takes without");
         }
         let explained = judge::explain(seen);
         let ways = explained.limiter.map(|it| [it.closer, it.hindrance]);
         let response_us = explained.ledger.response_us.unwrap_or(0.0);
-        let mut untried = "there is nothing of it that may be hindered";
-        for whom in ways.into_iter().flatten().flatten() {
+        let mut why = "there is nothing of it that may be hindered".to_owned();
+        let mut ways: Vec<Hindrance> = ways.into_iter().flatten().flatten().collect();
+        if seen.load.is_none() {
+            ways.retain(is_its_own);
+            "of a program with clients of its own only its quota and its system calls are hindered: they may have its CPUs too"
+                .clone_into(&mut why);
+        }
+        if !ways.is_empty()
+            && seen.load.is_none()
+            && !self.takes_up_with_its_clients(order, seen)?
+        {
+            return untried("what its connections carry cannot be seen");
+        }
+        for whom in ways {
             let plan = TrialPlan::new(whom, response_us);
             self.progress
                 .phase("hindering the accused for alternate moments");
-            untried = match (self.pairs(order, &plan), &plan.whom) {
+            why = match (self.pairs(order, &plan), &plan.whom) {
                 // Servers have limits of connections, of which the look has found none.
                 (Err(CampaignError::Agent(error)), Hindrance::Connections)
                     if error.is_refusal() =>
                 {
-                    "half as many connections more could not be held open"
+                    "half as many connections more could not be held open".to_owned()
                 }
-                (Err(CampaignError::Agent(error)), Hindrance::Calls(_)) if error.is_refusal() => {
-                    "the kernel lets no call end later"
-                }
-                (Ok(Err(why)), _) => why,
-                (tried, _) => return tried,
+                // What was seen is not lost by what came of the trial.
+                (Err(CampaignError::Agent(error)), _) if error.is_refusal() => error.to_string(),
+                (Ok(Err(why)), _) => why.to_owned(),
+                (tried, _) => return Ok(tried?.map_err(str::to_owned)),
             };
         }
-        Ok(Err(untried))
+        Ok(Err(why))
+    }
+
+    /// From now on blocks are of what its connections carry, whoever opened them; whether that can be seen.
+    fn takes_up_with_its_clients(
+        &mut self,
+        order: &ExplainOrder,
+        seen: &Observation,
+    ) -> Result<bool, CampaignError> {
+        let Some(address) = seen.listens.first() else {
+            return Ok(false);
+        };
+        let watched = Program::Watched(format!("http://{address}/"));
+        match self.start_targets(&[arm(watched)], &order.workload) {
+            Err(CampaignError::Agent(error)) if error.is_refusal() => Ok(false),
+            started => started.map(|_| true),
+        }
     }
 
     fn pairs(
@@ -245,6 +269,7 @@ impl Campaign<'_> {
                 return Ok(Err(match plan.whom {
                     Hindrance::Quota => "its quota could not be lowered",
                     Hindrance::Calls(_) => "it makes too few of these calls for a delay to show",
+                    Hindrance::ClientElsewhere { .. } => "too little is to be gained to show",
                     _ => "no CPU is its own here, of which time could be taken",
                 }));
             }
@@ -256,7 +281,7 @@ impl Campaign<'_> {
         }))
     }
 
-    /// Answers a second.
+    /// Answers a second, or kB carried.
     fn plain(&mut self, plan: &TrialPlan, workload: &Workload) -> Result<f64, CampaignError> {
         match self
             .agent
@@ -302,12 +327,17 @@ pub(crate) fn load_of(order: &ExplainOrder) -> Whom {
     Whom::Loaded(block(&order.workload, SETTLE_MS, order.look_ms))
 }
 
-fn arm(request: &RequestSpec) -> Arm {
+/// Whether no client can be hindered with it.
+fn is_its_own(whom: &Hindrance) -> bool {
+    matches!(whom, Hindrance::Quota | Hindrance::Calls(_))
+}
+
+fn arm(program: Program) -> Arm {
     Arm {
         name: BASELINE.to_owned(),
         title: "as it is".to_owned(),
         role: Role::Baseline,
-        program: Program::Request(Box::new(request.clone())),
+        program,
         path: None,
         workers: None,
         levers: Vec::new(),

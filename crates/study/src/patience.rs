@@ -21,6 +21,7 @@ pub(crate) fn limit_of(ask: &Ask) -> Duration {
             Ask::Block(block) | Ask::Load(block) => asked(block.settle_ms) + asked(block.score_ms),
             Ask::Observe(observe) => match &observe.whom {
                 Whom::Loaded(block) => asked(block.settle_ms) + asked(block.score_ms),
+                Whom::Target { settle_ms, .. } => asked(*settle_ms) + asked(observe.look_ms),
                 _ => asked(observe.look_ms),
             },
             Ask::Hinder(hinder) => asked(hinder.block.settle_ms) + asked(hinder.block.score_ms),

@@ -7,7 +7,6 @@ use model::{Ask, Pace, Reading, RunRecord, Tell};
 
 use crate::campaign::{Campaign, CampaignError};
 use crate::rounds::SavedBlocks;
-use crate::transport::AgentError;
 
 /// The burst comes after a look, which is not kept and therefore short, ms.
 const LOOK_MS: u32 = 50;
@@ -23,11 +22,6 @@ impl Campaign<'_> {
     ) -> Result<(), CampaignError> {
         if !record.study.stacks {
             return Ok(());
-        }
-        if record.client.is_some() {
-            let why = "client and server are of two hosts, and only load from the server's own host is looked at";
-            record.stacks = Some(RunStacks::unseen(why));
-            return Ok(kept.describe(record)?);
         }
         self.progress.phase("seeing which functions take the time");
         let is_compared = |arm: &&Arm| matches!(arm.role, Role::Baseline | Role::Step);
@@ -69,7 +63,7 @@ impl Campaign<'_> {
         let seen = match self.agent.ask(&Ask::Observe(Box::new(ask))) {
             Ok(Tell::Observed(seen)) => *seen,
             Ok(_) => return Err(CampaignError::Unexpected("a look")),
-            Err(AgentError::Refused(failure)) => return Ok(Err(failure.what)),
+            Err(error) if error.is_refusal() => return Ok(Err(error.to_string())),
             Err(other) => return Err(other.into()),
         };
         let unseen = seen.unseen.into_iter().next();

@@ -16,7 +16,7 @@ use crate::patience;
 use crate::words::Words;
 
 /// An agent that answers each ask.
-pub trait Agent {
+pub trait Agent: Send {
     /// Puts one ask and waits for its answer.
     ///
     /// # Errors

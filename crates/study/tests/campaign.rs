@@ -15,8 +15,8 @@ mod two_hosts;
 #[path = "campaign/whole_ladder.rs"]
 mod whole_ladder;
 
-use std::cell::Cell;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
 use fake_agent::FakeAgent;
@@ -30,12 +30,12 @@ use study::progress::Outlook;
 use study::{Campaign, CampaignError, Clock, Order, Progress, Targets};
 
 #[derive(Default)]
-struct FakeClock(Cell<u64>);
+struct FakeClock(AtomicU64);
 
 impl Clock for FakeClock {
     fn now_ns(&self) -> u64 {
-        self.0.set(self.0.get() + 600_000_000);
-        self.0.get()
+        const STEP_NS: u64 = 600_000_000;
+        self.0.fetch_add(STEP_NS, Ordering::SeqCst) + STEP_NS
     }
 
     fn wall(&self) -> SystemTime {

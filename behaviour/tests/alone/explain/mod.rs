@@ -29,7 +29,18 @@ impl Planted {
 
     /// With what the limiter takes.
     fn with(limiter: &str, arguments: &[&str]) -> Self {
-        let child = Command::new("python3")
+        Self::of(Command::new("python3"), limiter, arguments)
+    }
+
+    /// Held on a CPU.
+    fn on(cpu: usize, limiter: &str) -> Self {
+        let mut held = Command::new("taskset");
+        held.args(["-c", &cpu.to_string(), "python3"]);
+        Self::of(held, limiter, &[])
+    }
+
+    fn of(mut python: Command, limiter: &str, arguments: &[&str]) -> Self {
+        let child = python
             .args(["-c", PLANTED, limiter])
             .args(arguments)
             .stdout(Stdio::piped())
@@ -104,6 +115,33 @@ fn with_more_connections_a_timer_gives_more_answers_a_lock_as_many_and_both_are_
         assert_says(
             &folder.text(&format!("{limiter}/report.html")),
             "more connections, answers became",
+        );
+    }
+}
+
+#[test]
+fn a_server_that_shares_our_loads_cpu_answers_more_while_the_load_is_elsewhere() {
+    let allowed = sys::cpu::allowed().unwrap();
+    let server = Planted::on(*allowed.last().unwrap(), "none");
+    let folder = Folder::new("elsewhere");
+    let explained = explained(&folder, &[&server.url, "--out", "run"]);
+    let explanation = &explained["explanation"];
+    assert!(
+        share(&explained, "client-on-server-cpu") > 0.1,
+        "{explained:#}"
+    );
+    // With more CPUs our load has others too.
+    if allowed.len() == 2 {
+        let proof = &explanation["proof"];
+        assert!(
+            proof["what"]["client_elsewhere"].is_object(),
+            "{explained:#}"
+        );
+        assert_ne!(proof["borne_out"], false, "{proof:#}");
+        assert!(proof["ratio"].as_f64().unwrap() > 1.0, "{proof:#}");
+        assert_says(
+            &folder.text("run/report.html"),
+            "our load on CPUs that it may not use",
         );
     }
 }

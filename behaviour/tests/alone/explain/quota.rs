@@ -34,6 +34,33 @@ fn the_quota_is_lowered_by_a_tenth_for_the_trial_and_goes_back() {
 }
 
 #[test]
+fn the_quota_of_a_server_is_tried_under_the_traffic_that_it_has() {
+    const QUOTA_US: u32 = 20_000;
+    crate::common::needs_root!();
+    let folder = Folder::new("quota-of-others");
+    let (group, server) = throttled(QUOTA_US);
+    let words = ["load", &server.url, "-c", "8", "-d", "60s", "--quiet"];
+    let clients = linerate(&folder, &words).stdout(Stdio::null()).spawn();
+    let _clients = Ours(clients.unwrap());
+    let pid = server.child.id().to_string();
+    let words = ["explain", "--pid", &pid, "--for", "2s", "--json"];
+    let words = [&words[..], &["--out", "run"]].concat();
+    let explained = answer(&mut linerate(&folder, &words));
+    let explained: Value = serde_json::from_str(&explained).unwrap();
+    let explanation = &explained["explanation"];
+    assert_eq!(explanation["limiter"]["name"], "cpu-quota", "{explained:#}");
+    let proof = &explanation["proof"];
+    assert_eq!(proof["what"], "quota", "{explained:#}");
+    assert_ne!(proof["borne_out"], false, "{proof:#}");
+    assert!(proof["ratio"].as_f64().unwrap() < 1.1, "{proof:#}");
+    assert_eq!(group.quota_us(), QUOTA_US);
+    assert_says(
+        &folder.text("run/report.html"),
+        "of its CPU quota taken away, its connections carried",
+    );
+}
+
+#[test]
 fn a_quota_goes_back_after_its_holder_was_killed_and_with_undo_where_all_were() {
     const QUOTA_US: u32 = 12_000;
     crate::common::needs_root!();

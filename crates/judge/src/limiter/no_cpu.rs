@@ -6,6 +6,8 @@ use model::observation::SeenThread;
 use super::{Case, Ruling, advice, gain, interrupts, limiter, percent, ruled_out};
 
 const WHAT: &str = "waiting for a CPU";
+/// No more is promised than where such a part of the time is left.
+const LEAST_LEFT: f64 = 0.1;
 /// The most others that are named.
 const NAMED: usize = 3;
 
@@ -43,7 +45,15 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     );
     found.gain = gain(share);
     found.advice = advice([what_to_do]);
-    found.hindrance = Some(Hindrance::ServerCpus);
+    match case.shares_cpus_with_client() {
+        true => {
+            let gain = share / (1.0 - share).max(LEAST_LEFT);
+            found.hindrance = Some(Hindrance::ClientElsewhere { gain });
+            // Elsewhere it may be the limit.
+            found.follows = None;
+        }
+        false => found.hindrance = Some(Hindrance::ServerCpus),
+    }
     Ruling::by_share(found, || {
         ruled_out(
             WHAT,

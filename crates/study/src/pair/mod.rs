@@ -2,13 +2,14 @@
 //! single agent would. How each is reached is not known here.
 
 mod clocks;
+mod look;
 mod window;
 
 use std::net::IpAddr;
 
 use model::cpus::{CpuShare, CpuWish, Side};
 use model::failure::Failure;
-use model::message::{BlockAsk, Reach, ServerFolder, Speaks};
+use model::message::{BlockAsk, Reach, ServerFolder, Speaks, Whom};
 use model::run::{ClientHost, ClockComparison};
 use model::{Ask, Reading, Tell};
 
@@ -274,6 +275,10 @@ impl Agent for Pair<'_> {
             Ask::Levers { .. } => self.levers(ask.clone()),
             Ask::Start { .. } => self.start(ask.clone()),
             Ask::Block(block) => Ok(Tell::Reading(Box::new(self.block(block)?))),
+            Ask::Observe(look) => match &look.whom {
+                Whom::Loaded(block) => self.look(block, look),
+                _ => self.server.ask(ask),
+            },
             Ask::Stop { .. } => {
                 self.client.ask(ask)?;
                 self.server.ask(ask)

@@ -1,6 +1,6 @@
 //! Two agents, each with a clock of its own, and a server that is busy under load and idle else.
 
-use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
 use model::facts::Watched;
@@ -23,19 +23,20 @@ const BETWEEN_ANSWERS_NS: u64 = 500_000;
 /// What both hosts and the study live in: its time, and when there is load.
 #[derive(Default)]
 struct World {
-    now_ns: Cell<u64>,
-    load: Cell<(u64, u64)>,
+    now_ns: AtomicU64,
+    load_began_ns: AtomicU64,
+    load_ended_ns: AtomicU64,
 }
 
 impl World {
     fn pass(&self, ns: u64) {
-        self.now_ns.set(self.now_ns.get() + ns);
+        self.now_ns.fetch_add(ns, Ordering::SeqCst);
     }
 }
 
 impl Clock for &World {
     fn now_ns(&self) -> u64 {
-        self.now_ns.get()
+        self.now_ns.load(Ordering::SeqCst)
     }
 
     fn wall(&self) -> SystemTime {
@@ -76,19 +77,21 @@ impl<'a> Distant<'a> {
     }
 
     fn clock_ns(&self) -> u64 {
-        self.world.now_ns.get() + self.ahead_ns
+        self.world.now_ns() + self.ahead_ns
     }
 
     /// Connects, settles, scores; the server is busy from the first request to the last.
     fn load(&self, ask: &BlockAsk) -> Tell {
         self.world.pass(3_000_000);
-        let began_ns = self.world.now_ns.get();
+        let began_ns = self.world.now_ns();
         self.world.pass(u64::from(ask.settle_ms) * 1_000_000);
         let opened_ns = self.clock_ns();
         let window_ns = u64::from(ask.score_ms) * 1_000_000;
         self.world.pass(window_ns);
         let closed_ns = self.clock_ns();
-        self.world.load.set((began_ns, self.world.now_ns.get()));
+        self.world.load_began_ns.store(began_ns, Ordering::SeqCst);
+        let ended_ns = self.world.now_ns();
+        self.world.load_ended_ns.store(ended_ns, Ordering::SeqCst);
         let cpu = CpuReading {
             client_ns: window_ns / 10,
             ..CpuReading::default()
@@ -108,7 +111,8 @@ impl<'a> Distant<'a> {
 
     /// What a reading at this moment of this host's clock would have shown.
     fn counter_ns(&self, at_ns: u64) -> u64 {
-        let (began_ns, ended_ns) = self.world.load.get();
+        let of_load = [&self.world.load_began_ns, &self.world.load_ended_ns];
+        let [began_ns, ended_ns] = of_load.map(|at| at.load(Ordering::SeqCst));
         let world_ns = at_ns - self.ahead_ns;
         (world_ns.clamp(began_ns, ended_ns) - began_ns) / ONE_IN
     }
