@@ -37,6 +37,7 @@ mod load_watching;
 mod machine;
 mod narrow_output;
 mod page;
+mod plan;
 mod probe;
 mod real_tools;
 mod rig;

@@ -8,7 +8,7 @@ use sys::address::{Address, SocketPath};
 use sys::socket_file::{CannotListen, SocketFile};
 use traffic::engine::listeners;
 
-const UNIX: &str = "unix:";
+pub(crate) const UNIX: &str = "unix:";
 
 /// Listeners, one for each worker.
 pub(crate) struct Listening {

@@ -8,6 +8,7 @@ use model::bench::{BenchRecord, SavedBench};
 use model::explanation::Looked;
 use model::run::RunKind;
 use model::{BlockRecord, Explanation, Judgement, RunRecord};
+use report::streams::StreamsSeen;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -54,6 +55,7 @@ pub(crate) fn show(folder: &Path, json: bool, console: &Console) -> anyhow::Resu
         RunKind::Bench => show_bench(folder, json, console)?,
         RunKind::ManyBlocks => return show_load(folder, json, console),
         RunKind::Look => show_look(folder, json, console)?,
+        RunKind::Streams => show_streams(folder, json, console)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -177,6 +179,43 @@ pub(crate) fn show_look(folder: &Path, json: bool, console: &Console) -> anyhow:
     Ok(())
 }
 
+fn show_streams(folder: &Path, json: bool, console: &Console) -> anyhow::Result<()> {
+    with_streams(folder, console, |shown| shown.say(folder, json, console))
+}
+
+/// Writes the report of a test whose figures are told by itself.
+pub(crate) fn write_streams(folder: &Path, console: &Console) -> anyhow::Result<()> {
+    with_streams(folder, console, |shown| match shown.write(folder) {
+        Ok(written) => console.note(&written),
+        Err(error) => console.error(&error),
+    })
+}
+
+fn with_streams(
+    folder: &Path,
+    console: &Console,
+    then: impl FnOnce(&Shown<'_>),
+) -> anyhow::Result<()> {
+    let (run, blocks) = report::folder::read_streams(folder)?;
+    let run = strangers::vetted(run, console);
+    let judged = &judge::judge_streams(&run, &blocks);
+    let seen = StreamsSeen {
+        run: &run,
+        blocks: &blocks,
+        judged,
+    };
+    let shown = Shown {
+        page: report::html::render_streams(seen),
+        text: report::streams::render(seen, console.width(), console.colour()),
+        json: shape::lines(judged),
+        command: &run.command,
+        is_empty: blocks.is_empty(),
+        next_steps: Vec::new(),
+    };
+    then(&shown);
+    Ok(())
+}
+
 /// Writes stacks for other tools into the folder, as names of files and what is in them.
 fn keep(folder: &Path, files: Vec<(String, String)>, console: &Console) {
     for (name, text) in files {
@@ -220,11 +259,19 @@ struct Shown<'a> {
 }
 
 impl Shown<'_> {
+    /// Writes the report into the folder, and says where it is. One that cannot be written takes nothing from the figures.
+    fn write(&self, folder: &Path) -> Result<String, String> {
+        let page = folder.join(REPORT_FILE);
+        let written = foreign::file::replace(&page, self.page.as_bytes());
+        match written {
+            Ok(()) => Ok(format!("report: {}", page.display())),
+            Err(error) => Err(format!("no report: {}: {error}", page.display())),
+        }
+    }
+
     /// Writes the report into the folder and says the answer.
     fn say(&self, folder: &Path, json: bool, console: &Console) {
-        let page = folder.join(REPORT_FILE);
-        // A report that cannot be written takes nothing from the figures.
-        let written = foreign::file::replace(&page, self.page.as_bytes());
+        let written = self.write(folder);
         if json {
             console.say(&self.json);
             self.next_steps.iter().for_each(|line| console.note(line));
@@ -233,8 +280,8 @@ impl Shown<'_> {
         console.say_painted(&self.text);
         console.say(&format!("\nrepeat: {}", self.command));
         match written {
-            Ok(()) => console.say(&format!("report: {}", page.display())),
-            Err(error) => console.error(&format!("no report: {}: {error}", page.display())),
+            Ok(written) => console.say(&written),
+            Err(error) => console.error(&error),
         }
         if self.is_empty {
             console.note("no block was measured");
@@ -297,6 +344,9 @@ pub(crate) fn compared(
         ),
         [RunKind::Look, _] | [_, RunKind::Look] => {
             bail!("a look of `linerate explain` has no other beside it")
+        }
+        [RunKind::Streams, _] | [_, RunKind::Streams] => {
+            bail!("a test of streams has no other beside it")
         }
         [RunKind::ManyBlocks, _] | [_, RunKind::ManyBlocks] => bail!(
             "a run of `linerate load` has no other beside it; `linerate versus` has two servers loaded in turn"

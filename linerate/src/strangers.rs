@@ -100,7 +100,7 @@ fn measures_a_run(read: &ArgMatches) -> bool {
     match read.subcommand() {
         Some(("study", study)) => study.subcommand_name() == Some("run"),
         Some(("levers", levers)) => levers.subcommand_name() == Some("try"),
-        Some(("load", load)) => load.contains_id("out"),
+        Some(("load" | "stream", load)) => load.contains_id("out"),
         other => other.is_some_and(|(name, _)| ["versus", "explain"].contains(&name)),
     }
 }
@@ -123,6 +123,8 @@ mod tests {
         assert_eq!(repeated(versus).as_deref(), Some(versus));
         let explain = "linerate explain --pid 7 --seed 7";
         assert_eq!(repeated(explain).as_deref(), Some(explain));
+        let stream = "linerate stream 127.0.0.1 --for 1h --out run";
+        assert_eq!(repeated(stream).as_deref(), Some(stream));
         assert_eq!(
             repeated("linerate study run 'a b;c' --trust").as_deref(),
             Some("linerate study run 'a b;c'")

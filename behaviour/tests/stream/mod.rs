@@ -2,6 +2,7 @@
 
 mod hostile;
 mod iperf3;
+mod kept;
 mod served;
 
 use std::io::{BufRead as _, BufReader};
@@ -28,8 +29,12 @@ struct Listener {
 
 impl Listener {
     fn start(flags: &[&str]) -> Self {
+        Self::at("0", flags)
+    }
+
+    fn at(address: &str, flags: &[&str]) -> Self {
         let mut child = Command::new(program())
-            .args(["stream", "--listen", "0"])
+            .args(["stream", "--listen", address])
             .args(flags)
             .stdout(Stdio::piped())
             .spawn()
@@ -309,7 +314,8 @@ fn what_cannot_be_is_refused_with_what_can() {
         ("--buffer 512M -n 1M", "in the place of 536870912;"),
         ("--pace 7", "8000 bit/s is the least"),
         ("--congestion cu\nbic", "a name without spaces"),
-        ("--listen unix:/tmp/none", "not at a socket among the files"),
+        ("unix:/tmp/none --udp", "--udp says what a network does"),
+        ("unix:/tmp/none", "nobody takes streams at unix:/tmp/none"),
         ("--listen 203.0.113.9:0", "this machine has no address"),
     ] {
         let said = refusal_of(&mut linerate(

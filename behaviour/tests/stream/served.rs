@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{Listener, number};
 use crate::common::processes::signal;
-use crate::common::{Folder, answer, assert_says, errors, linerate, refusal_of};
+use crate::common::{Folder, answer, assert_says, errors, linerate, refusal_of, words};
 
 fn client(folder: &Folder, address: &str, flags: &[&str]) -> Child {
     let words = [&["stream", address, "--json", "--quiet"], flags].concat();
@@ -48,6 +48,36 @@ fn clients_that_come_at_once_are_all_served_and_told_apart() {
 }
 
 #[test]
+fn streams_go_by_a_socket_among_the_files_which_goes_with_its_listener() {
+    let folder = Folder::new("stream-unix");
+    let path = folder.path().join("s");
+    let mut listener = Listener::at(&format!("unix:{}", path.display()), &[]);
+    for (flags, bytes) in [
+        ("--for 300ms -P 2", None),
+        ("-n 20M", Some(20_971_520.0)),
+        ("-n 20M -R --send sendfile", Some(20_971_520.0)),
+        ("--for 300ms --both --send splice", None),
+    ] {
+        let said = said(client(&folder, &listener.address, &words(flags)));
+        assert_eq!(said["carrier"], "unix", "{said:#}");
+        assert_eq!(said["receive"], "copy", "{said:#}");
+        for way in said["ways"].as_array().unwrap() {
+            let received = number(&way["received_bytes"]);
+            let is_right = bytes.map_or(received > 0.0, |bytes| received >= bytes);
+            assert!(is_right, "{flags}: {said:#}");
+            assert!(
+                way["lost_share"].is_null() && way["rtt_us"].is_null(),
+                "{said:#}"
+            );
+        }
+        assert_says(&listener.line(), "received");
+    }
+    signal("INT", listener.child.id());
+    listener.child.wait().unwrap();
+    assert!(!path.exists());
+}
+
+#[test]
 fn a_client_of_iperf3_is_refused_where_nobody_asked_for_it_and_a_port_that_is_taken_is_named() {
     let folder = Folder::new("stream-taken");
     let mut listener = Listener::start(&[]);
@@ -73,11 +103,11 @@ fn a_listener_that_is_stopped_tells_its_client_and_a_client_its_listener() {
     signal("INT", stopped.id());
     let output = stopped.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{}", errors(&output));
+    let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(number(&said["ways"][0]["received_bytes"]) > 0.0, "{said:#}");
     let lines = [listener.line(), listener.line()];
-    assert!(
-        lines.iter().any(|line| line.contains("has ended the test")),
-        "{lines:?}"
-    );
+    let are_received = lines.iter().all(|line| line.contains("received"));
+    assert!(are_received, "{lines:?}");
     let waiting = client(&folder, &listener.address, &["--interval", "50ms"]);
     answer_of(&listener.address);
     signal("INT", listener.child.id());

@@ -1,7 +1,7 @@
 //! Streams between the hosts of a rig, or over this machine's loopback: both ends are processes of ours.
 
 use std::io::{self, BufRead, Write};
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::Command;
@@ -100,13 +100,18 @@ pub(crate) fn serve(
         longest: Duration::from_secs(86_400),
         ours_only: true,
     };
-    let listening = sys::cpu::pin(&serving.cpus)
-        .and_then(|()| StreamServer::listen((serving.address, 0).into(), of_server));
-    let server = match listening {
+    let listening = sys::cpu::pin(&serving.cpus).and_then(|()| {
+        let listener = TcpListener::bind((serving.address, 0))?;
+        let address = listener.local_addr()?;
+        Ok((
+            StreamServer::on(listener, address.into(), of_server)?,
+            address,
+        ))
+    });
+    let (server, address) = match listening {
         Ok(server) => server,
         Err(why) => return say(output, &Said::<()>::Err(why.to_string())),
     };
-    let address = server.address();
     let serve = move || server.serve(&|_| ());
     if let Err(why) = std::thread::Builder::new().spawn(serve) {
         return say(output, &Said::<()>::Err(why.to_string()));
@@ -128,7 +133,7 @@ pub(crate) fn ask(asking: &StreamAsking, output: &mut impl Write) -> io::Result<
             _ => ControlFlow::Continue(()),
         }
     };
-    let came = run(&asking.plan, asking.server, &mut told);
+    let came = run(&asking.plan, &asking.server.into(), &mut told);
     let came = came.map(|streamed| StreamTold::Outcome(Box::new(streamed)));
     say(output, &came.map_err(|error| error.to_string()))
 }

@@ -48,6 +48,7 @@ mod run;
 mod scale;
 mod square;
 mod steps;
+mod streams;
 mod surroundings;
 mod values;
 
@@ -58,6 +59,7 @@ pub use factorial::{judge_commands, visible_to_plan};
 pub use limiter::{explain, explain_look, leads_to};
 pub use rules::QUICK_PAIRS;
 pub use run::{judge, rounds_in_time, settled_rounds};
+pub use streams::judge_streams;
 pub use verdict::{Direction, decide};
 
 /// A number of things, of which there are never as many as do not fit.

@@ -60,7 +60,7 @@ fn judged(folder: &Path) -> Value {
             let (run, blocks) = (RunRecord::parse(&run).unwrap(), Blocks::parse(&blocks));
             to_value(judge::judge(&run, &blocks.unwrap().records))
         }
-        RunKind::Bench | RunKind::ManyBlocks | RunKind::Look => {
+        RunKind::Bench | RunKind::ManyBlocks | RunKind::Look | RunKind::Streams => {
             panic!("none of its kind is kept as a folder")
         }
         RunKind::Commands => {

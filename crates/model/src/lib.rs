@@ -40,6 +40,7 @@ pub mod service;
 pub mod shared;
 pub mod source;
 pub mod stacks;
+pub mod stream_run;
 pub mod study;
 pub mod sweep;
 pub mod verdict;

@@ -92,8 +92,7 @@ pub struct RunRecord<S = Study, A = Arm> {
     /// What the server's host can do at most, by probes before the first block; absent in older runs.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub probed: ProbeValues,
-    /// What an answer of each arm takes of it, by a look before the first block; absent in older runs, and where the
-    /// ends are on two hosts.
+    /// What an answer of each arm takes of it, by a look before the first block; absent in older runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub demands: Vec<AnswerDemand>,
     /// How the last state of a whole ladder is confirmed; `None` until its climb is judged.
@@ -284,6 +283,8 @@ pub enum RunKind {
     ManyBlocks,
     /// A look at a program: a [`crate::explanation::SavedLook`].
     Look,
+    /// A test of streams: a [`crate::stream_run::SavedStreams`].
+    Streams,
 }
 
 impl RunKind {
@@ -309,6 +310,7 @@ impl RunKind {
                 "bench" => Self::Bench,
                 "sweep" | "capacity" => Self::ManyBlocks,
                 "look" => Self::Look,
+                "stream" => Self::Streams,
                 _ => Self::Load,
             },
             Err(_) => Self::Load,
@@ -336,6 +338,8 @@ pub enum Phase {
     Level,
     /// One rate of a search for a capacity, or what closed loop carries before it.
     Search,
+    /// One interval of streams.
+    Interval,
 }
 
 /// One block as it is saved.

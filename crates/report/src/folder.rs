@@ -13,6 +13,7 @@ use model::run::{
     BLOCKS_FILE, BadRun, Blocks, LINK_FILE, MOST_BLOCKS_BYTES, MOST_EVIDENCE_BYTES, MOST_RUN_BYTES,
     RUN_FILE, RunKind,
 };
+use model::stream_run::{SavedStreams, StreamBlock};
 use model::{BlockRecord, Doubt, RunRecord};
 use serde::de::DeserializeOwned;
 
@@ -96,6 +97,14 @@ pub fn read_load(folder: &Path) -> Result<(SavedLoad, Vec<BlockRecord>), ReadErr
 /// As for [`read`].
 pub fn read_look(folder: &Path) -> Result<SavedLook, ReadError> {
     read_run(folder)
+}
+
+/// Reads a test of streams and its intervals.
+///
+/// # Errors
+/// As for [`read`].
+pub fn read_streams(folder: &Path) -> Result<(SavedStreams, Vec<StreamBlock>), ReadError> {
+    Ok((read_run(folder)?, read_blocks(folder)?))
 }
 
 /// What a run folder holds.

@@ -15,6 +15,7 @@ pub mod link;
 pub mod load;
 pub mod markdown;
 pub mod numbers;
+pub mod streams;
 pub mod text;
 
 mod answer;

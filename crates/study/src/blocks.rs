@@ -9,7 +9,6 @@ use crate::campaign::{Campaign, CampaignError};
 use crate::gate;
 use crate::plan::{self, Planned};
 use crate::rounds::{self, Hands, SavedBlocks, SoFar};
-use crate::transport::AgentError;
 
 impl Campaign<'_> {
     /// Measures blocks of targets that are up, and saves each as it ends.
@@ -123,7 +122,7 @@ impl Climb<'_, '_> {
         let first = round as usize % arms.len().max(1);
         let in_turn = || arms[first..].iter().chain(&arms[..first]);
         let started = match self.campaign.start_anew(in_turn(), workload) {
-            Err(CampaignError::Agent(AgentError::Refused(_))) => {
+            Err(CampaignError::Agent(error)) if error.is_refusal() => {
                 self.campaign.start_anew(in_turn(), workload)
             }
             other => other,
@@ -143,6 +142,6 @@ fn pace(record: &RunRecord, next: &Planned, saved: &[BlockRecord]) -> Option<Pac
             seed: record.seed.wrapping_add(u64::from(next.round)),
         }),
         // No load drives a command, and what a load of many blocks asks is no study's.
-        Phase::Command | Phase::Level | Phase::Search => None,
+        Phase::Command | Phase::Level | Phase::Search | Phase::Interval => None,
     }
 }

@@ -13,7 +13,7 @@ use model::{BlockRecord, Pace, Reading};
 use crate::clock::Clock;
 use crate::plan::{Design as _, Planned};
 use crate::rounds::{self, Hands, SavedBlocks, SoFar};
-use crate::store::{ClaimedFolder, Store, StoreError};
+use crate::store::KeptIn;
 
 /// How many times its connections a search tries once, to see whether they are its limit.
 const MORE_CONNECTIONS: u32 = 4;
@@ -31,18 +31,6 @@ pub trait PutsOnLoad {
 
     /// So many of the planned blocks are done, and what the last one was.
     fn block_done(&mut self, done: usize, planned: usize, what: &str);
-}
-
-/// Where the blocks of a load are kept.
-#[derive(Default)]
-pub enum KeptIn {
-    /// Nobody asked for a folder.
-    #[default]
-    Nowhere,
-    /// In a folder that is described once it is known that there is something to measure.
-    Claimed(ClaimedFolder),
-    /// In the folder of a run that has begun.
-    Open(Store),
 }
 
 /// Measures what is left, until all is measured or somebody asks to stop; all blocks of the run.
@@ -77,17 +65,6 @@ pub fn run(
     };
     rounds::go_through(&mut load, remaining, &mut of_run, clock)?;
     Ok(of_run.blocks)
-}
-
-impl KeptIn {
-    /// From now on there is a run.
-    fn opened(self, run: &SavedLoad) -> Result<Option<Store>, StoreError> {
-        match self {
-            Self::Nowhere => Ok(None),
-            Self::Claimed(claim) => claim.describe(run).map(Some),
-            Self::Open(store) => Ok(Some(store)),
-        }
-    }
 }
 
 /// What closed loop carries with the connections of a search and with more; `None` when a signal came.

@@ -229,6 +229,35 @@ impl ClaimedFolder {
     }
 }
 
+/// Where the blocks of a run are kept.
+#[derive(Default)]
+pub enum KeptIn {
+    /// Nobody asked for a folder.
+    #[default]
+    Nowhere,
+    /// In a folder that is described once it is known that there is something to measure.
+    Claimed(ClaimedFolder),
+    /// In the folder of a run that has begun.
+    Open(Store),
+}
+
+impl KeptIn {
+    /// From now on there is a run.
+    ///
+    /// # Errors
+    /// When its folder cannot be written.
+    pub fn opened<S: Serialize, A: Serialize>(
+        self,
+        run: &RunRecord<S, A>,
+    ) -> Result<Option<Store>, StoreError> {
+        match self {
+            Self::Nowhere => Ok(None),
+            Self::Claimed(claim) => claim.describe(run).map(Some),
+            Self::Open(store) => Ok(Some(store)),
+        }
+    }
+}
+
 /// What was made for a run, outermost first; dropping it removes it again.
 #[derive(Debug, Default)]
 struct Made {

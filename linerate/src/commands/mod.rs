@@ -17,6 +17,7 @@ pub(crate) mod link;
 pub(crate) mod load;
 mod man;
 pub(crate) mod page;
+pub(crate) mod plan;
 pub(crate) mod probe;
 mod quantiles;
 pub(crate) mod rig;
@@ -61,6 +62,7 @@ pub(crate) enum Command {
     Page(page::Arguments),
     Datagrams(datagrams::Arguments),
     Stream(Box<stream::Arguments>),
+    Plan(plan::Arguments),
     Probe(probe::Arguments),
     Completions(completions::Arguments),
     Man(man::Arguments),
@@ -97,6 +99,7 @@ pub(crate) fn run(
         Some(Command::Page(arguments)) => page::run(&arguments, console),
         Some(Command::Datagrams(arguments)) => datagrams::run(&arguments, console),
         Some(Command::Stream(arguments)) => stream::run(&arguments, console),
+        Some(Command::Plan(arguments)) => plan::run(&arguments, console),
         Some(Command::Probe(arguments)) => probe::run(&arguments, console),
         Some(Command::Completions(arguments)) => Ok(completions::run(&arguments, console)),
         Some(Command::Man(arguments)) => man::run(&arguments, console),

@@ -204,6 +204,11 @@ fn resume(
         Ok(RunKind::Look) => {
             anyhow::bail!("a look is never left half done: `linerate explain` makes another")
         }
+        Ok(RunKind::Streams) => {
+            anyhow::bail!(
+                "streams have no break: `linerate stream` begins a new test; what was saved of this one is told by `linerate study report`"
+            )
+        }
         Ok(RunKind::Load) | Err(_) => run::resume(folder, yes, word, console)?,
     };
     match stopped {

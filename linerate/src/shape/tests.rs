@@ -11,6 +11,7 @@ use model::inventory::Inventory;
 use model::judgement::{FactorialJudgement, LoadSlo, LoadSweep};
 use model::link::LinkRecord;
 use model::load_run::SavedLoad;
+use model::stream_run::{SavedStreams, StreamBlock, StreamsJudged};
 use model::{Ask, BlockRecord, RunRecord, Tell};
 use report::compare::{Compared, ComparedCommands};
 use schemars::generate::SchemaSettings;
@@ -20,7 +21,7 @@ use serde_json::{Map, Value, json};
 use super::Whole;
 use crate::commands::levers::{apply, catalogue, journal, status, undo};
 use crate::commands::{
-    datagrams, doctor, download, link, load, page, probe, rig, service, stream, study,
+    datagrams, doctor, download, link, load, page, plan, probe, rig, service, stream, study,
 };
 use crate::serving::{Ready, Record};
 use crate::shown::Judged;
@@ -39,6 +40,7 @@ fn schemas() -> BTreeMap<&'static str, Value> {
         ("block", of::<BlockRecord>(all)),
         ("block-bench", of::<BenchBlock>(all)),
         ("block-commands", of::<CommandBlock>(all)),
+        ("block-stream", of::<StreamBlock>(all)),
         ("datagrams", whole::<datagrams::Datagrams>(all)),
         ("doctor", whole::<doctor::Doctor>(all)),
         ("explain", whole::<crate::shown::Explained<'_>>(all)),
@@ -60,6 +62,7 @@ fn schemas() -> BTreeMap<&'static str, Value> {
         ("load-slo", whole::<LoadSlo>(all)),
         ("load-sweep", whole::<LoadSweep>(all)),
         ("page", whole::<page::Pages>(all)),
+        ("plan-network", whole::<plan::network::NetworkPlan>(all)),
         ("probe", whole::<probe::quick::Probed>(all)),
         ("probe-cores", whole::<probe::cores::ProbeCores>(all)),
         ("rig-clean", whole::<rig::shapes::RigClean>(all)),
@@ -69,6 +72,7 @@ fn schemas() -> BTreeMap<&'static str, Value> {
         ("run-bench", of::<SavedBench>(all)),
         ("run-commands", of::<CommandRun>(all)),
         ("run-load", of::<SavedLoad>(all)),
+        ("run-stream", of::<SavedStreams>(all)),
         ("serve", whole::<Ready<'_>>(all)),
         ("serve-end", whole::<Record>(all)),
         ("service-show", whole::<service::ServiceShow>(all)),
@@ -76,6 +80,7 @@ fn schemas() -> BTreeMap<&'static str, Value> {
         ("service-stop", whole::<service::stop::ServiceStop>(all)),
         ("services", whole::<service::list::List>(all)),
         ("stream", whole::<stream::Streams>(all)),
+        ("stream-report", whole::<StreamsJudged>(all)),
         ("study-compare", of::<Compared>(all)),
         ("study-compare-commands", of::<ComparedCommands>(all)),
         ("study-list", whole::<study::StudyList>(all)),

@@ -14,6 +14,7 @@ pub(crate) mod flame;
 mod scale;
 mod series;
 pub(crate) mod servers;
+pub(crate) mod streams;
 pub(crate) mod sweep;
 mod xy;
 

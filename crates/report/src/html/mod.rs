@@ -13,6 +13,7 @@ use model::load_run::SavedLoad;
 use model::{BlockRecord, Explanation, Judgement, RunRecord};
 
 use crate::factorial::{self, View};
+use crate::streams::{self, StreamsSeen};
 use crate::view::Page;
 use crate::{bench, explain, numbers, sentences, servers};
 use common::{Common, Method};
@@ -32,6 +33,8 @@ const LOAD_TERMS: &str = "In closed loop a connection sends its next request whe
      requests are due on a schedule, and the response time runs from when a request was due.";
 const LOOK_TERMS: &str = "A share is that of the moments at which it was found so. What there is to gain is what the rest of the time \
      leaves, until the next limit is met.";
+const STREAM_TERMS: &str = "A plateau is a rate that holds for a part of the test. Credit is spent above the base rate and earned \
+     below it, as of a token bucket; whether it was full at the beginning is not known.";
 pub(crate) const STYLE: &str = include_str!("../../templates/style.css");
 
 /// Renders a judged run as one self-contained HTML file.
@@ -133,6 +136,25 @@ pub fn render_look(look: &SavedLook, explanation: &Explanation) -> String {
         explain::view(look, explanation),
         STYLE,
     ))
+}
+
+/// Renders a test of streams likewise.
+///
+/// # Panics
+/// When a template that is compiled in is wrong, which a test would see.
+pub fn render_streams(seen: StreamsSeen<'_>) -> String {
+    let method = Method {
+        title: "What a path carries",
+        study: "stream",
+        question: "What does the path carry for a while, and what for ever?",
+        method: "As much was sent as it takes. The series of intervals is cut into plateaus by least squares of the \
+                 logarithms.",
+        pitfalls: &[],
+        workload: format!("Streams with the server on {}", seen.run.study.target),
+        rig: "The client ran on the machine described below".to_owned(),
+        terms: STREAM_TERMS.to_owned(),
+    };
+    laid_out(&Common::of(seen.run, method, streams::view(seen), STYLE))
 }
 
 /// Renders a load of many blocks likewise.

@@ -169,7 +169,7 @@ fn total(
     let tcp = ran.readings.total(place);
     let (sent_bytes, received_bytes) = match (flow.sends, told) {
         (true, Some(told)) => (bytes, told.bytes),
-        (true, None) => (bytes, acknowledged(flow).min(bytes)),
+        (true, None) => (bytes, acknowledged(flow).unwrap_or(0).min(bytes)),
         (false, told) => (told.map_or(bytes, |told| told.bytes.max(bytes)), bytes),
     };
     let again = match flow.sends {
@@ -184,24 +184,23 @@ fn total(
         received_bytes,
         received_seconds: told_seconds.unwrap_or_else(|| ran.seconds()),
         retransmits: again.filter(|_| tcp.is_some()),
-        datagrams: match tcp {
-            Some(_) => None,
-            None => datagrams(flow, ran.seconds(), told, late),
+        datagrams: match flow.socket {
+            FlowSocket::Tcp(_) => None,
+            FlowSocket::Udp(_) => datagrams(flow, ran.seconds(), told, late),
         },
         tcp,
         addresses: flow.socket.addresses(),
     }
 }
 
-/// Payload that the other end's kernel has taken.
-pub(super) fn acknowledged(flow: &Flow) -> u64 {
+/// Payload that the other end's kernel has taken; `None` where ours does not know.
+pub(super) fn acknowledged(flow: &Flow) -> Option<u64> {
     let FlowSocket::Tcp(socket) = &flow.socket else {
-        return 0;
+        return None;
     };
-    let info = TcpInfo::of(socket.as_fd());
+    let info = TcpInfo::of(socket.as_fd()).ok()?;
     // The cookie went first.
-    info.map_or(0, |info| info.acked_bytes)
-        .saturating_sub(COOKIE_BYTES as u64)
+    Some(info.acked_bytes.saturating_sub(COOKIE_BYTES as u64))
 }
 
 fn datagrams(

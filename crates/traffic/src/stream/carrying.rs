@@ -194,10 +194,10 @@ pub(super) fn memory_bytes(manner: &Manner, sends: bool) -> u64 {
     let bytes = match (manner.carrier, sends) {
         (Carrier::Udp, _) => datagrams::BUFFER_BYTES,
         // A pipe holds it a second time.
-        (Carrier::Tcp, true) if manner.send == SendBy::Splice => 2 * manner.write_bytes,
-        (Carrier::Tcp, true) => manner.write_bytes,
-        (Carrier::Tcp, false) if manner.receive == ReceiveBy::Copy => RECEIVE_BYTES,
-        (Carrier::Tcp, false) => 0,
+        (_, true) if manner.send == SendBy::Splice => 2 * manner.write_bytes,
+        (_, true) => manner.write_bytes,
+        (_, false) if manner.receive == ReceiveBy::Copy => RECEIVE_BYTES,
+        (_, false) => 0,
     };
     bytes as u64
 }

@@ -7,6 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use serde::de::IgnoredAny;
+use sys::address::Address;
 use sys::{bulk, clock};
 use wire::iperf3::{
     Cookie, MOST_RESULT_BYTES, OLD_UDP_ANSWER, Results, State, UDP_ANSWER, UDP_HELLO, stream_id,
@@ -15,7 +16,7 @@ use wire::iperf3::{
 use super::account::{self, ServerTold, congestion};
 use super::asking::{cookie, parameters};
 use super::carrying::Carrying;
-use super::control::{Control, PATIENCE, not_taken};
+use super::control::{Control, PATIENCE, by_path, not_taken};
 use super::echo::{self, EchoState};
 use super::ending::TestEnding;
 use super::flow::{Flow, FlowSocket};
@@ -34,7 +35,7 @@ const LEAST_WAIT: Duration = Duration::from_millis(1);
 /// What could not be done, where, and what to do.
 pub fn run(
     plan: &StreamPlan,
-    address: SocketAddr,
+    address: &Address,
     told: &mut dyn FnMut(&StreamInterval) -> ControlFlow<()>,
 ) -> Result<Streamed, StreamError> {
     let begun_ns = clock::monotonic_ns();
@@ -46,10 +47,10 @@ pub fn run(
     control.expect(State::CreateStreams, "the server looks at the parameters")?;
     let client = Client {
         plan,
-        address,
+        address: address.clone(),
         begun_ns,
         cookie,
-        manner: Manner::of(&asked, plan.send, plan.receive),
+        manner: Manner::of(&asked, plan.send, plan.receive).over(address),
         control,
     };
     client.run(told)
@@ -57,7 +58,7 @@ pub fn run(
 
 struct Client<'a> {
     plan: &'a StreamPlan,
-    address: SocketAddr,
+    address: Address,
     /// Before the server was asked.
     begun_ns: u64,
     cookie: Cookie,
@@ -108,8 +109,13 @@ impl Client<'_> {
         echoes.rest();
         let mut ran = ran?;
         let Some(broken) = ran.broken.take() else {
-            let heard = self.exchange(&flows, &ran)?;
-            return Ok(self.streamed(&flows, ran, Some(heard), None));
+            let (heard, broken) = match self.exchange(&flows, &ran) {
+                Ok(heard) => (Some(heard), None),
+                // Whatever stopped us may have stopped the server too.
+                Err(error) if sys::stop::heard().is_some() => (None, Some(error.to_string())),
+                Err(error) => return Err(error),
+            };
+            return Ok(self.streamed(&flows, ran, heard, broken));
         };
         // Where the line stands, the server tells what it had until then.
         let heard = match broken {
@@ -128,8 +134,8 @@ impl Client<'_> {
         let ways = ways.flat_map(|way| (0..self.plan.streams).map(move |_| *way));
         let open = |(place, way)| {
             let id = stream_id(place);
-            let socket = match self.plan.carrier {
-                Carrier::Tcp => self.connect(id)?,
+            let socket = match self.manner.carrier {
+                Carrier::Tcp | Carrier::Unix => self.connect(id)?,
                 Carrier::Udp => {
                     let socket = self.hello(id)?;
                     self.manner.apply_to_datagrams(socket.as_fd())?;
@@ -143,10 +149,19 @@ impl Client<'_> {
 
     fn connect(&self, number: u32) -> Result<FlowSocket, StreamError> {
         let unopened = |source| StreamError::Open { number, source };
-        let socket = bulk::unconnected(self.address).map_err(unopened)?;
-        self.manner.prepare(socket.as_fd())?;
-        bulk::set_patience(socket.as_fd(), PATIENCE).map_err(unopened)?;
-        let mut connection = bulk::connect(socket, self.address).map_err(unopened)?;
+        let mut connection = match &self.address {
+            Address::Tcp(address) => {
+                let socket = bulk::unconnected(*address).map_err(unopened)?;
+                self.manner.prepare(socket.as_fd())?;
+                bulk::set_patience(socket.as_fd(), PATIENCE).map_err(unopened)?;
+                bulk::connect(socket, *address).map_err(unopened)?
+            }
+            Address::Unix(_) => {
+                let connection = by_path(&self.address).map_err(unopened)?;
+                bulk::set_patience(connection.as_fd(), PATIENCE).map_err(unopened)?;
+                connection
+            }
+        };
         std::io::Write::write_all(&mut connection, &self.cookie).map_err(unopened)?;
         self.manner.apply(&connection)?;
         Ok(FlowSocket::Tcp(connection))
@@ -155,13 +170,16 @@ impl Client<'_> {
     /// A socket of UDP that the server knows.
     fn hello(&self, number: u32) -> Result<UdpSocket, StreamError> {
         use std::io::ErrorKind::{TimedOut, WouldBlock};
-        let any: SocketAddr = match self.address {
+        let Address::Tcp(server) = self.address else {
+            return Err(StreamError::NoDatagrams);
+        };
+        let any: SocketAddr = match server {
             SocketAddr::V4(_) => ([0, 0, 0, 0], 0).into(),
             SocketAddr::V6(_) => ([0_u16; 8], 0).into(),
         };
         let hello = || -> std::io::Result<UdpSocket> {
             let socket = UdpSocket::bind(any)?;
-            socket.connect(self.address)?;
+            socket.connect(server)?;
             socket.send(&UDP_HELLO)?;
             let until = clock::now() + PATIENCE;
             let mut answer = [0; 8];
@@ -181,7 +199,7 @@ impl Client<'_> {
         };
         hello().map_err(|source| match source.kind() {
             TimedOut | WouldBlock => StreamError::NoAnswer {
-                address: self.address,
+                address: server,
                 seconds: PATIENCE.as_secs(),
             },
             _ => StreamError::Open { number, source },
@@ -197,9 +215,9 @@ impl Client<'_> {
         let carrying = Carrying::new(&self.manner, ending.most_bytes());
         let control = &mut self.control;
         let look = |turn: Duration, passed: Duration| {
+            // What was seen until then is told by both ends.
             if sys::stop::heard().is_some() {
-                control.say(State::ClientTerminate, "it is stopped")?;
-                return Err(StreamError::Stopped);
+                return Ok(ControlFlow::Break(clock::monotonic_ns()));
             }
             if let Some(broken) = carrying.broke() {
                 return Err(broken);

@@ -2,9 +2,10 @@
 //! Whatever is on the other side, nothing is waited for without end and no message is longer than its kind.
 
 use std::io::{self, Read as _, Write as _};
-use std::net::{SocketAddr, TcpStream};
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
+use sys::address::Address;
 use sys::clock;
 use wire::iperf3::{BadMessage, Cookie, State, framed, length};
 
@@ -24,7 +25,9 @@ pub(super) struct Control {
 
 impl Control {
     pub(super) fn new(stream: TcpStream) -> io::Result<Self> {
-        stream.set_nodelay(true)?;
+        if stream.peer_addr().is_ok() {
+            stream.set_nodelay(true)?;
+        }
         let phase = ("it begins", clock::now() + PATIENCE);
         Ok(Self { stream, phase })
     }
@@ -39,9 +42,17 @@ impl Control {
     }
 
     /// Connects to where a server may be, and shows the cookie.
-    pub(super) fn connect(address: SocketAddr, cookie: &Cookie) -> Result<Self, StreamError> {
-        let connected = TcpStream::connect_timeout(&address, PATIENCE).and_then(Self::new);
-        let mut control = connected.map_err(|source| StreamError::Connect { address, source })?;
+    pub(super) fn connect(address: &Address, cookie: &Cookie) -> Result<Self, StreamError> {
+        let connected = match address {
+            Address::Tcp(address) => TcpStream::connect_timeout(address, PATIENCE),
+            Address::Unix(_) => by_path(address),
+        };
+        let mut control = connected
+            .and_then(Self::new)
+            .map_err(|source| StreamError::Connect {
+                address: address.clone(),
+                source,
+            })?;
         control.write(cookie, "the cookie is shown")?;
         Ok(control)
     }
@@ -172,6 +183,13 @@ impl Control {
             Err(source) => Err(StreamError::Line { during, source }),
         }
     }
+}
+
+/// A connection to a socket among the files, which is used as those of TCP are.
+pub(super) fn by_path(address: &Address) -> io::Result<TcpStream> {
+    let connection = TcpStream::from(address.connect()?);
+    connection.set_nonblocking(false)?;
+    Ok(connection)
 }
 
 /// What a message is refused by.

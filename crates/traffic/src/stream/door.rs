@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use sys::address::Address;
 use sys::{bulk, clock};
 use wire::iperf3::{Cookie, UDP_ANSWER, UDP_HELLO, is_udp_hello};
 
@@ -18,7 +19,7 @@ use super::control::PATIENCE;
 pub(super) struct Arrival {
     pub(super) order: u64,
     pub(super) stream: TcpStream,
-    pub(super) client: SocketAddr,
+    pub(super) client: Address,
     pub(super) cookie: Cookie,
 }
 

@@ -3,11 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Read as _};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsFd as _;
 
-use sys::clock;
+use sys::address::Address;
 use sys::epoll::{Epoll, Events, Interest};
+use sys::{clock, socket};
 use wire::iperf3::{COOKIE_BYTES, Cookie};
 
 use super::control::PATIENCE;
@@ -27,7 +28,7 @@ const LISTENER: u64 = 0;
 #[derive(Debug)]
 struct Silent {
     stream: TcpStream,
-    client: SocketAddr,
+    client: Address,
     cookie: Cookie,
     filled: usize,
     until_ns: u64,
@@ -35,6 +36,7 @@ struct Silent {
 
 pub(super) struct Entrance<'a> {
     listener: &'a TcpListener,
+    address: &'a Address,
     epoll: Epoll,
     events: Events,
     /// By their order, which is that of their ends too.
@@ -43,11 +45,12 @@ pub(super) struct Entrance<'a> {
 }
 
 impl<'a> Entrance<'a> {
-    pub(super) fn open(listener: &'a TcpListener) -> io::Result<Self> {
+    pub(super) fn open(listener: &'a TcpListener, address: &'a Address) -> io::Result<Self> {
         let epoll = Epoll::new()?;
         epoll.add(listener.as_fd(), LISTENER, Interest::READ)?;
         Ok(Self {
             listener,
+            address,
             epoll,
             events: Events::with_capacity(MOST_SILENT),
             silent: BTreeMap::new(),
@@ -78,13 +81,12 @@ impl<'a> Entrance<'a> {
     }
 
     fn let_in(&mut self) {
-        use io::ErrorKind::{ConnectionAborted, Interrupted, WouldBlock};
         for _ in 0..MOST_IN_A_ROW {
-            match self.listener.accept() {
-                Ok((stream, client)) => self.add(stream, client),
-                // What went before it was accepted is none.
-                Err(error) if [ConnectionAborted, Interrupted].contains(&error.kind()) => {}
-                Err(error) if error.kind() == WouldBlock => return,
+            match socket::accept(self.listener.as_fd()) {
+                Ok(Some(accepted)) => self.add(TcpStream::from(accepted)),
+                // What went before it was accepted is none: those behind it are told of again.
+                Ok(None) => return,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) => {
                     self.silent.pop_first();
                     return clock::sleep_until_ns(clock::monotonic_ns() + LATER_NS);
@@ -93,14 +95,16 @@ impl<'a> Entrance<'a> {
         }
     }
 
-    fn add(&mut self, stream: TcpStream, client: SocketAddr) {
+    fn add(&mut self, stream: TcpStream) {
+        // Whoever comes by a socket among the files has no address of his own.
+        let client = stream
+            .peer_addr()
+            .map_or_else(|_| self.address.clone(), Address::Tcp);
         if self.silent.len() >= MOST_SILENT {
             self.silent.pop_first();
         }
         self.order += 1;
-        let watched = stream
-            .set_nonblocking(true)
-            .and_then(|()| self.epoll.add(stream.as_fd(), self.order, Interest::READ));
+        let watched = self.epoll.add(stream.as_fd(), self.order, Interest::READ);
         // Where that cannot be, it is closed.
         if watched.is_ok() {
             let patience_ns = u64::try_from(PATIENCE.as_nanos()).unwrap_or(u64::MAX);

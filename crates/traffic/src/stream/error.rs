@@ -3,6 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 
+use sys::address::Address;
 use wire::iperf3::{BadMessage, State};
 
 /// What happened, where, and what to do.
@@ -11,10 +12,7 @@ pub enum StreamError {
     #[error(
         "nobody takes streams at {address}: {source}; `linerate stream --listen` or `iperf3 -s` does there"
     )]
-    Connect {
-        address: SocketAddr,
-        source: io::Error,
-    },
+    Connect { address: Address, source: io::Error },
     #[error("the server is at work for another client; try again later, or start a second one")]
     Busy,
     #[error(
@@ -74,6 +72,8 @@ pub enum StreamError {
     Stuck { seconds: u64 },
     #[error("stream {number} broke: {source}; see whether the other end still runs")]
     Stream { number: u32, source: io::Error },
+    #[error("a socket among the files carries no datagrams; give an address and a port")]
+    NoDatagrams,
     #[error("a thread for a stream: {0}; ask for fewer streams")]
     Thread(io::Error),
 }

@@ -10,6 +10,7 @@ use super::Way;
 
 #[derive(Debug)]
 pub(super) enum FlowSocket {
+    /// Also one among the files, of which the kernel tells less.
     Tcp(TcpStream),
     Udp(UdpSocket),
 }

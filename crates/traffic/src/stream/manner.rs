@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
+use sys::address::Address;
 use sys::{bulk, datagram, listener, socket};
 use wire::iperf3::Parameters;
 
@@ -69,6 +70,23 @@ impl Manner {
         }
     }
 
+    /// What a socket among the files can do of it.
+    pub(super) fn over(self, address: &Address) -> Self {
+        match address {
+            Address::Tcp(_) => self,
+            // Nothing is thrown away within it, and nothing is sent in place.
+            Address::Unix(_) => Self {
+                carrier: Carrier::Unix,
+                receive: ReceiveBy::Copy,
+                send: match self.send {
+                    SendBy::Zerocopy => SendBy::Copy,
+                    send => send,
+                },
+                ..self
+            },
+        }
+    }
+
     /// What must be said before a connection is there: the window's scale and the segments follow from it.
     pub(super) fn prepare(&self, socket: BorrowedFd<'_>) -> Result<(), StreamError> {
         if self.segment_bytes > 0 {
@@ -103,6 +121,9 @@ impl Manner {
     pub(super) fn apply(&self, connection: &TcpStream) -> Result<(), StreamError> {
         let socket = connection.as_fd();
         self.size(socket)?;
+        if self.carrier == Carrier::Unix {
+            return bulk::set_patience(socket, TURN).map_err(refused("SO_SNDTIMEO"));
+        }
         if let Some(name) = &self.congestion {
             let set = socket::set_congestion_control(socket, name);
             set.map_err(refused(&format!("the congestion control `{name}`")))?;

@@ -48,6 +48,8 @@ pub const USUAL_PORT: u16 = 5201;
 pub enum Carrier {
     Tcp,
     Udp,
+    /// A socket among the files, of bytes.
+    Unix,
 }
 
 /// From where to where it goes: `up` is from the client to the server.

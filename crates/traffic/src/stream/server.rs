@@ -1,11 +1,12 @@
 //! The end that waits for clients, ours and iperf3's, several at once.
 
 use std::io::{self, Write as _};
-use std::net::{SocketAddr, TcpListener};
+use std::net::TcpListener;
 use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::thread;
 use std::time::Duration;
 
+use sys::address::Address;
 use sys::clock;
 use wire::iperf3::State;
 
@@ -30,7 +31,7 @@ pub struct StreamServing {
 /// A test that is over, for whoever runs the server.
 #[derive(Debug)]
 pub struct StreamServed {
-    pub client: SocketAddr,
+    pub client: Address,
     /// Bytes received and sent, and the time, if it came so far.
     pub came_to: Result<([u64; 2], Duration), StreamError>,
     /// Tests that ran at the same moment, this one included.
@@ -41,7 +42,7 @@ pub struct StreamServed {
 #[derive(Debug)]
 pub struct StreamServer {
     listener: TcpListener,
-    pub(super) address: SocketAddr,
+    pub(super) address: Address,
     pub(super) serving: StreamServing,
     pub(super) doors: Doors,
     datagrams: Mutex<()>,
@@ -49,15 +50,14 @@ pub struct StreamServer {
 }
 
 impl StreamServer {
-    /// Listens at an address; port 0 is any.
+    /// Serves those who come to a listener, by its address.
     ///
     /// # Errors
-    /// `EADDRINUSE` when the port is taken, `EADDRNOTAVAIL` for an address that this machine has not.
-    pub fn listen(address: SocketAddr, serving: StreamServing) -> io::Result<Self> {
-        let listener = TcpListener::bind(address)?;
+    /// None are known.
+    pub fn on(listener: TcpListener, address: Address, serving: StreamServing) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
         Ok(Self {
-            address: listener.local_addr()?,
+            address,
             listener,
             serving,
             doors: Doors::default(),
@@ -66,17 +66,12 @@ impl StreamServer {
         })
     }
 
-    /// Where it listens.
-    pub fn address(&self) -> SocketAddr {
-        self.address
-    }
-
     /// Serves until it is told to stop; tells each test that is over.
     ///
     /// # Errors
     /// What hinders it from listening at all.
     pub fn serve(&self, told: &(dyn Fn(&StreamServed) + Sync)) -> io::Result<()> {
-        let mut entrance = Entrance::open(&self.listener)?;
+        let mut entrance = Entrance::open(&self.listener, &self.address)?;
         thread::scope(|scope| {
             while sys::stop::heard().is_none() {
                 for shown in entrance.wait()? {
@@ -123,7 +118,7 @@ impl StreamServer {
                 during: "the test begins",
                 source,
             })
-            .and_then(|control| Session::new(self, control, cookie, client, room).run());
+            .and_then(|control| Session::new(self, control, cookie, client.clone(), room).run());
         // Who hears that it is over may come with the same cookie again.
         self.doors.forget(&cookie);
         told(&StreamServed {

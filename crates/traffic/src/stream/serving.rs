@@ -1,11 +1,12 @@
 //! A test of a client, from its parameters to the results.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::ops::ControlFlow;
 use std::os::fd::AsFd as _;
 use std::time::Duration;
 
 use serde::de::IgnoredAny;
+use sys::address::Address;
 use sys::clock;
 use wire::iperf3::{
     Cookie, MOST_CLIENT_RESULT_BYTES, MOST_PARAMETER_BYTES, Parameters, Results, State, stream_id,
@@ -41,7 +42,7 @@ pub(super) struct Session<'a> {
     server: &'a StreamServer,
     control: Control,
     cookie: Cookie,
-    client: SocketAddr,
+    client: Address,
     room: TestRoom<'a>,
 }
 
@@ -57,7 +58,7 @@ impl<'a> Session<'a> {
         server: &'a StreamServer,
         control: Control,
         cookie: Cookie,
-        client: SocketAddr,
+        client: Address,
         room: TestRoom<'a>,
     ) -> Self {
         Self {
@@ -142,7 +143,7 @@ impl<'a> Session<'a> {
             true => ReceiveBy::Discard,
             false => ReceiveBy::Copy,
         });
-        Manner::of(asked, named.unwrap_or(by_zerocopy), receive)
+        Manner::of(asked, named.unwrap_or(by_zerocopy), receive).over(&self.server.address)
     }
 
     fn open(&mut self, asked: &Parameters, manner: &Manner) -> Result<Opened, StreamError> {
@@ -163,16 +164,22 @@ impl<'a> Session<'a> {
         let turn = (is_udp || has_echo)
             .then(|| self.server.turn())
             .transpose()?;
-        let door = turn.as_ref().map(|_| UdpDoor::open(self.server.address));
-        let mut door = door.transpose().map_err(unopened)?;
+        let door = turn.as_ref().map(|_| {
+            let (address, client) = self.datagram_ends()?;
+            let door = UdpDoor::open(address).map_err(unopened)?;
+            Ok::<_, StreamError>((door, client))
+        });
+        let mut door = door.transpose()?;
         let arrivals = match manner.carrier {
-            Carrier::Tcp => Some(self.server.doors.wait_for(self.cookie, ways.len())),
+            Carrier::Tcp | Carrier::Unix => {
+                Some(self.server.doors.wait_for(self.cookie, ways.len()))
+            }
             Carrier::Udp => None,
         };
         self.control
             .say(State::CreateStreams, "the streams are due")?;
         let mut next = || match &mut door {
-            Some(door) => door.accept(self.client.ip()),
+            Some((door, client)) => door.accept(*client),
             None => Err(StreamError::Busy),
         };
         let echo = has_echo.then(&mut next).transpose()?;
@@ -198,6 +205,14 @@ impl<'a> Session<'a> {
         };
         let flows = places.map(flow).collect::<Result<_, StreamError>>()?;
         Ok(Opened { flows, _echo: echo })
+    }
+
+    /// Where datagrams come to, and from whom.
+    fn datagram_ends(&self) -> Result<(SocketAddr, IpAddr), StreamError> {
+        match (&self.server.address, &self.client) {
+            (Address::Tcp(server), Address::Tcp(client)) => Ok((*server, client.ip())),
+            _ => Err(StreamError::NoDatagrams),
+        }
     }
 
     fn carry(

@@ -13,8 +13,7 @@ use model::run::{Begun, RUN_FILE};
 use model::sweep::{Axis, Sweep};
 use model::{BlockRecord, Pace};
 use report::numbers;
-use study::load::KeptIn;
-use study::store::{Resumed, Store};
+use study::store::{KeptIn, Resumed, Store};
 use sys::stop::{Again, StopSignal};
 use traffic::load::LoadPlan;
 

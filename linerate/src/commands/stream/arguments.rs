@@ -1,8 +1,9 @@
 //! The flags of `linerate stream`, and the plan that they say.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::ensure;
+use anyhow::{bail, ensure};
 use clap::ValueEnum;
 use model::rig::RigKind;
 use traffic::stream::{Carrier, ReceiveBy, SendBy, StreamPlan, StreamUntil, Way};
@@ -23,7 +24,7 @@ const ECHO_BEFORE: Duration = Duration::from_secs(1);
 /// What a pace is below which one packet takes longer than most tests: a kilobyte a second.
 const LEAST_PACE_BITS: u64 = 8_000;
 /// A listener does what its clients ask for.
-const OF_CLIENTS: [&str; 24] = [
+const OF_CLIENTS: [&str; 25] = [
     "host",
     "rig",
     "streams",
@@ -46,6 +47,7 @@ const OF_CLIENTS: [&str; 24] = [
     "latency",
     "mine",
     "hosts",
+    "out",
     "json",
     "iperf3_json",
 ];
@@ -65,10 +67,10 @@ const OF_CLIENTS: [&str; 24] = [
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// The server, as HOST or HOST:PORT; port 5201 unless given
+    /// The server, as HOST, HOST:PORT or unix:PATH; port 5201 unless given
     #[arg(value_name = "HOST", conflicts_with = "rig")]
     pub(super) host: Option<String>,
-    /// Take streams here until Ctrl-C; a port alone means loopback [default: 127.0.0.1:5201]
+    /// Take streams here until Ctrl-C, also at unix:PATH; a port alone means loopback [default: 127.0.0.1:5201]
     #[arg(long, value_name = "[ADDR:]PORT", num_args = 0..=1, default_missing_value = "5201", value_parser = listening::parse, conflicts_with_all = OF_CLIENTS)]
     pub(super) listen: Option<sys::address::Address>,
     /// The other end may be iperf3: a listener takes its clients, a client asks for nothing else
@@ -92,7 +94,7 @@ pub(crate) struct Arguments {
     /// For how long
     #[arg(short = 't', long = "for", value_name = "TIME", default_value = "10s", value_parser = values::parse_duration)]
     time: Duration,
-    /// End before, once credit is spent and what is carried without it is known to 1.5 %
+    /// End before, once what is carried without credit is known to 1.5 %
     #[arg(long, conflicts_with_all = ["bytes", "udp"])]
     pub(super) until_sure: bool,
     /// Until so many bytes are through, of all streams of a way together, such as 500M
@@ -162,6 +164,9 @@ pub(crate) struct Arguments {
     pub(super) mine: Vec<String>,
     #[command(flatten)]
     pub(super) hosts: HostsFlag,
+    /// Keep each interval in this folder as it comes, and a report of them
+    #[arg(long, value_name = "FOLDER")]
+    pub(super) out: Option<PathBuf>,
     /// Print one JSON value (docs/schema/stream.json)
     #[arg(long)]
     pub(super) json: bool,
@@ -185,7 +190,7 @@ Examples:
   What does it cost without a copy at either end?
     linerate stream --send sendfile
   Which rate stays when a cloud's credit is spent, and how much is it?
-    linerate stream 127.0.0.1 --for 1h --until-sure
+    linerate stream 127.0.0.1 --for 1h --until-sure --out credit
   For a script that reads iperf3's JSON:
     linerate stream 127.0.0.1 --iperf3-json | jq .end.sum_received.bits_per_second";
 
@@ -242,7 +247,7 @@ impl Arguments {
             .bytes
             .map_or(StreamUntil::Time(self.time), StreamUntil::Bytes);
         Ok(StreamPlan {
-            carrier: if self.udp { Carrier::Udp } else { Carrier::Tcp },
+            carrier: self.carrier(),
             ways: match (self.both, self.reverse) {
                 (true, _) => vec![Way::Up, Way::Down],
                 (false, true) => vec![Way::Down],
@@ -255,7 +260,11 @@ impl Arguments {
                 .map(|bytes| self.write_bytes(bytes))
                 .transpose()?,
             send: self.send(),
-            receive: self.receive(),
+            // Nothing is thrown away within a socket among the files.
+            receive: match self.carrier() {
+                Carrier::Unix => ReceiveBy::Copy,
+                _ => self.receive(),
+            },
             rate_bits: self
                 .rate
                 .unwrap_or(if self.udp { USUAL_DATAGRAM_BITS } else { 0 }),
@@ -270,8 +279,32 @@ impl Arguments {
         })
     }
 
+    fn carrier(&self) -> Carrier {
+        let host = self.host.as_deref().unwrap_or_default();
+        match host.starts_with(listening::UNIX) {
+            true => Carrier::Unix,
+            false if self.udp => Carrier::Udp,
+            false => Carrier::Tcp,
+        }
+    }
+
     /// What an end would pass over is refused.
     fn check_ends(&self) -> anyhow::Result<()> {
+        let of_networks = [
+            ("--udp", self.udp),
+            ("--latency", self.latency),
+            ("--iperf3", self.iperf3),
+            ("--iperf3-json", self.iperf3_json),
+            ("--pace", self.pace.is_some()),
+            ("--congestion", self.congestion.is_some()),
+            ("--mss", self.mss.is_some()),
+            ("--tos", self.tos > 0),
+            ("--send zerocopy", self.send() == SendBy::Zerocopy),
+        ];
+        let asked = of_networks.iter().find(|(_, is_asked)| *is_asked);
+        if let (Carrier::Unix, Some((flag, _))) = (self.carrier(), asked) {
+            bail!("{flag} says what a network does, and a socket among the files is none");
+        }
         ensure!(
             !self.iperf3 || self.host.is_some(),
             "--iperf3 says what the other end is: it goes with --listen or with a HOST where `iperf3 -s` runs"

@@ -1,6 +1,7 @@
 //! What came of streams in the shape of `iperf3 -J`, for programs that read that.
 
 use serde_json::{Value, json};
+use sys::address::Address;
 use traffic::stream::{Carrier, IntervalOfStream, StreamPlan, StreamTotal, StreamUntil, Way};
 
 use super::shape::{StreamWay, Streams};
@@ -68,8 +69,9 @@ fn start(plan: &StreamPlan, streams: &Streams, begun_ns: u64) -> Value {
         "connected": connected.collect::<Vec<_>>(),
         "version": format!("linerate {}", crate::shape::VERSION),
         "timestamp": { "timesecs": begun_ns / 1_000_000_000 },
-        "connecting_to": {
-            "host": streams.server_address.ip().to_string(), "port": streams.server_address.port(),
+        "connecting_to": match &streams.server_at {
+            Address::Tcp(server) => json!({ "host": server.ip().to_string(), "port": server.port() }),
+            Address::Unix(_) => json!(null),
         },
         "target_bitrate": plan.rate_bits,
         "sock_bufsize": plan.buffer_bytes.unwrap_or(0),

@@ -2,11 +2,13 @@
 
 mod arguments;
 mod iperf3_json;
+mod kept;
 mod rates;
 mod shape;
-mod units;
+mod traffic_price;
+pub(crate) mod units;
 
-use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs as _};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
@@ -18,25 +20,31 @@ use machine::rig::Lab;
 use model::Topology;
 use model::cpus::CpuWish;
 use model::rig::RigKind;
+use model::run::Rig;
 use sys::address::Address;
+use sys::socket_file::SocketFile;
 use sys::stop::{Again, StopSignal};
 use traffic::stream::{
-    StreamError, StreamInterval, StreamServed, StreamServer, StreamServing, Streamed, USUAL_PORT,
-    Way,
+    StreamError, StreamInterval, StreamPlan, StreamServed, StreamServer, StreamServing, Streamed,
+    USUAL_PORT, Way,
 };
 
 use crate::console::Console;
 use crate::failure::words;
+use crate::listening::{self, Listening, UNIX};
 use crate::ourselves::OURSELVES;
 use crate::told::{self, template};
-use crate::{ownership, stopping};
+use crate::{ownership, shown, stopping};
 pub(crate) use arguments::Arguments;
+use kept::KeptTest;
 use rates::WayRates;
 use shape::StreamPlace;
 pub(crate) use shape::Streams;
 
 /// No test of a listener takes longer.
 const LONGEST: Duration = Duration::from_secs(86_400);
+/// Connections that wait to be let in, as of TCP.
+const BACKLOG: u32 = 128;
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
     // Whatever ends us, the other end is told, and both are ended.
@@ -47,34 +55,64 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     let plan = arguments.plan()?;
     let begun_ns = sys::clock::wall_ns();
     let mut rates = WayRates::of(&plan.ways, arguments.until_sure);
+    let mut kept = kept(arguments, &plan)?;
     let mut told = |interval: &StreamInterval| {
         console.note(&line(interval));
-        match rates.note(interval) {
+        if let Some(kept) = &mut kept {
+            kept.note(interval, console);
+        }
+        match rates.note(interval) || sys::stop::heard().is_some() {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         }
     };
     let went = match &arguments.host {
-        Some(host) => at_host(host, arguments, &mut told),
+        Some(host) => at_host(host, arguments, console, &mut told),
         None => here(arguments, &mut told),
     };
+    let stopped = sys::stop::heard();
     drop(stop);
-    if let Some(signal) = sys::stop::heard() {
+    let streams = went.map(|(setting, went)| Streams::of(&plan, setting, went, &rates));
+    if let Some(signal) = stopped {
         console.error(&format!("stopped by {}", stopping::name(signal)));
-        return Ok(stopping::exit_code(signal));
     }
-    let (setting, went) = went?;
-    let streams = Streams::of(&plan, setting, went, &rates);
+    let code = stopped.map_or(ExitCode::SUCCESS, stopping::exit_code);
+    let streams = match streams {
+        Err(_) if stopped.is_some() => return Ok(code),
+        streams => streams?,
+    };
     if arguments.iperf3_json {
         let said = iperf3_json::of(&plan, &streams, begun_ns);
         console.say(&format!("{said:#}"));
     } else {
         told::say(&streams, template!("stream"), arguments.json, console);
     }
-    if let Some(broken) = &streams.broken {
-        bail!("{broken}");
+    // The figures were told, whatever becomes of their report.
+    if let Some((kept, folder)) = kept.zip(arguments.out.as_deref())
+        && kept.end(&streams, console)
+        && let Err(error) = shown::write_streams(folder, console)
+    {
+        console.error(&format!("{error:#}"));
     }
-    Ok(ExitCode::SUCCESS)
+    match &streams.broken {
+        Some(broken) if stopped.is_none() => bail!("{broken}"),
+        _ => Ok(code),
+    }
+}
+
+/// The run folder that is asked for.
+fn kept(arguments: &Arguments, plan: &StreamPlan) -> anyhow::Result<Option<KeptTest>> {
+    let Some(folder) = &arguments.out else {
+        return Ok(None);
+    };
+    let rig = arguments.rig.unwrap_or(RigKind::Loopback).name();
+    let target = arguments.host.as_deref().unwrap_or(rig);
+    let rig = match (&arguments.host, arguments.rig) {
+        (Some(_), _) => Rig::Hosts,
+        (None, Some(RigKind::Netns)) => Rig::Netns,
+        (None, _) => Rig::Loopback { reason: None },
+    };
+    KeptTest::begin(folder, plan, target, rig).map(Some)
 }
 
 /// Both ends of ours.
@@ -95,7 +133,7 @@ fn here(
     let (server, went) = went.map_err(words)?;
     let setting = StreamPlace {
         place: rig.name(),
-        server,
+        server: server.into(),
         machine: watch.spent(),
         doubts: cpus.doubt().into_iter().collect(),
     };
@@ -106,12 +144,19 @@ fn here(
 fn at_host(
     host: &str,
     arguments: &Arguments,
+    console: &Console,
     told: &mut dyn FnMut(&StreamInterval) -> ControlFlow<()>,
 ) -> anyhow::Result<(StreamPlace, Streamed)> {
     let plan = arguments.plan()?;
     let mut refusal = None;
-    for server in addresses(host, arguments)? {
-        match traffic::stream::run(&plan, server, told) {
+    let servers = addresses(host, arguments)?;
+    if let Some(Address::Tcp(server)) = servers.first()
+        && let Some(forecast) = traffic_price::forecast(&plan, server.ip())
+    {
+        console.note(&forecast);
+    }
+    for server in servers {
+        match traffic::stream::run(&plan, &server, told) {
             Err(error @ StreamError::Connect { .. }) => refusal = Some(error),
             went => {
                 let setting = StreamPlace {
@@ -131,7 +176,11 @@ fn at_host(
 }
 
 /// Those of a host that may be loaded.
-fn addresses(host: &str, arguments: &Arguments) -> anyhow::Result<Vec<SocketAddr>> {
+fn addresses(host: &str, arguments: &Arguments) -> anyhow::Result<Vec<Address>> {
+    if host.starts_with(UNIX) {
+        let path = listening::parse(host).map_err(anyhow::Error::msg)?;
+        return Ok(vec![path]);
+    }
     let (name, port) = match host.rsplit_once(':') {
         Some((name, port)) if !name.contains(':') || name.ends_with(']') => {
             let port = port
@@ -157,25 +206,40 @@ fn addresses(host: &str, arguments: &Arguments) -> anyhow::Result<Vec<SocketAddr
         arguments.hosts.find_quietly()?;
     }
     ownership::check_host(name, &mine, &found)?;
-    Ok(found)
+    Ok(found.into_iter().map(Address::Tcp).collect())
 }
 
 fn listen(address: &Address, arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
-    let Address::Tcp(address) = address else {
-        bail!("streams are taken at an address and a port, not at a socket among the files");
-    };
     let serving = StreamServing {
         receive: arguments.receive(),
         longest: LONGEST,
         ours_only: !arguments.iperf3,
     };
-    let server = StreamServer::listen(*address, serving).map_err(|error| {
-        let advice = crate::listening::advice(*address, &error);
-        anyhow::Error::new(error).context(format!("cannot listen on {address}: {advice}"))
-    })?;
-    console.say(&format!("listening on {}", server.address()));
+    let (listener, address, _file) = listener(address)?;
+    console.say(&format!("listening on {address}"));
+    let server = StreamServer::on(listener, address, serving)?;
     server.serve(&|served| console.say(&said(served)))?;
     Ok(sys::stop::heard().map_or(ExitCode::SUCCESS, stopping::exit_code))
+}
+
+/// Where clients come in; a socket among the files goes when its handle is dropped.
+fn listener(address: &Address) -> anyhow::Result<(TcpListener, Address, Option<SocketFile>)> {
+    let Address::Tcp(address) = address else {
+        let Listening {
+            mut listeners,
+            address,
+            file,
+        } = listening::open(address, 1, BACKLOG)?;
+        return Ok((listeners.remove(0), address, file));
+    };
+    let bound = TcpListener::bind(address).and_then(|listener| {
+        let at = listener.local_addr()?;
+        Ok((listener, at.into(), None))
+    });
+    bound.map_err(|error| {
+        let advice = listening::advice(*address, &error);
+        anyhow::Error::new(error).context(format!("cannot listen on {address}: {advice}"))
+    })
 }
 
 /// A test that a listener has served, in a line.

@@ -1,7 +1,5 @@
 //! What came of streams, as it is told.
 
-use std::net::SocketAddr;
-
 use judge::stream::{EndSigns, StreamSigns, fairness, limit};
 use model::Doubt;
 use model::credit::{Credit, Plateau};
@@ -9,6 +7,7 @@ use model::doubt::{WordedDoubt, worded};
 use model::reading::{MachineCpu, MachinePerUnit};
 use schemars::JsonSchema;
 use serde::Serialize;
+use sys::address::Address;
 use traffic::stream::{
     Carrier, EndCost, ReceiveBy, SendBy, StreamEchoes, StreamInterval, StreamPlan, StreamTotal,
     Streamed, TcpReading, Way,
@@ -29,8 +28,10 @@ pub(crate) struct Streams {
     /// Where both ends were: loopback, netns, or host for a server that was there already.
     #[schemars(extend("enum" = ["loopback", "netns", "host"]))]
     place: &'static str,
-    /// Where the server listened.
-    pub(super) server_address: SocketAddr,
+    /// Where the server listened: an address and a port, or unix: and a path.
+    server_address: String,
+    #[serde(skip)]
+    pub(super) server_at: Address,
     /// What the server was.
     #[schemars(extend("enum" = ["linerate", "iperf3"]))]
     server_program: &'static str,
@@ -57,7 +58,7 @@ pub(crate) struct Streams {
     /// The end that was asked; of iperf3 its process, as it tells it.
     server: StreamEnd,
     /// CPU time of both ends' workers per 10⁹ bytes received, s.
-    cpu_seconds_per_gb: Option<f64>,
+    pub(super) cpu_seconds_per_gb: Option<f64>,
     /// CPU time of all CPUs of this machine per 10⁹ bytes received, s; null where it is hidden, and beside
     /// a server that is elsewhere.
     machine_cpu_seconds_per_gb: Option<MachinePerUnit>,
@@ -110,7 +111,7 @@ pub(crate) struct StreamWay {
     /// Name of what was the limit.
     limit: &'static str,
     /// The same in words.
-    limit_words: &'static str,
+    pub(super) limit_words: &'static str,
 }
 
 /// An end, and what its workers spent.
@@ -151,7 +152,7 @@ struct RoundTrips {
 /// Where streams were, and what all CPUs did meanwhile.
 pub(super) struct StreamPlace {
     pub(super) place: &'static str,
-    pub(super) server: SocketAddr,
+    pub(super) server: Address,
     pub(super) machine: Option<MachineCpu>,
     pub(super) doubts: Vec<Doubt>,
 }
@@ -190,7 +191,8 @@ impl Streams {
             linerate_version: shape::VERSION,
             carrier: plan.carrier,
             place: setting.place,
-            server_address: setting.server,
+            server_address: setting.server.to_string(),
+            server_at: setting.server,
             server_program: if went.is_ours { "linerate" } else { "iperf3" },
             streams_each_way: plan.streams,
             window_seconds: went.window_ns.max(1) as f64 / 1e9,

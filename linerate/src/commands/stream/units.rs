@@ -26,7 +26,7 @@ pub(super) fn parse_bytes(text: &str) -> Result<u64, String> {
 }
 
 /// Bits a second, in units of 1,000.
-pub(super) fn parse_rate(text: &str) -> Result<u64, String> {
+pub(crate) fn parse_rate(text: &str) -> Result<u64, String> {
     let rate = with_unit(text, 1000).or_else(|| spelling::parse_rate(text).ok());
     rate.ok_or_else(|| format!("`{text}` is no rate such as 50M, 1G or 500Mbit/s"))
 }

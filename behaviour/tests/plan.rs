@@ -1,0 +1,80 @@
+//! `linerate plan`: what to rent.
+
+use serde_json::Value;
+
+use crate::common::{Folder, answer, assert_says, linerate, refusal_of, words};
+
+fn planned(folder: &Folder, flags: &str) -> Value {
+    let line = format!("plan network --json {flags}");
+    let flags = words(&line);
+    serde_json::from_str(&answer(&mut linerate(folder, &flags))).unwrap()
+}
+
+#[test]
+fn the_cheapest_machine_is_named_with_every_line_of_the_arithmetic() {
+    let folder = Folder::new("plan");
+    let flags = "--need 550Mbit/s --over openvpn,ssh,mine=10%";
+    let plan = planned(&folder, flags);
+    assert_eq!(plan["cheapest"], "c6g.large");
+    let wire = plan["on_the_wire_bits_per_second"].as_f64().unwrap();
+    assert!((wire - 550e6 * 1.05 * 1.06 * 1.10).abs() < 1.0, "{wire}");
+    let line = format!("plan network {flags}");
+    let flags = words(&line);
+    let said = answer(&mut linerate(&folder, &flags));
+    for part in [
+        "c6g.large is the cheapest machine that carries 550 Mbit/s",
+        "+ 5.0 % = 578 Mbit/s (the article's own figure",
+        "= 673 Mbit/s (as it was given)",
+        "ap-southeast-1, 2022",
+        "prices age",
+    ] {
+        assert_says(&said, part);
+    }
+}
+
+#[test]
+fn where_no_machine_carries_it_the_answer_is_no() {
+    let folder = Folder::new("plan-none");
+    let flags = words("plan network --need 2Gbit/s");
+    let output = linerate(&folder, &flags).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_says(&said, "None of these machines carries 2,000 Mbit/s");
+}
+
+#[test]
+fn what_was_measured_and_other_prices_count_in_the_place_of_the_articles() {
+    const LIST: &str = "source = \"us\"\nregion = \"here\"\ndate = \"today\"\n
+        [[machine]]\nname = \"small\"\nusd_per_hour = 0.1\nbaseline_mbit = 1\n
+        [[machine]]\nname = \"large\"\nusd_per_hour = 1\nbaseline_mbit = 100\n";
+    let folder = Folder::new("plan-measured");
+    std::fs::write(folder.path().join("mine.toml"), LIST).unwrap();
+    let flags = "--need 20Mbit/s --prices mine.toml";
+    assert_eq!(planned(&folder, flags)["cheapest"], "large");
+    let test = words("stream -q --for 300ms --interval 100ms --rate 50M --out run");
+    answer(&mut linerate(&folder, &test));
+    let plan = planned(&folder, &format!("{flags} --measured small=run"));
+    assert_eq!(plan["cheapest"], "small", "{plan:#}");
+    assert_eq!(plan["machines"][0]["measured"], "run");
+    assert_says(plan["notes"][0].as_str().unwrap(), "no credit was spent in");
+}
+
+#[test]
+fn what_cannot_be_planned_with_is_named() {
+    let folder = Folder::new("plan-refused");
+    std::fs::write(folder.path().join("bad.toml"), "source = 5").unwrap();
+    for (flags, expected) in [
+        ("--need 0", "--need 0 takes no machine"),
+        ("--need 5 --over ipsec", "no such [[overhead]], but openvpn"),
+        ("--need 5 --over mine=x", "--over mine=x: "),
+        ("--need 5 --prices bad.toml", "bad.toml"),
+        ("--need 5 --prices nowhere", "reading nowhere"),
+        ("--need 5 --measured x=y", "no such machine"),
+        ("--need 5 --measured t4g.small=.", "is no run folder"),
+        ("--need 5 --measured t4g.small", "is not MACHINE=FOLDER"),
+    ] {
+        let line = format!("plan network {flags}");
+        let flags = words(&line);
+        assert_says(&refusal_of(&mut linerate(&folder, &flags)), expected);
+    }
+}

@@ -1,0 +1,40 @@
+//! What a path carried, from the intervals that were saved of it.
+
+use model::stream_run::{SavedStreams, StreamBlock, StreamWayJudged, StreamsJudged};
+
+use crate::credit::{CarriedBytes, CreditReading, read};
+
+/// Judges a test of streams, whole or cut short.
+#[must_use]
+pub fn judge_streams(run: &SavedStreams, blocks: &[StreamBlock]) -> StreamsJudged {
+    let judged = |way: &String| {
+        let readings = blocks.iter().filter(|block| block.arm == *way);
+        let readings = readings.map(|block| block.reading);
+        // What cannot be is no reading, whoever wrote it.
+        let readings = readings.filter(|one| one.seconds > 0.0);
+        let retransmits = readings.clone().filter_map(|one| one.retransmits);
+        let series = readings.map(|one| CarriedBytes {
+            seconds: one.seconds,
+            bytes: one.bytes,
+        });
+        let series: Vec<CarriedBytes> = series.collect();
+        // Who sends datagrams does not know what came of them.
+        let rates = match run.study.carrier == "udp" && way == "up" {
+            true => CreditReading::default(),
+            false => read(&series),
+        };
+        StreamWayJudged {
+            way: way.clone(),
+            seconds: series.iter().map(|one| one.seconds).sum(),
+            bytes: series
+                .iter()
+                .fold(0, |sum: u64, one| sum.saturating_add(one.bytes)),
+            retransmits: retransmits.reduce(u64::saturating_add),
+            plateaus: rates.plateaus,
+            credit: rates.credit,
+        }
+    };
+    StreamsJudged {
+        ways: run.arms.iter().map(judged).collect(),
+    }
+}

@@ -1,0 +1,273 @@
+//! `linerate plan network`: the cheapest machine that carries a rate for ever.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context as _, ensure};
+use model::run::RunKind;
+use report::numbers;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::price_list::{MachineOffer, PriceList};
+use crate::commands::stream::units;
+use crate::console::Console;
+use crate::shape;
+use crate::told::{self, template};
+
+/// Hours of a month, as clouds reckon it.
+const HOURS_A_MONTH: f64 = 730.0;
+
+/// The cheapest machine that carries so much for ever, by the network
+///
+/// The baseline counts, which a machine carries once its credit is spent. Machines, prices and overheads are those of
+/// an article unless --prices gives others; a machine that you have measured (linerate stream HOST --for 1h
+/// --until-sure --out FOLDER) has its own figure by --measured.
+#[derive(clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  Which machine carries 550 Mbit/s of rsync by SSH through OpenVPN?
+    linerate plan network --need 550Mbit/s --over openvpn,ssh
+  With an overhead of your own:
+    linerate plan network --need 200Mbit/s --over tunnel=8%
+  The cheapest, for a script:
+    linerate plan network --need 1Gbit/s --json | jq -r .cheapest")]
+pub(crate) struct Arguments {
+    /// Payload to be carried for ever, such as 550Mbit/s
+    #[arg(long, value_name = "RATE", value_parser = units::parse_rate)]
+    need: u64,
+    /// What goes over the wire besides, by its name in the list or as NAME=SHARE
+    #[arg(long, value_name = "NAME[=SHARE],…", value_delimiter = ',')]
+    over: Vec<String>,
+    /// Machines, prices and overheads (TOML), in the place of the article's
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    prices: Option<PathBuf>,
+    /// What a machine was measured to carry: the run folder of linerate stream --out
+    #[arg(long, value_name = "MACHINE=FOLDER", value_parser = parse_measured)]
+    measured: Vec<(String, PathBuf)>,
+    /// Print one JSON value (docs/schema/plan-network.json)
+    #[arg(long)]
+    json: bool,
+}
+
+/// Which machine carries a rate.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct NetworkPlan {
+    /// Version of the program.
+    linerate_version: &'static str,
+    /// Payload to be carried, bit/s.
+    needed_bits_per_second: u64,
+    /// What each overhead makes of it, one after another.
+    overheads: Vec<PlannedOverhead>,
+    /// What a machine has to carry, bit/s.
+    on_the_wire_bits_per_second: f64,
+    /// Where machines and prices are from.
+    prices: PriceSource,
+    /// All machines, the cheapest first.
+    machines: Vec<PlannedMachine>,
+    /// The cheapest that carries it; null where none does.
+    cheapest: Option<String>,
+    /// What must be read with it.
+    notes: Vec<String>,
+}
+
+/// What goes over the wire besides.
+#[derive(Serialize, JsonSchema)]
+struct PlannedOverhead {
+    /// Its name.
+    name: String,
+    /// Of what it carries, a share.
+    share: f64,
+    /// Who says so.
+    source: String,
+    /// What is carried with it, bit/s.
+    bits_per_second: f64,
+}
+
+/// Where machines and prices are from.
+#[derive(Serialize, JsonSchema)]
+struct PriceSource {
+    /// Who found them, and how.
+    source: String,
+    /// Where these prices hold.
+    region: String,
+    /// When they held.
+    date: String,
+}
+
+/// A machine, and whether it carries the rate.
+#[derive(Serialize, JsonSchema)]
+struct PlannedMachine {
+    /// Its kind.
+    name: String,
+    /// Price, USD an hour.
+    usd_per_hour: f64,
+    /// Price of 730 hours, USD.
+    usd_per_month: f64,
+    /// What it carries for ever, bit/s.
+    base_bits_per_second: f64,
+    /// The run folder that says so; null of the list's figure.
+    measured: Option<PathBuf>,
+    /// What it carries while there is credit, bit/s; null where the list does not say.
+    burst_bits_per_second: Option<f64>,
+    /// Whether it carries the rate for ever.
+    carries: bool,
+    /// What is left of what it carries, a share; below 0 where it lacks.
+    spare: f64,
+}
+
+pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
+    ensure!(arguments.need > 0, "--need 0 takes no machine");
+    let list = PriceList::read(arguments.prices.as_deref())?;
+    let plan = NetworkPlan::of(arguments, list)?;
+    told::say(&plan, template!("plan-network"), arguments.json, console);
+    Ok(match plan.cheapest {
+        Some(_) => ExitCode::SUCCESS,
+        None => ExitCode::FAILURE,
+    })
+}
+
+impl NetworkPlan {
+    fn of(arguments: &Arguments, list: PriceList) -> anyhow::Result<Self> {
+        let mut wire = arguments.need as f64;
+        let mut overheads = Vec::new();
+        for over in &arguments.over {
+            let (name, share, source) = overhead(over, &list)?;
+            wire *= 1.0 + share;
+            overheads.push(PlannedOverhead {
+                name,
+                share,
+                source,
+                bits_per_second: wire,
+            });
+        }
+        for (name, _) in &arguments.measured {
+            let is_known = list.machines.iter().any(|offer| offer.name == *name);
+            ensure!(
+                is_known,
+                "--measured {name}=…: the list has no such machine, and so no price"
+            );
+        }
+        let mut notes = list.notes;
+        let mut machines = Vec::new();
+        for offer in list.machines {
+            let folder = arguments
+                .measured
+                .iter()
+                .find(|(name, _)| *name == offer.name);
+            let measured = folder
+                .map(|(_, folder)| MeasuredBase::of(folder))
+                .transpose()?;
+            notes.extend(measured.as_ref().and_then(MeasuredBase::note));
+            notes.extend(
+                offer
+                    .note
+                    .as_ref()
+                    .map(|note| format!("{}: {note}", offer.name)),
+            );
+            machines.push(PlannedMachine::of(offer, wire, measured));
+        }
+        machines.sort_by(|one, other| one.usd_per_hour.total_cmp(&other.usd_per_hour));
+        let cheapest = machines.iter().find(|machine| machine.carries);
+        Ok(Self {
+            linerate_version: shape::VERSION,
+            needed_bits_per_second: arguments.need,
+            overheads,
+            on_the_wire_bits_per_second: wire,
+            prices: PriceSource {
+                source: list.source,
+                region: list.region,
+                date: list.date,
+            },
+            notes,
+            cheapest: cheapest.map(|machine| machine.name.clone()),
+            machines,
+        })
+    }
+}
+
+impl PlannedMachine {
+    fn of(offer: MachineOffer, wire: f64, measured: Option<MeasuredBase>) -> Self {
+        let base = measured
+            .as_ref()
+            .map_or(offer.baseline_mbit * 1e6, |it| it.base);
+        Self {
+            usd_per_hour: offer.usd_per_hour,
+            usd_per_month: offer.usd_per_hour * HOURS_A_MONTH,
+            base_bits_per_second: base,
+            measured: measured.map(|it| it.folder),
+            burst_bits_per_second: offer.burst_mbit.map(|mbit| mbit * 1e6),
+            carries: base >= wire,
+            spare: 1.0 - wire / base.max(1.0),
+            name: offer.name,
+        }
+    }
+}
+
+/// Its name, its share and who says so.
+fn overhead(over: &str, list: &PriceList) -> anyhow::Result<(String, f64, String)> {
+    let Some((name, share)) = over.split_once('=') else {
+        let known = list.overhead(over)?;
+        return Ok((known.name.clone(), known.share, known.source.clone()));
+    };
+    let share = model::link::spelling::parse_share(share);
+    let share = share.map_err(|why| anyhow::anyhow!("--over {over}: {why}"))?;
+    Ok((name.to_owned(), share, "as it was given".to_owned()))
+}
+
+/// What stays by a test of streams.
+struct MeasuredBase {
+    folder: PathBuf,
+    /// The base rate of the way that carries least, or all of it where no credit was spent, bit/s.
+    base: f64,
+    /// For how long that was measured where no credit was spent, s.
+    unspent_seconds: Option<f64>,
+}
+
+impl MeasuredBase {
+    fn of(folder: &Path) -> anyhow::Result<Self> {
+        let place = folder.display();
+        let is_test = report::folder::kind(folder)? == RunKind::Streams;
+        ensure!(
+            is_test,
+            "{place} is no run folder of `linerate stream --out`"
+        );
+        let (run, blocks) = report::folder::read_streams(folder)?;
+        let judged = judge::judge_streams(&run, &blocks);
+        let is_of_datagrams =
+            run.study.carrier == "udp" && judged.ways.iter().any(|it| it.way == "up");
+        ensure!(
+            !is_of_datagrams,
+            "{place}: who sends datagrams does not know what arrived; have the server send them (-R)"
+        );
+        let bases = judged.ways.iter().map(|way| match &way.credit {
+            Some(credit) => (credit.base_bits_per_second.value, None),
+            None => (way.bits_per_second(), Some(way.seconds)),
+        });
+        let least = bases.reduce(|one, other| if one.0 <= other.0 { one } else { other });
+        let least = least.filter(|(base, _)| *base > 0.0);
+        let (base, unspent_seconds) =
+            least.with_context(|| format!("{place}: nothing was carried"))?;
+        Ok(Self {
+            folder: folder.to_owned(),
+            base,
+            unspent_seconds,
+        })
+    }
+
+    fn note(&self) -> Option<String> {
+        let seconds = self.unspent_seconds?;
+        Some(format!(
+            "{}: no credit was spent in {}, so what it carried may be a burst; a longer test tells",
+            self.folder.display(),
+            numbers::seconds(seconds)
+        ))
+    }
+}
+
+fn parse_measured(text: &str) -> Result<(String, PathBuf), String> {
+    let (name, folder) = text
+        .split_once('=')
+        .ok_or_else(|| format!("`{text}` is not MACHINE=FOLDER"))?;
+    Ok((name.to_owned(), PathBuf::from(folder)))
+}

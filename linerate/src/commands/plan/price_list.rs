@@ -1,0 +1,143 @@
+//! What machines carry and cost, as a file has it.
+
+use std::path::Path;
+
+use anyhow::{Context as _, bail, ensure};
+use serde::Deserialize;
+
+/// The list that comes with the program.
+const OURS: &str = include_str!("../../../data/network-prices.toml");
+/// The most that a list may have, bytes: thousands of machines.
+const MOST_BYTES: u64 = 1 << 20;
+/// A Tbit/s and a million an hour are more than anything is sold with.
+const MOST_MBIT: f64 = 1e6;
+const MOST_USD: f64 = 1e6;
+
+/// A list of prices.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PriceList {
+    /// Who found it, and how.
+    pub(super) source: String,
+    pub(super) region: String,
+    pub(super) date: String,
+    #[serde(default)]
+    pub(super) notes: Vec<String>,
+    #[serde(rename = "machine")]
+    pub(super) machines: Vec<MachineOffer>,
+    #[serde(default, rename = "overhead")]
+    pub(super) overheads: Vec<Overhead>,
+}
+
+/// A kind of machine.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MachineOffer {
+    pub(super) name: String,
+    pub(super) usd_per_hour: f64,
+    /// For ever.
+    pub(super) baseline_mbit: f64,
+    /// While there is credit.
+    pub(super) burst_mbit: Option<f64>,
+    pub(super) note: Option<String>,
+}
+
+/// What goes over the wire beside each byte.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Overhead {
+    pub(super) name: String,
+    /// Of the payload.
+    pub(super) share: f64,
+    pub(super) source: String,
+}
+
+impl PriceList {
+    /// Of a file, or ours.
+    pub(super) fn read(file: Option<&Path>) -> anyhow::Result<Self> {
+        let Some(file) = file else {
+            return Self::parse(OURS);
+        };
+        let text = foreign::file::read_text(file, MOST_BYTES);
+        let text = text.with_context(|| format!("reading {}", file.display()))?;
+        Self::parse(&text).with_context(|| file.display().to_string())
+    }
+
+    fn parse(text: &str) -> anyhow::Result<Self> {
+        let list: Self = toml::from_str(text)?;
+        list.machines.iter().try_for_each(MachineOffer::check)?;
+        list.overheads.iter().try_for_each(Overhead::check)?;
+        ensure!(!list.machines.is_empty(), "it has no [[machine]]");
+        Ok(list)
+    }
+
+    pub(super) fn overhead(&self, name: &str) -> anyhow::Result<&Overhead> {
+        let mut overheads = self.overheads.iter();
+        let found = overheads.find(|overhead| overhead.name == name);
+        let Some(found) = found else {
+            let known: Vec<&str> = self.overheads.iter().map(|it| it.name.as_str()).collect();
+            bail!(
+                "--over {name}: the list has no such [[overhead]], but {}; give one as NAME=SHARE, such as {name}=5%",
+                known.join(", ")
+            );
+        };
+        Ok(found)
+    }
+}
+
+impl MachineOffer {
+    fn check(&self) -> anyhow::Result<()> {
+        let rates = [Some(self.baseline_mbit), self.burst_mbit];
+        ensure!(
+            rates
+                .into_iter()
+                .flatten()
+                .all(|mbit| (0.0..=MOST_MBIT).contains(&mbit)),
+            "{}: rates are 0 to {MOST_MBIT} Mbit/s",
+            self.name
+        );
+        ensure!(
+            (0.0..=MOST_USD).contains(&self.usd_per_hour),
+            "{}: usd_per_hour is 0 to {MOST_USD}",
+            self.name
+        );
+        Ok(())
+    }
+}
+
+impl Overhead {
+    fn check(&self) -> anyhow::Result<()> {
+        ensure!(
+            (0.0..=10.0).contains(&self.share),
+            "{}: an overhead is a share of the payload, 0 to 10",
+            self.name
+        );
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_that_makes_no_sense_is_refused_by_what_is_wrong_with_it() {
+        let list = |machine: &str| {
+            PriceList::parse(&format!(
+                "source = \"s\"\nregion = \"r\"\ndate = \"d\"\n{machine}"
+            ))
+        };
+        let machine = "[[machine]]\nname = \"m\"\nusd_per_hour = 1\nbaseline_mbit = ";
+        assert!(list(&format!("{machine}5")).is_ok());
+        for (text, expected) in [
+            (format!("{machine}-1"), "rates are 0 to"),
+            (format!("{machine}nan"), "rates are 0 to"),
+            (format!("{machine}5\ncpus = 2"), "unknown field `cpus`"),
+            ("machine = []".to_owned(), "it has no [[machine]]"),
+            (String::new(), "missing field `machine`"),
+        ] {
+            let error = list(&text).unwrap_err().to_string();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! What a test may spend of somebody's traffic, told before it does.
+
+use std::net::{IpAddr, UdpSocket};
+
+use report::numbers;
+use traffic::stream::{StreamPlan, StreamUntil};
+
+/// Amazon's list of us-east-1, 2025, USD per 10⁹ bytes: between zones, where both ends pay, and to the internet, of the
+/// first 10 TB a month.
+const BETWEEN_ZONES: f64 = 0.02;
+const TO_THE_INTERNET: f64 = 0.09;
+
+/// In a sentence; nothing of what stays on this machine.
+pub(super) fn forecast(plan: &StreamPlan, server: IpAddr) -> Option<String> {
+    // An address that can be listened on is one of this machine.
+    if UdpSocket::bind((server, 0)).is_ok() {
+        return None;
+    }
+    let (gigabytes, each) = match (plan.until, asked_bits(plan)) {
+        (StreamUntil::Bytes(bytes), _) => (bytes as f64 / 1e9, ""),
+        (StreamUntil::Time(time), Some(bits)) => (bits / 8e9 * time.as_secs_f64(), ""),
+        (StreamUntil::Time(time), None) => (time.as_secs_f64() / 8.0, " for each Gbit/s carried"),
+    };
+    let gigabytes = gigabytes * plan.ways.len() as f64;
+    let price = |of_one: f64| numbers::three_digits(gigabytes * of_one);
+    Some(format!(
+        "sends up to {} GB{each}: at list prices of a cloud {} USD between zones, {} to the internet",
+        numbers::three_digits(gigabytes),
+        price(BETWEEN_ZONES),
+        price(TO_THE_INTERNET),
+    ))
+}
+
+/// Of all streams of a way; `None` for what is possible.
+fn asked_bits(plan: &StreamPlan) -> Option<f64> {
+    let asked = [plan.rate_bits, plan.pace_bits].into_iter();
+    let least = asked.filter(|bits| *bits > 0).min()?;
+    Some(least as f64 * f64::from(plan.streams))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::stream::Arguments;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+
+    #[test]
+    fn a_test_to_another_host_is_told_in_gigabytes_and_what_these_are_listed_at() {
+        let told = |words: &str, server: &str| {
+            let words = ["stream", server].into_iter().chain(words.split(' '));
+            let plan = Line::parse_from(words).arguments.plan().unwrap();
+            forecast(&plan, server.parse().unwrap())
+        };
+        for (words, expected) in [
+            (
+                "--for 1h --rate 10G",
+                "up to 4,500 GB: at list prices of a cloud 90.0 USD between zones, 405 to",
+            ),
+            ("--for 60s -P 2 --pace 1G --both", "up to 30.0 GB:"),
+            ("-n 1024M", "up to 1.07 GB:"),
+            ("--for 1h", "up to 450 GB for each Gbit/s carried: "),
+        ] {
+            let told = told(words, "192.0.2.1").unwrap();
+            assert!(told.contains(expected), "{words}: {told}");
+        }
+        assert_eq!(told("--for 1h", "127.0.0.1"), None);
+    }
+}
