@@ -1,8 +1,10 @@
 //! The studies of commands that come with the program, each in its smoke form.
 
 use crate::common::built_in;
+mod flows;
 mod git_status;
 mod https_download;
+mod net_credit;
 mod of_servers;
 mod page_size;
 mod python;
