@@ -115,6 +115,7 @@ impl Maker<'_> {
             if is_required || self.below(2) == 1 {
                 let value = match name.as_str() {
                     "address" => json!("127.0.0.1:80"),
+                    "listens" => json!(["[::1]:80"]),
                     "listen" | "card_at" => json!("::1"),
                     _ => self.value(property),
                 };

@@ -99,8 +99,8 @@ fn under_load(
 fn bursts_ms(bursts: BurstsAsk) -> u32 {
     match bursts {
         BurstsAsk::All => 5_000,
-        BurstsAsk::OnCpu => 1_800,
-        BurstsAsk::Calls => 500,
+        BurstsAsk::OnCpu => 2_000,
+        BurstsAsk::Calls => 1_000,
     }
 }
 
