@@ -2,13 +2,17 @@
 
 use serde_json::Value;
 
-use crate::common::{Folder, answer, linerate, program};
+use crate::common::as_nobody::copy_program;
+use crate::common::{Folder, answer, linerate};
 
 #[test]
 fn a_credit_is_found_by_a_test_that_ends_when_its_base_rate_is_known() {
     crate::common::needs_root!();
     let folder = Folder::new("credit");
-    let us = program();
+    // Commands over a link are an ordinary user's, from whom the folder of the build may be hidden.
+    let us = folder.path().join("linerate");
+    copy_program(&us);
+    let us = us.display();
     let server = format!("{us} stream --listen 0.0.0.0:5201");
     let client = format!(
         "{us} stream $LINERATE_SERVER --mine $LINERATE_SERVER --for 60s --interval 100ms --until-sure \

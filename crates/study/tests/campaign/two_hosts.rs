@@ -351,8 +351,8 @@ fn a_run_goes_on_only_on_machines_such_as_it_was_begun_on() {
     let (mut server, mut client) = hosts(&world);
     (server.agent.rig, client.agent.rig) = (Rig::Hosts, Rig::Hosts);
     let folder = Folder::new("other-hosts");
-    // A rehearsal, a look at each of two arms, and five blocks.
-    server.agent.counts_until_failure = Some(12 + 2 + 5);
+    // A rehearsal, a look at each of six arms, and five blocks.
+    server.agent.counts_until_failure = Some(12 + 6 + 5);
     run(&world, (&mut server, &mut client), &folder).unwrap_err();
     assert_eq!(folder.saved().len(), 5);
     server.agent.counts_until_failure = None;
