@@ -6,12 +6,17 @@ use libfuzzer_sys::fuzz_target;
 use model::explanation::SavedLook;
 use model::load_run::{LoadWorkload, SavedLoad};
 use model::run::{Blocks, RunKind};
+use model::stream_run::SavedStreams;
 use model::{BlockRecord, RunRecord};
 use report::load::{capacity, sweep};
+use report::streams::StreamsSeen;
 use serde::Serialize;
 
 fuzz_target!(|text: &str| {
     let (run, blocks) = text.split_once('\n').unwrap_or((text, ""));
+    if RunKind::of(run) == RunKind::Streams {
+        return streams(run, blocks);
+    }
     let Ok(Blocks {
         records: blocks, ..
     }) = Blocks::parse(blocks)
@@ -23,7 +28,7 @@ fuzz_target!(|text: &str| {
         RunKind::Load => servers(run, &blocks),
         RunKind::ManyBlocks => load(run, &blocks),
         RunKind::Look => look(run),
-        RunKind::Commands | RunKind::Bench => {}
+        RunKind::Commands | RunKind::Bench | RunKind::Streams => {}
     }
 });
 
@@ -85,6 +90,21 @@ fn look(run: &str) {
         &report::html::render_look(&run, &explanation),
         &explanation,
     );
+}
+
+fn streams(run: &str, blocks: &str) {
+    let (Ok(run), Ok(blocks)) = (SavedStreams::parse(run), Blocks::parse(blocks)) else {
+        return;
+    };
+    fuzz::survives_encoding(&run);
+    let judged = &judge::judge_streams(&run, &blocks.records);
+    let seen = StreamsSeen {
+        run: &run,
+        blocks: &blocks.records,
+        judged,
+    };
+    let text = report::streams::render(seen, 80, false);
+    pages(&text, &report::html::render_streams(seen), judged);
 }
 
 fn pages(text: &str, page: &str, judgement: &impl Serialize) {
