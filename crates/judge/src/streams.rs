@@ -1,14 +1,14 @@
 //! What a path carried, from the intervals that were saved of it.
 
-use model::stream_run::{SavedStreams, StreamBlock, StreamWayJudged, StreamsJudged};
+use model::stream_run::{SavedStreams, StreamBlock, StreamWayJudged, StreamsJudged, Way};
 
 use crate::credit::{CarriedBytes, CreditReading, read};
 
 /// Judges a test of streams, whole or cut short.
 #[must_use]
 pub fn judge_streams(run: &SavedStreams, blocks: &[StreamBlock]) -> StreamsJudged {
-    let judged = |way: &String| {
-        let readings = blocks.iter().filter(|block| block.arm == *way);
+    let judged = |way: &Way| {
+        let readings = blocks.iter().filter(|block| block.arm == way.name());
         let readings = readings.map(|block| block.reading);
         // What cannot be is no reading, whoever wrote it.
         let readings = readings.filter(|one| one.seconds > 0.0);
@@ -18,13 +18,12 @@ pub fn judge_streams(run: &SavedStreams, blocks: &[StreamBlock]) -> StreamsJudge
             bytes: one.bytes,
         });
         let series: Vec<CarriedBytes> = series.collect();
-        // Who sends datagrams does not know what came of them.
-        let rates = match run.study.carrier == "udp" && way == "up" {
-            true => CreditReading::default(),
-            false => read(&series),
+        let rates = match run.study.carrier.is_known(*way) {
+            true => read(&series),
+            false => CreditReading::default(),
         };
         StreamWayJudged {
-            way: way.clone(),
+            way: *way,
             seconds: series.iter().map(|one| one.seconds).sum(),
             bytes: series
                 .iter()

@@ -1,16 +1,69 @@
 //! A test of streams as its run folder describes it, and what is judged of it.
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::credit::{Credit, Plateau};
 use crate::run::{BlockRecord, RunRecord};
 
-/// A test of streams. Its arms are the ways, `up` and `down`.
-pub type SavedStreams = RunRecord<StreamTest, String>;
+/// A test of streams. Its arms are the ways.
+pub type SavedStreams = RunRecord<StreamTest, Way>;
 
 /// One interval of one way.
 pub type StreamBlock = BlockRecord<StreamReading>;
+
+/// What carries the bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Carrier {
+    Tcp,
+    Udp,
+    /// A socket among the files, of bytes.
+    Unix,
+}
+
+/// From where to where it goes: `up` is from the client to the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Way {
+    Up,
+    Down,
+}
+
+impl Way {
+    /// As its blocks have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Up => "up",
+            Self::Down => "down",
+        }
+    }
+}
+
+impl fmt::Display for Way {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+impl fmt::Display for Carrier {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Tcp => "TCP",
+            Self::Udp => "UDP",
+            Self::Unix => "a socket among the files",
+        })
+    }
+}
+
+impl Carrier {
+    /// Whether the client knows what arrives: who sends datagrams does not.
+    pub fn is_known(self, way: Way) -> bool {
+        (self, way) != (Self::Udp, Way::Up)
+    }
+}
 
 /// What was asked for, and how it ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -19,8 +72,8 @@ pub struct StreamTest {
     pub workload: StreamKind,
     /// Where the server was: loopback, netns, or its address.
     pub target: String,
-    /// What carried the bytes: tcp or udp.
-    pub carrier: String,
+    /// What carried the bytes.
+    pub carrier: Carrier,
     /// Streams each way, count.
     pub streams: u32,
     /// How long it was to take, s; null where bytes were counted.
@@ -56,7 +109,7 @@ pub struct StreamReading {
     pub seconds: f64,
     /// What the client sent or received, bytes.
     pub bytes: u64,
-    /// Segments that it sent again, count; null of UDP.
+    /// Segments that it sent again, count; null of UDP, and down, where the server sends.
     pub retransmits: Option<u64>,
     /// Smoothed round trip at the end, the largest of its streams, µs; null of UDP.
     pub rtt_us: Option<u32>,
@@ -73,12 +126,12 @@ pub struct StreamsJudged {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StreamWayJudged {
     /// From the client (up) or from the server (down).
-    pub way: String,
+    pub way: Way,
     /// For how long it was measured, s.
     pub seconds: f64,
     /// What the client sent or received meanwhile, bytes.
     pub bytes: u64,
-    /// Segments that it sent again, count; null of UDP.
+    /// Segments that it sent again, count; null of UDP, and down, where the server sends.
     pub retransmits: Option<u64>,
     /// Plateaus of the rate, one after another; one where nothing changes, none of datagrams up.
     pub plateaus: Vec<Plateau>,

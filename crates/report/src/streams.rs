@@ -35,7 +35,7 @@ pub(crate) fn view(seen: StreamsSeen<'_>) -> Page {
         1 => "Each interval by itself.".to_owned(),
         several => format!("{several} intervals together at each point."),
     };
-    page.figure("rates", &chart, caption + " The plain line is the plateau.");
+    page.figure("rates", &chart, caption);
     page.table(plateaus(seen.judged));
     for way in &seen.judged.ways {
         if let Some(credit) = &way.credit {
@@ -109,7 +109,7 @@ fn plateaus(judged: &StreamsJudged) -> Table {
                 numbers::three_digits(bits / 1e9)
             });
             vec![
-                way.way.clone(),
+                way.way.to_string(),
                 numbers::three_digits(one.from_seconds),
                 numbers::three_digits(one.to_seconds),
                 rate.value,
@@ -164,8 +164,7 @@ fn measured(seen: StreamsSeen<'_>) -> Vec<String> {
     };
     let mut items = vec![format!(
         "{streams} of {} each way, server on {}",
-        test.carrier.to_uppercase(),
-        test.target
+        test.carrier, test.target
     )];
     items.extend(asked.map(|asked| format!("asked for: {asked}")));
     items.extend(seen.judged.ways.iter().map(of_way));

@@ -1,6 +1,6 @@
 //! What a path carried from moment to moment, and its plateaus.
 
-use model::stream_run::{StreamBlock, StreamWayJudged};
+use model::stream_run::{StreamBlock, StreamWayJudged, Way};
 
 use super::canvas::{At, Ink};
 use super::xy::{Curve, Curves, Panel, Rise};
@@ -22,10 +22,10 @@ pub(crate) fn rates(blocks: &[StreamBlock], ways: &[StreamWayJudged]) -> (Curves
         Panel {
             title: match ways.len() {
                 1 => String::new(),
-                _ => way.way.clone(),
+                _ => way.way.name().to_owned(),
             },
             lines: vec![
-                line("carried", Ink::Muted, carried(blocks, &way.way, together)),
+                line("carried", Ink::Muted, carried(blocks, way.way, together)),
                 line("plateau", Ink::Accent, steps(way)),
             ],
             ..Panel::default()
@@ -47,8 +47,8 @@ pub(crate) fn rates(blocks: &[StreamBlock], ways: &[StreamWayJudged]) -> (Curves
 }
 
 /// The middle of each few intervals, s, and what they carried, Gbit/s.
-fn carried(blocks: &[StreamBlock], way: &str, together: usize) -> Vec<At> {
-    let readings = blocks.iter().filter(|block| block.arm == way);
+fn carried(blocks: &[StreamBlock], way: Way, together: usize) -> Vec<At> {
+    let readings = blocks.iter().filter(|block| block.arm == way.name());
     let readings: Vec<(f64, f64)> = readings
         .map(|block| (block.reading.seconds, block.reading.bytes as f64))
         .collect();

@@ -126,7 +126,9 @@ impl Manner {
         }
         if let Some(name) = &self.congestion {
             let set = socket::set_congestion_control(socket, name);
-            set.map_err(refused(&format!("the congestion control `{name}`")))?;
+            set.map_err(refused(&format!(
+                "the congestion control `{name}` (net.ipv4.tcp_allowed_congestion_control has those that any user may set)"
+            )))?;
         }
         if self.no_delay {
             connection

@@ -33,6 +33,7 @@ use serde::{Deserialize, Serialize};
 
 pub use client::run;
 pub use error::StreamError;
+pub use model::stream_run::{Carrier, Way};
 pub use outcome::{
     EndCost, IntervalOfStream, StreamDatagrams, StreamEchoes, StreamInterval, StreamTotal,
     Streamed, TcpReading,
@@ -41,24 +42,6 @@ pub use server::{StreamServed, StreamServer, StreamServing};
 
 /// Where iperf3 listens.
 pub const USUAL_PORT: u16 = 5201;
-
-/// What carries the bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Carrier {
-    Tcp,
-    Udp,
-    /// A socket among the files, of bytes.
-    Unix,
-}
-
-/// From where to where it goes: `up` is from the client to the server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Way {
-    Up,
-    Down,
-}
 
 /// When a client ends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

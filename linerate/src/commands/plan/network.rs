@@ -234,10 +234,9 @@ impl MeasuredBase {
         );
         let (run, blocks) = report::folder::read_streams(folder)?;
         let judged = judge::judge_streams(&run, &blocks);
-        let is_of_datagrams =
-            run.study.carrier == "udp" && judged.ways.iter().any(|it| it.way == "up");
+        let mut ways = judged.ways.iter();
         ensure!(
-            !is_of_datagrams,
+            ways.all(|way| run.study.carrier.is_known(way.way)),
             "{place}: who sends datagrams does not know what arrived; have the server send them (-R)"
         );
         let bases = judged.ways.iter().map(|way| match &way.credit {

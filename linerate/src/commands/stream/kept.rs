@@ -1,4 +1,4 @@
-//! The intervals of a test in a run folder, each as it comes: what is killed has told all that it saw.
+//! The intervals of a test in a run folder, each before it is told: a test that is killed loses none.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use model::stream_run::{
     SavedStreams, StreamBlock, StreamEnding, StreamKind, StreamReading, StreamTest,
 };
 use study::store::{KeptIn, Store};
-use traffic::stream::{Carrier, StreamInterval, StreamPlan, StreamUntil, Way};
+use traffic::stream::{StreamInterval, StreamPlan, StreamUntil, Way};
 
 use super::Streams;
 use crate::console::Console;
@@ -19,7 +19,6 @@ pub(super) struct KeptTest {
     /// Nowhere any more once adding to it has failed; the test goes on.
     folder: KeptIn,
     run: SavedStreams,
-    ways: Vec<Way>,
     intervals: u32,
 }
 
@@ -43,11 +42,7 @@ impl KeptTest {
         let test = StreamTest {
             workload: StreamKind::Stream,
             target: target.to_owned(),
-            carrier: match plan.carrier {
-                Carrier::Tcp => "tcp".to_owned(),
-                Carrier::Udp => "udp".to_owned(),
-                Carrier::Unix => "unix".to_owned(),
-            },
+            carrier: plan.carrier,
             streams: plan.streams,
             asked_seconds: match plan.until {
                 StreamUntil::Time(time) => Some(time.as_secs_f64()),
@@ -55,23 +50,21 @@ impl KeptTest {
             },
             ending: None,
         };
-        let arms = plan.ways.iter().map(|way| name(*way).to_owned()).collect();
         let facts = machine::facts::collect(false);
         let run = SavedStreams {
             rig,
-            ..SavedStreams::begun(test, arms, facts, by)
+            ..SavedStreams::begun(test, plan.ways.clone(), facts, by)
         };
         Ok(Self {
             folder: KeptIn::Claimed(claimed),
             run,
-            ways: plan.ways.clone(),
             intervals: 0,
         })
     }
 
     /// Adds an interval; the first begins the run.
     pub(super) fn note(&mut self, interval: &StreamInterval, console: &Console) {
-        let places = (0_u32..).zip(&self.ways);
+        let places = (0_u32..).zip(&self.run.arms);
         let blocks = places.map(|(place, way)| block(interval, *way, (self.intervals, place)));
         let opened = std::mem::take(&mut self.folder).opened(&self.run);
         let added = opened.and_then(|store| {
@@ -123,20 +116,13 @@ fn block(interval: &StreamInterval, way: Way, (round, position): (u32, u32)) -> 
         epoch: 0,
         round,
         position,
-        arm: name(way).to_owned(),
+        arm: way.name().to_owned(),
         at_ms,
         reading: StreamReading {
             seconds: interval.seconds,
             bytes: streams().map(|one| one.bytes).sum(),
-            retransmits: again.reduce(u64::saturating_add),
+            retransmits: again.reduce(u64::saturating_add).filter(|_| way == Way::Up),
             rtt_us: tcp().map(|tcp| tcp.rtt_us).max(),
         },
-    }
-}
-
-fn name(way: Way) -> &'static str {
-    match way {
-        Way::Up => "up",
-        Way::Down => "down",
     }
 }

@@ -57,10 +57,10 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     let mut rates = WayRates::of(&plan.ways, arguments.until_sure);
     let mut kept = kept(arguments, &plan)?;
     let mut told = |interval: &StreamInterval| {
-        console.note(&line(interval));
         if let Some(kept) = &mut kept {
             kept.note(interval, console);
         }
+        console.note(&line(interval));
         match rates.note(interval) || sys::stop::heard().is_some() {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
@@ -276,13 +276,12 @@ fn line(interval: &StreamInterval) -> String {
         let bytes: u64 = streams.iter().map(|one| one.bytes).sum();
         let tcp = || streams.iter().filter_map(|one| one.tcp);
         let rate = bytes as f64 * 8.0 / 1e9 / interval.seconds.max(1e-9);
-        let name = if way == Way::Up { "up" } else { "down" };
         let rtt = tcp().map(|tcp| tcp.rtt_us).max().filter(|_| way == Way::Up);
         let rtt = rtt.map(|us| format!(", rtt {:.2} ms", f64::from(us) / 1e3));
         let again: u64 = tcp().map(|tcp| tcp.retransmits).sum();
         let again = (again > 0).then(|| format!(", {again} sent again"));
         let rest = [rtt, again].map(Option::unwrap_or_default).concat();
-        (!streams.is_empty()).then(|| format!("{name} {rate:.3} Gbit/s{rest}"))
+        (!streams.is_empty()).then(|| format!("{way} {rate:.3} Gbit/s{rest}"))
     };
     let ways: Vec<String> = [Way::Up, Way::Down]
         .into_iter()

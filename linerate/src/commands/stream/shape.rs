@@ -263,8 +263,7 @@ impl StreamWay {
             signs.lost = lost as f64 / sent.max(1) as f64;
         }
         let limit = limit(&signs);
-        // Who sends datagrams does not know what came of them.
-        let is_known = !is_udp || way == Way::Down;
+        let is_known = plan.carrier.is_known(way);
         let rates = rates.read(way).filter(|_| is_known).unwrap_or_default();
         Self {
             way,

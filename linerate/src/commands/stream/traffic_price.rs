@@ -1,9 +1,9 @@
 //! What a test may spend of somebody's traffic, told before it does.
 
-use std::net::{IpAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 
 use report::numbers;
-use traffic::stream::{StreamPlan, StreamUntil};
+use traffic::stream::{StreamPlan, StreamUntil, USUAL_PORT};
 
 /// Amazon's list of us-east-1, 2025, USD per 10⁹ bytes: between zones, where both ends pay, and to the internet, of the
 /// first 10 TB a month.
@@ -12,8 +12,7 @@ const TO_THE_INTERNET: f64 = 0.09;
 
 /// In a sentence; nothing of what stays on this machine.
 pub(super) fn forecast(plan: &StreamPlan, server: IpAddr) -> Option<String> {
-    // An address that can be listened on is one of this machine.
-    if UdpSocket::bind((server, 0)).is_ok() {
+    if is_ours(server) {
         return None;
     }
     let (gigabytes, each) = match (plan.until, asked_bits(plan)) {
@@ -29,6 +28,20 @@ pub(super) fn forecast(plan: &StreamPlan, server: IpAddr) -> Option<String> {
         price(BETWEEN_ZONES),
         price(TO_THE_INTERNET),
     ))
+}
+
+/// Whether it is an address of this machine, from which it reaches itself.
+fn is_ours(server: IpAddr) -> bool {
+    let any: IpAddr = match server {
+        IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    // Nothing is sent by that.
+    let socket = UdpSocket::bind((any, 0)).and_then(|socket| {
+        socket.connect((server, USUAL_PORT))?;
+        socket.local_addr()
+    });
+    socket.is_ok_and(|from| from.ip() == server)
 }
 
 /// Of all streams of a way; `None` for what is possible.
