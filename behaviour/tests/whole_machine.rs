@@ -70,7 +70,7 @@ fn a_load_tells_of_the_machine_beside_its_client() {
 #[test]
 fn datagrams_tell_of_the_machine_beside_their_ends() {
     let folder = Folder::new("whole-datagrams");
-    let exchange = ["datagrams", "--duration", "500ms"];
+    let exchange = ["packets", "--duration", "500ms"];
     has_the_row(&answer(&mut linerate(&folder, &exchange)));
     let value = json(&folder, &[&exchange[..], &["--json"]].concat());
     adds_up(&value["machine_cpu_seconds_per_gb"]);

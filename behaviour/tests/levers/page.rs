@@ -26,9 +26,9 @@ const TAKEN: [(&str, &str, &str); 5] = [
         "is_tested(lever, \"server\")",
     ),
     (
-        "datagrams",
-        "behaviour/tests/link/datagrams.rs",
-        "is_tested(lever, \"datagrams\")",
+        "packets",
+        "behaviour/tests/link/packets.rs",
+        "is_tested(lever, \"packets\")",
     ),
     (
         "planted",

@@ -2,9 +2,9 @@
 
 use crate::common::as_nobody;
 mod carried;
-mod datagrams;
 mod ended;
 mod kernel;
+mod packets;
 mod refused;
 
 use std::fs;

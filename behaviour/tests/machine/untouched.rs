@@ -19,7 +19,7 @@ const MEASURING: [&[&str]; 10] = [
     &["download", "file", "--settle", "20ms", "--duration", "50ms"],
     &["link", "--delay", "1ms", "--", "true"],
     &["page", "--size", "1000", "--rtt", "1ms", "--samples", "1"],
-    &["datagrams", "--count", "1000"],
+    &["packets", "--count", "1000"],
     &["stream", "--rig", "netns", "--for", "100ms"],
     &["probe"],
     &["probe", "cores"],

@@ -49,7 +49,7 @@ pub mod workload;
 pub use command::{CommandReading, CommandSpec};
 pub use command_run::{CommandBlock, CommandRun};
 pub use command_study::CommandStudy;
-pub use doubt::{CommandDoubt, DatagramDoubt, Doubt, LinkDoubt};
+pub use doubt::{CommandDoubt, Doubt, LinkDoubt, PacketDoubt};
 pub use explanation::Explanation;
 pub use facts::Facts;
 pub use finding::Finding;

@@ -3,11 +3,11 @@
 //! Nothing here knows how it is watched: readings are taken by an observer that the caller
 //! passes in.
 
-pub mod datagrams;
 pub mod engine;
 pub mod floor;
 pub mod link;
 pub mod load;
+pub mod packets;
 pub mod page;
 pub mod protocol;
 pub mod server;

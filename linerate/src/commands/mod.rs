@@ -4,7 +4,6 @@ mod agent;
 mod ask;
 pub(crate) mod bench;
 mod completions;
-pub(crate) mod datagrams;
 pub(crate) mod doctor;
 pub(crate) mod download;
 mod echo;
@@ -16,6 +15,7 @@ mod limits;
 pub(crate) mod link;
 pub(crate) mod load;
 mod man;
+pub(crate) mod packets;
 pub(crate) mod page;
 pub(crate) mod plan;
 pub(crate) mod probe;
@@ -60,7 +60,7 @@ pub(crate) enum Command {
     Download(download::Arguments),
     Link(Box<link::Arguments>),
     Page(page::Arguments),
-    Datagrams(datagrams::Arguments),
+    Packets(packets::Arguments),
     Stream(Box<stream::Arguments>),
     Plan(plan::Arguments),
     Probe(probe::Arguments),
@@ -97,7 +97,7 @@ pub(crate) fn run(
         Some(Command::Download(arguments)) => download::run(&arguments, console),
         Some(Command::Link(arguments)) => link::run(&arguments, console),
         Some(Command::Page(arguments)) => page::run(&arguments, console),
-        Some(Command::Datagrams(arguments)) => datagrams::run(&arguments, console),
+        Some(Command::Packets(arguments)) => packets::run(&arguments, console),
         Some(Command::Stream(arguments)) => stream::run(&arguments, console),
         Some(Command::Plan(arguments)) => plan::run(&arguments, console),
         Some(Command::Probe(arguments)) => probe::run(&arguments, console),

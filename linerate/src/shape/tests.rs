@@ -21,7 +21,7 @@ use serde_json::{Map, Value, json};
 use super::Whole;
 use crate::commands::levers::{apply, catalogue, journal, status, undo};
 use crate::commands::{
-    datagrams, doctor, download, link, load, page, plan, probe, rig, service, stream, study,
+    doctor, download, link, load, packets, page, plan, probe, rig, service, stream, study,
 };
 use crate::serving::{Ready, Record};
 use crate::shown::Judged;
@@ -41,7 +41,7 @@ fn schemas() -> BTreeMap<&'static str, Value> {
         ("block-bench", of::<BenchBlock>(all)),
         ("block-commands", of::<CommandBlock>(all)),
         ("block-stream", of::<StreamBlock>(all)),
-        ("datagrams", whole::<datagrams::Datagrams>(all)),
+        ("packets", whole::<packets::Packets>(all)),
         ("doctor", whole::<doctor::Doctor>(all)),
         ("explain", whole::<crate::shown::Explained<'_>>(all)),
         ("download", whole::<download::Download>(all)),

@@ -24,8 +24,8 @@ pub enum TestBench {
     Program,
     /// Our own server, which takes it along when it ends (`behaviour/tests/serve`).
     Server,
-    /// Our own ends of UDP, which take it along when they end (`behaviour/tests/link/datagrams.rs`).
-    Datagrams,
+    /// Our own ends of UDP, which take it along when they end (`behaviour/tests/link/packets.rs`).
+    Packets,
     /// An emulated machine that is started without it and with it (`xtask/src/prove/two_boots.rs`).
     Reboot,
 }
@@ -39,7 +39,7 @@ impl TestBench {
             Self::Planted => "on planted files alone, never on a machine that has it",
             Self::Program => "with a program, which takes it along when it ends",
             Self::Server => "with our own server, which takes it along when it ends",
-            Self::Datagrams => "with `linerate datagrams`, which takes it along when it ends",
+            Self::Packets => "with `linerate packets`, which takes it along when it ends",
             Self::Reboot => "over a reboot of an emulated machine, by `cargo xtask prove boot`",
         }
     }

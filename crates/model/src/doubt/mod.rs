@@ -4,14 +4,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 mod command;
-mod datagram;
 mod link;
+mod packet;
 mod table;
 mod worded;
 
 pub use command::CommandDoubt;
-pub use datagram::DatagramDoubt;
 pub use link::LinkDoubt;
+pub use packet::PacketDoubt;
 use table::doubts;
 pub use worded::{WordedDoubt, worded};
 
@@ -292,8 +292,8 @@ doubts! {
         Command(CommandDoubt),
         /// About an emulated link.
         Link(LinkDoubt),
-        /// About exchanged datagrams.
-        Datagrams(DatagramDoubt),
+        /// About exchanged packets.
+        Packets(PacketDoubt),
     }
 }
 

@@ -1,4 +1,4 @@
-//! `linerate datagrams`: UDP from one CPU to another, by one system call for each datagram or for many.
+//! `linerate packets`: UDP from one CPU to another, by one system call for each packet or for many.
 
 mod arguments;
 mod doubts;
@@ -12,7 +12,7 @@ use model::doubt::{WordedDoubt, worded};
 use model::reading::{MachineCpu, MachinePerUnit};
 use schemars::JsonSchema;
 use serde::Serialize;
-use traffic::datagrams::{DatagramPlan, Exchanged, exchange};
+use traffic::packets::{Exchanged, PacketPlan, exchange};
 
 use super::whole_machine;
 use crate::console::Console;
@@ -20,18 +20,18 @@ use crate::shape;
 use crate::told::{self, template};
 pub(crate) use arguments::Arguments;
 
-/// Datagrams of UDP sent from one CPU of this machine to another, and what they cost each end.
+/// Packets of UDP sent from one CPU of this machine to another, and what they cost each end.
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct Datagrams {
+pub(crate) struct Packets {
     /// Version of the program.
     linerate_version: &'static str,
     /// Payload of each, bytes.
-    datagram_bytes: usize,
+    packet_bytes: usize,
     /// From before the first was sent until the last was received, s.
     window_seconds: f64,
-    /// Datagrams that the kernel took, count.
+    /// Packets that the kernel took, count.
     sent: u64,
-    /// Datagrams that came, each of the size that was sent, count.
+    /// Packets that came, each of the size that was sent, count.
     received: u64,
     /// sent − received: those that had not come a second after the others of their burst,
     /// count.
@@ -39,7 +39,7 @@ pub(crate) struct Datagrams {
     /// Of those received, such as came after one that was sent later, or once more, count.
     out_of_order: u64,
     /// received ÷ window_seconds.
-    datagrams_per_second: f64,
+    packets_per_second: f64,
     /// Payload received, Gbit/s.
     throughput_gbit_per_second: f64,
     /// CPU time of both ends' calls per 10⁹ bytes of payload received, s.
@@ -51,7 +51,7 @@ pub(crate) struct Datagrams {
     sender: Sender,
     /// The end that receives.
     receiver: Receiver,
-    /// Datagrams that may be under way at once, count.
+    /// Packets that may be under way at once, count.
     outstanding_most: u64,
     /// Where the two ends were not as they should be.
     doubts: Vec<WordedDoubt>,
@@ -68,7 +68,7 @@ struct Receiver {
     calls: u64,
     /// Whether the kernel says that it may merge what came in a row (UDP_GRO).
     may_merge: bool,
-    /// Datagrams that came in one piece with others, count.
+    /// Packets that came in one piece with others, count.
     merged: u64,
     /// The most that came in one piece, bytes.
     largest_bytes: usize,
@@ -98,11 +98,11 @@ struct Sender {
 /// What an end spent on what the receiver got.
 #[derive(Serialize, JsonSchema)]
 struct Cost {
-    /// Datagrams that it sent or received, for each of its calls.
-    datagrams_per_call: f64,
+    /// Packets that it sent or received, for each of its calls.
+    packets_per_call: f64,
     /// CPU time of the calls per 10⁹ bytes of payload received, s.
     cpu_seconds_per_gb: f64,
-    /// CPU time of the calls per 10⁶ datagrams received, s.
+    /// CPU time of the calls per 10⁶ packets received, s.
     cpu_seconds_per_million: f64,
 }
 
@@ -112,36 +112,36 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     let mut watch = MachineWatch::new();
     watch.open();
     let went = exchange(&plan)?;
-    let datagrams = Datagrams::of(&plan, &went, watch.spent());
-    told::say(&datagrams, template!("datagrams"), arguments.json, console);
+    let packets = Packets::of(&plan, &went, watch.spent());
+    told::say(&packets, template!("packets"), arguments.json, console);
     Ok(ExitCode::SUCCESS)
 }
 
-impl Datagrams {
+impl Packets {
     /// What became of a plan; the machine's time is with getting ready for it.
-    fn of(plan: &DatagramPlan, went: &Exchanged, machine: Option<MachineCpu>) -> Self {
+    fn of(plan: &PacketPlan, went: &Exchanged, machine: Option<MachineCpu>) -> Self {
         let (sent, received) = (&went.sent, &went.received);
         let window_seconds = went.window_ns.max(1) as f64 / 1e9;
-        let bytes = received.datagrams as f64 * plan.datagram_bytes as f64;
-        let cost = |datagrams: u64, calls: u64, cpu_ns: u64| Cost {
-            datagrams_per_call: datagrams as f64 / calls as f64,
+        let bytes = received.packets as f64 * plan.packet_bytes as f64;
+        let cost = |packets: u64, calls: u64, cpu_ns: u64| Cost {
+            packets_per_call: packets as f64 / calls as f64,
             // ns per byte are s per GB, and ns for each are s for a thousand million.
             cpu_seconds_per_gb: cpu_ns as f64 / bytes,
-            cpu_seconds_per_million: cpu_ns as f64 / received.datagrams as f64 / 1e3,
+            cpu_seconds_per_million: cpu_ns as f64 / received.packets as f64 / 1e3,
         };
-        let of_sender = cost(sent.datagrams, sent.calls, sent.cpu_ns);
-        let of_receiver = cost(received.datagrams, received.calls, received.cpu_ns);
+        let of_sender = cost(sent.packets, sent.calls, sent.cpu_ns);
+        let of_receiver = cost(received.packets, received.calls, received.cpu_ns);
         let mut doubts = doubts::doubts(plan, went);
         doubts.extend(whole_machine::doubt());
         Self {
             linerate_version: shape::VERSION,
-            datagram_bytes: plan.datagram_bytes,
+            packet_bytes: plan.packet_bytes,
             window_seconds,
-            sent: sent.datagrams,
-            received: received.datagrams,
+            sent: sent.packets,
+            received: received.packets,
             lost: went.lost(),
             out_of_order: received.out_of_order,
-            datagrams_per_second: received.datagrams as f64 / window_seconds,
+            packets_per_second: received.packets as f64 / window_seconds,
             throughput_gbit_per_second: bytes * 8.0 / 1e9 / window_seconds,
             cpu_seconds_per_gb: of_sender.cpu_seconds_per_gb + of_receiver.cpu_seconds_per_gb,
             machine_cpu_seconds_per_gb: MachinePerUnit::of(machine, |ns| {

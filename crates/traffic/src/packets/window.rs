@@ -1,18 +1,18 @@
-//! What lies between the ends: how many datagrams are under way, and may be.
+//! What lies between the ends: how many packets are under way, and may be.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::{DatagramError, DatagramPlan, USUAL_OUTSTANDING};
+use super::{PacketError, PacketPlan, USUAL_OUTSTANDING};
 
 /// Of the receiver's buffer so many quarters at least are there: what was received is given back when
 /// it comes to one (`udp_rmem_release` of net/ipv4/udp.c).
 const QUARTERS_THERE: u64 = 3;
 /// What the kernel's buffers have of their own, headers and the rounding to a power of two included,
-/// for each byte of payload and for each datagram: more than `SKB_TRUESIZE` gives for any size.
+/// for each byte of payload and for each packet: more than `SKB_TRUESIZE` gives for any size.
 const ACCOUNT_PER_BYTE: u64 = 2;
 const ACCOUNT_BYTES: u64 = 1_280;
 
-/// Datagrams under way; both ends wait here for each other.
+/// Packets under way; both ends wait here for each other.
 pub(super) struct Window {
     counts: Mutex<WindowCounts>,
     changed: Condvar,
@@ -35,15 +35,15 @@ impl WindowCounts {
 
 impl Window {
     /// For a buffer of so many bytes.
-    pub(super) fn for_room(room_bytes: u32, plan: &DatagramPlan) -> Result<Self, DatagramError> {
+    pub(super) fn for_room(room_bytes: u32, plan: &PacketPlan) -> Result<Self, PacketError> {
         let room = u64::from(room_bytes) * QUARTERS_THERE / 4 / account_bytes(plan);
         let most = room.min(wanted(plan));
         let calls = calls(plan);
         let [one_send, _] = calls;
         if one_send > most {
-            return Err(DatagramError::NoRoom {
-                datagrams: one_send,
-                bytes: plan.datagram_bytes,
+            return Err(PacketError::NoRoom {
+                packets: one_send,
+                bytes: plan.packet_bytes,
                 room,
             });
         }
@@ -59,7 +59,7 @@ impl Window {
         self.most
     }
 
-    /// Datagrams that are sent in one go.
+    /// Packets that are sent in one go.
     pub(super) fn burst(&self) -> u64 {
         self.burst
     }
@@ -72,7 +72,7 @@ impl Window {
     }
 
     /// Waits until some are under way, and says how many; `None` when no more will be.
-    pub(super) fn wait_for_datagrams(&self) -> Option<u64> {
+    pub(super) fn wait_for_packets(&self) -> Option<u64> {
         let is_empty = |counts: &mut WindowCounts| !counts.is_over && counts.outstanding() == 0;
         let outstanding = self.wait_while(is_empty).outstanding();
         (outstanding > 0).then_some(outstanding)
@@ -125,24 +125,24 @@ fn burst(most: u64, [one_send, one_receive]: [u64; 2]) -> u64 {
 }
 
 /// What is asked of the kernel, which doubles it.
-pub(super) fn wanted_room_bytes(plan: &DatagramPlan) -> i32 {
+pub(super) fn wanted_room_bytes(plan: &PacketPlan) -> i32 {
     let there_bytes = account_bytes(plan) * wanted(plan);
     i32::try_from((there_bytes * 4 / QUARTERS_THERE).div_ceil(2)).unwrap_or(i32::MAX)
 }
 
-/// Datagrams that should fit: two calls at least.
-fn wanted(plan: &DatagramPlan) -> u64 {
+/// Packets that should fit: two calls at least.
+fn wanted(plan: &PacketPlan) -> u64 {
     let [one_send, one_receive] = calls(plan);
     (2 * one_send.max(one_receive)).max(USUAL_OUTSTANDING)
 }
 
-/// Datagrams of one call at either end.
-fn calls(plan: &DatagramPlan) -> [u64; 2] {
-    [plan.send.datagrams(), plan.receive.datagrams()].map(u64::from)
+/// Packets of one call at either end.
+fn calls(plan: &PacketPlan) -> [u64; 2] {
+    [plan.send.packets(), plan.receive.packets()].map(u64::from)
 }
 
-fn account_bytes(plan: &DatagramPlan) -> u64 {
-    plan.datagram_bytes as u64 * ACCOUNT_PER_BYTE + ACCOUNT_BYTES
+fn account_bytes(plan: &PacketPlan) -> u64 {
+    plan.packet_bytes as u64 * ACCOUNT_PER_BYTE + ACCOUNT_BYTES
 }
 
 /// The largest number that divides both (Euclid).
@@ -159,11 +159,11 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::datagrams::{ReceiveWay, SendWay, Until};
+    use crate::packets::{ReceiveWay, SendWay, Until};
 
-    fn plan(datagram_bytes: usize, send: SendWay, receive: ReceiveWay) -> DatagramPlan {
-        DatagramPlan {
-            datagram_bytes,
+    fn plan(packet_bytes: usize, send: SendWay, receive: ReceiveWay) -> PacketPlan {
+        PacketPlan {
+            packet_bytes,
             send,
             receive,
             until: Until::Time(Duration::ZERO),
@@ -223,8 +223,8 @@ mod tests {
         window.note_sent(window.most());
         drop(window.end());
         assert!(!window.wait_for_room(1));
-        assert_eq!(window.wait_for_datagrams(), Some(window.most()));
+        assert_eq!(window.wait_for_packets(), Some(window.most()));
         window.note_taken(window.most());
-        assert_eq!(window.wait_for_datagrams(), None);
+        assert_eq!(window.wait_for_packets(), None);
     }
 }

@@ -1,4 +1,4 @@
-//! What about exchanged datagrams a sceptic would ask about.
+//! What about exchanged packets a sceptic would ask about.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,21 +7,21 @@ use super::percent;
 use super::table::doubts;
 
 doubts! {
-    /// Something about datagrams from one end to the other that a sceptic would ask about.
+    /// Something about packets from one end to the other that a sceptic would ask about.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
     #[serde(tag = "kind", rename_all = "snake_case")]
-    pub enum DatagramDoubt {
+    pub enum PacketDoubt {
         /// Of so many that are sent at once a receiver that asks for so many with a call has no whole calls.
         ShortCalls {
-            /// Datagrams of one burst, count.
+            /// Packets of one burst, count.
             sent_at_once: u64,
-            /// Datagrams that one call of the receiver asks for, count.
+            /// Packets that one call of the receiver asks for, count.
             call: u64,
         } => (
-            "{sent_at_once} datagrams are sent at once, which are no whole calls of {call}: some \
+            "{sent_at_once} packets are sent at once, which are no whole calls of {call}: some \
              of the receiver's calls are given fewer than they ask for"
         ),
-            "raise net.core.rmem_max, have smaller calls or datagrams, or calls at one end that \
+            "raise net.core.rmem_max, have smaller calls or packets, or calls at one end that \
              are a multiple of the other's",
             severity: *call as f64 / *sent_at_once as f64;
 
@@ -30,7 +30,7 @@ doubts! {
             /// Share of those sent that did not come, 0 to 1.
             lost_share: f64,
         } => (
-            "{} of the datagrams were lost: what they cost is in the figures of those that came",
+            "{} of the packets were lost: what they cost is in the figures of those that came",
             percent(*lost_share)
         ),
             "look at `nstat -az UdpInErrors UdpRcvbufErrors`, and for rules of a firewall that \

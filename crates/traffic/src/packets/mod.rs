@@ -1,16 +1,16 @@
-//! Datagrams of UDP from one end to the other on one machine, by one system call for each or for many:
+//! Packets of UDP from one end to the other on one machine, by one system call for each or for many:
 //! what they cost either end, and whether all came.
 //!
 //! The ends are two threads, each on a CPU of its own. The sender sends a burst, tells the receiver of
 //! it, and never has more under way than the receiver's buffer holds: a flood would lose what the
-//! slower end cannot take, and the cost of a datagram would be that of many which nobody got. The
-//! receiver is told of whole bursts and so finds its datagrams there, as one does that has much to do;
+//! slower end cannot take, and the cost of a packet would be that of many which nobody got. The
+//! receiver is told of whole bursts and so finds its packets there, as one does that has much to do;
 //! what it costs to be woken for each is not in the figures, and neither is the waiting for the other
 //! end: the CPU time is read around each burst. Bursts are small enough to stay in a CPU's caches.
 //!
-//! Over loopback a datagram is brought to the receiver's socket within the call that sends it, on the
+//! Over loopback a packet is brought to the receiver's socket within the call that sends it, on the
 //! sender's time. Nothing waits in a row there for the kernel to merge, so `merged` receives hold
-//! several datagrams only where they were sent as segments of one send.
+//! several packets only where they were sent as segments of one send.
 
 mod error;
 mod receiver;
@@ -26,7 +26,7 @@ use std::time::Duration;
 use sys::clock;
 use sys::datagram;
 
-pub use error::DatagramError;
+pub use error::PacketError;
 pub use receiver::Received;
 pub use sender::Sent;
 pub use ways::{ReceiveWay, SendWay};
@@ -36,16 +36,16 @@ use window::Window;
 pub const SMALLEST_BYTES: usize = size_of::<u64>();
 /// See [`datagram::MOST_BYTES`].
 pub const LARGEST_BYTES: usize = datagram::MOST_BYTES;
-/// A datagram that has not come after so long has been lost.
+/// A packet that has not come after so long has been lost.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Under way at once, unless a call is for more: two bursts that fit the second cache of a CPU.
 const USUAL_OUTSTANDING: u64 = 256;
 
 /// What is sent, how, and for how long.
 #[derive(Clone, Copy, Debug)]
-pub struct DatagramPlan {
+pub struct PacketPlan {
     /// Payload, from [`SMALLEST_BYTES`] to [`LARGEST_BYTES`].
-    pub datagram_bytes: usize,
+    pub packet_bytes: usize,
     pub send: SendWay,
     pub receive: ReceiveWay,
     pub until: Until,
@@ -53,16 +53,16 @@ pub struct DatagramPlan {
     pub receiver_cpu: usize,
 }
 
-impl DatagramPlan {
-    /// Whether a datagram, and a send, can be so large.
-    fn check(&self) -> Result<(), DatagramError> {
-        let bytes = self.datagram_bytes;
+impl PacketPlan {
+    /// Whether a packet, and a send, can be so large.
+    fn check(&self) -> Result<(), PacketError> {
+        let bytes = self.packet_bytes;
         if !(SMALLEST_BYTES..=LARGEST_BYTES).contains(&bytes) {
-            return Err(DatagramError::Size { bytes });
+            return Err(PacketError::Size { bytes });
         }
         match self.send {
             SendWay::Segments(segments) if usize::from(segments) * bytes > LARGEST_BYTES => {
-                Err(DatagramError::LargeSend { segments, bytes })
+                Err(PacketError::LargeSend { segments, bytes })
             }
             _ => Ok(()),
         }
@@ -85,9 +85,9 @@ pub struct Exchanged {
     pub received: Received,
     pub window_ns: u64,
     pub held: SocketSettings,
-    /// Datagrams that may be under way at once.
+    /// Packets that may be under way at once.
     pub outstanding_most: u64,
-    /// Datagrams that are sent before the receiver is told of them.
+    /// Packets that are sent before the receiver is told of them.
     pub sent_at_once: u64,
 }
 
@@ -98,24 +98,24 @@ pub struct SocketSettings {
     pub segment_bytes: Option<u32>,
     /// Whether the kernel may merge what came in a row.
     pub may_merge: bool,
-    /// The receiver's buffer, with the kernel's account of each datagram.
+    /// The receiver's buffer, with the kernel's account of each packet.
     pub room_bytes: u32,
 }
 
 impl Exchanged {
     /// Sent, and not received within a second.
     pub fn lost(&self) -> u64 {
-        self.sent.datagrams.saturating_sub(self.received.datagrams)
+        self.sent.packets.saturating_sub(self.received.packets)
     }
 }
 
-/// Sends datagrams from one thread to another over loopback.
+/// Sends packets from one thread to another over loopback.
 ///
 /// # Errors
 /// What the kernel has not or refused, that nothing came, or that something came which was not sent.
-pub fn exchange(plan: &DatagramPlan) -> Result<Exchanged, DatagramError> {
+pub fn exchange(plan: &PacketPlan) -> Result<Exchanged, PacketError> {
     plan.check()?;
-    let [outgoing, incoming] = connected_pair().map_err(DatagramError::Sockets)?;
+    let [outgoing, incoming] = connected_pair().map_err(PacketError::Sockets)?;
     let held = prepare(&outgoing, &incoming, plan)?;
     let window = Window::for_room(held.room_bytes, plan)?;
     let begun_ns = clock::monotonic_ns();
@@ -125,7 +125,7 @@ pub fn exchange(plan: &DatagramPlan) -> Result<Exchanged, DatagramError> {
         (sending.join(), receiving.join())
     });
     let window_ns = clock::monotonic_ns() - begun_ns;
-    let ended = |_| DatagramError::Ended;
+    let ended = |_| PacketError::Ended;
     // Of two errors the sender's: what it did not send the receiver may only have missed.
     let sent = sent.map_err(ended)??;
     Ok(Exchanged {
@@ -152,30 +152,30 @@ fn connected_pair() -> io::Result<[UdpSocket; 2]> {
 fn prepare(
     outgoing: &UdpSocket,
     incoming: &UdpSocket,
-    plan: &DatagramPlan,
-) -> Result<SocketSettings, DatagramError> {
-    let segment_bytes = cut_sends(outgoing, plan).map_err(DatagramError::NoSegments)?;
-    let may_merge = merge_receives(incoming, plan).map_err(DatagramError::NoMerging)?;
+    plan: &PacketPlan,
+) -> Result<SocketSettings, PacketError> {
+    let segment_bytes = cut_sends(outgoing, plan).map_err(PacketError::NoSegments)?;
+    let may_merge = merge_receives(incoming, plan).map_err(PacketError::NoMerging)?;
     let incoming = incoming.as_fd();
     let room = datagram::ask_for_room(incoming, window::wanted_room_bytes(plan));
     let room_bytes = room.and_then(|()| datagram::room_bytes(incoming));
     Ok(SocketSettings {
         segment_bytes,
         may_merge,
-        room_bytes: room_bytes.map_err(DatagramError::Sockets)?,
+        room_bytes: room_bytes.map_err(PacketError::Sockets)?,
     })
 }
 
-fn cut_sends(outgoing: &UdpSocket, plan: &DatagramPlan) -> io::Result<Option<u32>> {
+fn cut_sends(outgoing: &UdpSocket, plan: &PacketPlan) -> io::Result<Option<u32>> {
     let SendWay::Segments(_) = plan.send else {
         return Ok(None);
     };
-    let bytes = u16::try_from(plan.datagram_bytes).map_err(io::Error::other)?;
+    let bytes = u16::try_from(plan.packet_bytes).map_err(io::Error::other)?;
     datagram::set_segment_bytes(outgoing.as_fd(), bytes)?;
     datagram::segment_bytes(outgoing.as_fd()).map(Some)
 }
 
-fn merge_receives(incoming: &UdpSocket, plan: &DatagramPlan) -> io::Result<bool> {
+fn merge_receives(incoming: &UdpSocket, plan: &PacketPlan) -> io::Result<bool> {
     if !matches!(plan.receive, ReceiveWay::Merged) {
         return Ok(false);
     }
@@ -192,8 +192,8 @@ mod tests {
 
     #[test]
     fn of_two_ends_that_fail_the_sender_is_told() {
-        let plan = DatagramPlan {
-            datagram_bytes: 1000,
+        let plan = PacketPlan {
+            packet_bytes: 1000,
             send: SendWay::Single,
             receive: ReceiveWay::Single,
             until: Until::Count(1),
@@ -202,7 +202,7 @@ mod tests {
         };
         let told = exchange(&plan).unwrap_err();
         assert!(
-            matches!(told, DatagramError::Pin { cpu: NO_CPU, .. }),
+            matches!(told, PacketError::Pin { cpu: NO_CPU, .. }),
             "{told}"
         );
     }
@@ -220,8 +220,8 @@ mod tests {
             .into_iter()
             .flat_map(|send| receives.map(|way| (send, way)))
         {
-            let plan = DatagramPlan {
-                datagram_bytes: 1000,
+            let plan = PacketPlan {
+                packet_bytes: 1000,
                 send,
                 receive,
                 until: Until::Count(6400),
@@ -230,15 +230,15 @@ mod tests {
             };
             let went = exchange(&plan).unwrap();
             assert_eq!(
-                (went.sent.datagrams, went.lost()),
+                (went.sent.packets, went.lost()),
                 (6400, 0),
                 "{send} {receive}"
             );
             assert_eq!(went.received.out_of_order, 0);
-            assert_eq!(went.sent.calls, 6400 / u64::from(send.datagrams()));
+            assert_eq!(went.sent.calls, 6400 / u64::from(send.packets()));
             let by_one_call = match (send, receive) {
                 (SendWay::Segments(count), ReceiveWay::Merged) => count,
-                _ => receive.datagrams(),
+                _ => receive.packets(),
             };
             let calls = 6400 / u64::from(by_one_call);
             assert_eq!(went.received.calls, calls, "{send} {receive}");

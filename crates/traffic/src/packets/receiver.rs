@@ -8,9 +8,9 @@ use sys::clock;
 use sys::datagram::{Batch, receive_merged};
 
 use super::window::Window;
-use super::{DatagramError, DatagramPlan, ReceiveWay, SMALLEST_BYTES};
+use super::{PacketError, PacketPlan, ReceiveWay, SMALLEST_BYTES};
 
-/// More than any datagrams that were merged.
+/// More than any packets that were merged.
 const MERGED_BYTES: usize = 1 << 16;
 
 /// After so many bursts in a row of which nothing came nothing will: each costs the patience of the
@@ -20,7 +20,7 @@ const MOST_EMPTY_BURSTS: u32 = 5;
 /// What the receiver got.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Received {
-    pub datagrams: u64,
+    pub packets: u64,
     /// System calls that received.
     pub calls: u64,
     /// CPU time of the receiving, ns.
@@ -37,25 +37,25 @@ pub struct Received {
 
 pub(super) fn receive(
     socket: &UdpSocket,
-    plan: &DatagramPlan,
+    plan: &PacketPlan,
     window: &Window,
-) -> Result<Received, DatagramError> {
+) -> Result<Received, PacketError> {
     let _ends = window.end();
     let cpu = plan.receiver_cpu;
-    sys::cpu::pin(&[cpu]).map_err(|source| DatagramError::Pin { cpu, source })?;
+    sys::cpu::pin(&[cpu]).map_err(|source| PacketError::Pin { cpu, source })?;
     let mut incoming = Incoming::new(plan);
     let mut received = Received::default();
     let mut missing = Missing::default();
-    while let Some(count) = window.wait_for_datagrams() {
-        let before = received.datagrams;
+    while let Some(count) = window.wait_for_packets() {
+        let before = received.packets;
         incoming.burst(socket, count, &mut received)?;
-        missing.note(count, received.datagrams - before);
+        missing.note(count, received.packets - before);
         if missing.bursts == MOST_EMPTY_BURSTS {
             return Err(missing.error());
         }
         window.note_taken(count);
     }
-    if received.datagrams == 0 && missing.bursts > 0 {
+    if received.packets == 0 && missing.bursts > 0 {
         return Err(missing.error());
     }
     Ok(received)
@@ -65,7 +65,7 @@ pub(super) fn receive(
 #[derive(Default)]
 struct Missing {
     bursts: u32,
-    datagrams: u64,
+    packets: u64,
 }
 
 impl Missing {
@@ -75,20 +75,20 @@ impl Missing {
             *self = Self::default();
         } else {
             self.bursts += 1;
-            self.datagrams += sent;
+            self.packets += sent;
         }
     }
 
-    fn error(&self) -> DatagramError {
-        let datagrams = self.datagrams;
-        DatagramError::NoneCame { datagrams }
+    fn error(&self) -> PacketError {
+        let packets = self.packets;
+        PacketError::NoneCame { packets }
     }
 }
 
-/// Where datagrams are received, and how large each must be.
+/// Where packets are received, and how large each must be.
 struct Incoming {
     room: Room,
-    datagram_bytes: usize,
+    packet_bytes: usize,
 }
 
 /// What one call fills. A byte more than was sent shows what is too large.
@@ -99,10 +99,10 @@ enum Room {
 }
 
 impl Incoming {
-    fn new(plan: &DatagramPlan) -> Self {
-        let slot_bytes = plan.datagram_bytes + 1;
+    fn new(plan: &PacketPlan) -> Self {
+        let slot_bytes = plan.packet_bytes + 1;
         Self {
-            datagram_bytes: plan.datagram_bytes,
+            packet_bytes: plan.packet_bytes,
             room: match plan.receive {
                 ReceiveWay::Single => Room::Single(vec![0; slot_bytes]),
                 ReceiveWay::Batch(count) => Room::Batch(Batch::new(usize::from(count), slot_bytes)),
@@ -117,17 +117,17 @@ impl Incoming {
         socket: &UdpSocket,
         count: u64,
         received: &mut Received,
-    ) -> Result<(), DatagramError> {
+    ) -> Result<(), PacketError> {
         let begun_ns = clock::thread_cpu_ns();
-        let end = received.datagrams + count;
-        while received.datagrams < end {
-            match self.call(socket, end - received.datagrams, received) {
+        let end = received.packets + count;
+        while received.packets < end {
+            match self.call(socket, end - received.packets, received) {
                 Ok(()) => received.calls += 1,
-                Err(DatagramError::Receiving(error)) => match error.kind() {
+                Err(PacketError::Receiving(error)) => match error.kind() {
                     ErrorKind::WouldBlock => break,
                     // As by being stopped and continued (signal(7)), whatever handles the signal.
                     ErrorKind::Interrupted => {}
-                    _ => return Err(DatagramError::Receiving(error)),
+                    _ => return Err(PacketError::Receiving(error)),
                 },
                 Err(wrong) => return Err(wrong),
             }
@@ -142,9 +142,9 @@ impl Incoming {
         socket: &UdpSocket,
         most: u64,
         received: &mut Received,
-    ) -> Result<(), DatagramError> {
-        let each = self.datagram_bytes;
-        let failed = DatagramError::Receiving;
+    ) -> Result<(), PacketError> {
+        let each = self.packet_bytes;
+        let failed = PacketError::Receiving;
         match &mut self.room {
             Room::Single(buffer) => {
                 let bytes = socket.recv(buffer).map_err(failed)?;
@@ -153,8 +153,8 @@ impl Incoming {
             Room::Batch(batch) => {
                 let most = usize::try_from(most).unwrap_or(usize::MAX);
                 batch.receive(socket.as_fd(), most).map_err(failed)?;
-                let mut datagrams = batch.received();
-                datagrams.try_for_each(|datagram| received.note(datagram, each))
+                let mut packets = batch.received();
+                packets.try_for_each(|packet| received.note(packet, each))
             }
             Room::Merged(buffer) => {
                 let came = receive_merged(socket.as_fd(), buffer).map_err(failed)?;
@@ -165,36 +165,36 @@ impl Incoming {
 }
 
 impl Received {
-    /// What came in one piece, of datagrams of one size; `None` where it is a single one.
+    /// What came in one piece, of packets of one size; `None` where it is a single one.
     fn note_merged(
         &mut self,
         piece: &[u8],
         segment_bytes: Option<usize>,
         each: usize,
-    ) -> Result<(), DatagramError> {
-        let before = self.datagrams;
+    ) -> Result<(), PacketError> {
+        let before = self.packets;
         let size = segment_bytes.unwrap_or(piece.len()).max(1);
-        let mut datagrams = piece.chunks(size);
-        datagrams.try_for_each(|datagram| self.note(datagram, each))?;
-        let came = self.datagrams - before;
+        let mut packets = piece.chunks(size);
+        packets.try_for_each(|packet| self.note(packet, each))?;
+        let came = self.packets - before;
         self.merged += if came > 1 { came } else { 0 };
         self.largest_bytes = self.largest_bytes.max(piece.len());
         Ok(())
     }
 
-    /// A datagram, if it has the size of those that are sent.
-    fn note(&mut self, datagram: &[u8], each: usize) -> Result<(), DatagramError> {
-        let number = datagram.first_chunk::<SMALLEST_BYTES>();
-        let (Some(number), true) = (number, datagram.len() == each) else {
-            return Err(DatagramError::WrongSize {
-                came: datagram.len(),
+    /// A packet, if it has the size of those that are sent.
+    fn note(&mut self, packet: &[u8], each: usize) -> Result<(), PacketError> {
+        let number = packet.first_chunk::<SMALLEST_BYTES>();
+        let (Some(number), true) = (number, packet.len() == each) else {
+            return Err(PacketError::WrongSize {
+                came: packet.len(),
                 bytes: each,
             });
         };
         let number = u64::from_ne_bytes(*number);
         self.out_of_order += u64::from(number < self.next);
         self.next = self.next.max(number + 1);
-        self.datagrams += 1;
+        self.packets += 1;
         self.largest_bytes = self.largest_bytes.max(each);
         Ok(())
     }
@@ -220,9 +220,9 @@ mod tests {
         }
         for wrong in [7, 9] {
             let error = received.note(&vec![0; wrong], 8).unwrap_err();
-            assert!(matches!(error, DatagramError::WrongSize { came, .. } if came == wrong));
+            assert!(matches!(error, PacketError::WrongSize { came, .. } if came == wrong));
         }
-        assert_eq!(received.datagrams, 5);
+        assert_eq!(received.packets, 5);
     }
 
     #[test]
@@ -231,7 +231,7 @@ mod tests {
         let piece = numbered(&[0, 1, 2]);
         received.note_merged(&piece, Some(8), 8).unwrap();
         received.note_merged(&numbered(&[3]), None, 8).unwrap();
-        let counts = (received.datagrams, received.merged, received.out_of_order);
+        let counts = (received.packets, received.merged, received.out_of_order);
         assert_eq!(counts, (4, 3, 0));
         assert_eq!(received.largest_bytes, 24);
         let cut_short = received.note_merged(&piece[..20], Some(8), 8);

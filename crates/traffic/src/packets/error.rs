@@ -1,4 +1,4 @@
-//! Why datagrams could not be exchanged.
+//! Why packets could not be exchanged.
 
 use std::io;
 
@@ -6,9 +6,9 @@ use super::{LARGEST_BYTES, SMALLEST_BYTES};
 
 /// What happened, where, and what to do.
 #[derive(Debug, thiserror::Error)]
-pub enum DatagramError {
+pub enum PacketError {
     #[error(
-        "a datagram of {bytes} bytes cannot be sent: ask for {SMALLEST_BYTES}, which its number \
+        "a packet of {bytes} bytes cannot be sent: ask for {SMALLEST_BYTES}, which its number \
          takes, to {LARGEST_BYTES}"
     )]
     Size { bytes: usize },
@@ -18,17 +18,17 @@ pub enum DatagramError {
     )]
     LargeSend { segments: u16, bytes: usize },
     #[error(
-        "{datagrams} datagrams of {bytes} bytes with one call do not fit the receiver's buffer, \
+        "{packets} packets of {bytes} bytes with one call do not fit the receiver's buffer, \
          which has room for {room}: ask for fewer, or raise net.core.rmem_max"
     )]
     NoRoom {
-        datagrams: u64,
+        packets: u64,
         bytes: usize,
         room: u64,
     },
-    #[error("this kernel cuts no sends into datagrams (UDP_SEGMENT, Linux 4.18): {0}")]
+    #[error("this kernel cuts no sends into packets (UDP_SEGMENT, Linux 4.18): {0}")]
     NoSegments(io::Error),
-    #[error("this kernel merges no datagrams for a receiver (UDP_GRO, Linux 5.0): {0}")]
+    #[error("this kernel merges no packets for a receiver (UDP_GRO, Linux 5.0): {0}")]
     NoMerging(io::Error),
     #[error(
         "this kernel does not take {segments} segments of {bytes} bytes in one send: Linux before \
@@ -48,11 +48,11 @@ pub enum DatagramError {
     #[error("receiving: {0}")]
     Receiving(io::Error),
     #[error(
-        "none of {datagrams} datagrams in a row came: does a firewall drop UDP on the device lo? \
+        "none of {packets} packets in a row came: does a firewall drop UDP on the device lo? \
          `nft list ruleset` shows its rules"
     )]
-    NoneCame { datagrams: u64 },
-    #[error("a datagram of {came} bytes came where {bytes} were sent")]
+    NoneCame { packets: u64 },
+    #[error("a packet of {came} bytes came where {bytes} were sent")]
     WrongSize { came: usize, bytes: usize },
     #[error("one end has ended before the other; please report it")]
     Ended,

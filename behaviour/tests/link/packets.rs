@@ -1,4 +1,4 @@
-//! `linerate datagrams`: UDP from one CPU to another, by calls for one datagram or for many.
+//! `linerate packets`: UDP from one CPU to another, by calls for one packet or for many.
 
 use std::process::Command;
 
@@ -10,21 +10,21 @@ use crate::link::count;
 const SENDS: [(&str, u64); 3] = [("single", 1), ("batch:16", 16), ("segments:20", 20)];
 const RECEIVES: [(&str, u64); 3] = [("single", 1), ("batch:40", 40), ("merged", 1)];
 
-/// What is said of datagrams as JSON, in a folder of a test's own name.
-fn datagrams(test: &str, flags: &[&str]) -> Value {
+/// What is said of packets as JSON, in a folder of a test's own name.
+fn packets(test: &str, flags: &[&str]) -> Value {
     let folder = Folder::new(test);
-    let words = [&["datagrams", "--json"], flags].concat();
+    let words = [&["packets", "--json"], flags].concat();
     serde_json::from_str(&answer(&mut linerate(&folder, &words))).unwrap()
 }
 
 #[test]
-fn by_all_nine_ways_every_datagram_comes_with_as_many_calls_as_were_asked_for() {
+fn by_all_nine_ways_every_packet_comes_with_as_many_calls_as_were_asked_for() {
     for ((send, of_a_send), (receive, of_a_receive)) in SENDS
         .into_iter()
         .flat_map(|send| RECEIVES.map(|receive| (send, receive)))
     {
         let flags = ["-n", "8000", "--send", send, "--receive", receive];
-        let said = datagrams("datagrams-ways", &flags);
+        let said = packets("packets-ways", &flags);
         let ways = format!("{send} to {receive}: {said:#}");
         assert_eq!(count(&said, "/sent"), 8000, "{ways}");
         assert_eq!(count(&said, "/received"), 8000, "{ways}");
@@ -46,7 +46,7 @@ fn by_all_nine_ways_every_datagram_comes_with_as_many_calls_as_were_asked_for() 
 fn what_the_kernel_holds_and_what_came_are_told_of_segments_and_merging() {
     let said = |ways: &[&str]| {
         let flags = [&["-n", "1000", "--size", "1000"], ways].concat();
-        datagrams("datagrams-held", &flags)
+        packets("packets-held", &flags)
     };
     let merged = said(&["--send", "segments:50", "--receive", "merged"]);
     assert_eq!(merged["sender"]["segment_bytes"], 1000);
@@ -71,7 +71,7 @@ fn a_receiver_that_is_not_given_what_its_calls_ask_for_is_a_doubt() {
             "--receive",
             receive,
         ];
-        let said = datagrams("datagrams-short", &flags);
+        let said = packets("packets-short", &flags);
         let doubts = said["doubts"].as_array().unwrap().iter();
         let kinds = doubts.filter(|doubt| doubt["kind"] == "short_calls");
         kinds.map(|doubt| doubt["call"].clone()).collect::<Vec<_>>()
@@ -102,13 +102,7 @@ fn the_calls_that_it_tells_are_those_that_strace_counts() {
             .args(words(
                 "-f -c -e trace=sendto,sendmsg,sendmmsg,recvfrom,recvmsg,recvmmsg",
             ))
-            .args([
-                crate::common::program(),
-                "datagrams",
-                "--json",
-                "-n",
-                "3200",
-            ])
+            .args([crate::common::program(), "packets", "--json", "-n", "3200"])
             .args(["--send", send, "--receive", receive])
             .output()
             .unwrap();
@@ -121,17 +115,17 @@ fn the_calls_that_it_tells_are_those_that_strace_counts() {
 }
 
 #[test]
-fn datagrams_of_any_size_come_and_the_figures_hold_together() {
+fn packets_of_any_size_come_and_the_figures_hold_together() {
     for (size, send) in [
         ("8", "batch:200"),
         ("1472", "segments:2"),
         ("65507", "single"),
     ] {
         let flags = ["-d", "50ms", "--size", size, "--send", send];
-        let said = datagrams("datagrams-sizes", &flags);
+        let said = packets("packets-sizes", &flags);
         let number = |place: &str| said.pointer(place).and_then(Value::as_f64).unwrap();
         assert_eq!(number("/lost"), 0.0, "{said:#}");
-        let gigabytes = number("/received") * number("/datagram_bytes") / 1e9;
+        let gigabytes = number("/received") * number("/packet_bytes") / 1e9;
         let gbit = number("/throughput_gbit_per_second") * number("/window_seconds");
         assert!((gbit / 8.0 / gigabytes - 1.0).abs() < 1e-6, "{said:#}");
         let ends = ["sender", "receiver"];
@@ -153,16 +147,16 @@ fn datagrams_of_any_size_come_and_the_figures_hold_together() {
 
 #[test]
 fn a_person_is_told_the_rate_the_loss_the_cost_and_what_was_seen() {
-    let folder = Folder::new("datagrams-words");
-    let words = words("datagrams -n 3200 --send segments:32 --receive merged");
+    let folder = Folder::new("packets-words");
+    let words = words("packets -n 3200 --send segments:32 --receive merged");
     let said = answer(&mut linerate(&folder, &words));
     for piece in [
-        "datagrams/s of 1,200 bytes",
+        "packets/s of 1,200 bytes",
         "all 3,200 that were sent came.",
         "segments:32 on CPU",
-        "32.0 datagrams per call",
+        "32.0 packets per call",
         "the kernel holds UDP_SEGMENT 1,200",
-        "the kernel holds UDP_GRO on; it merged 3,200 datagrams, up to 38,400 bytes in one piece",
+        "the kernel holds UDP_GRO on; it merged 3,200 packets, up to 38,400 bytes in one piece",
     ] {
         assert!(said.contains(piece), "{piece} is not in\n{said}");
     }
@@ -176,7 +170,7 @@ fn a_person_is_told_the_rate_the_loss_the_cost_and_what_was_seen() {
 
 #[test]
 fn where_nothing_was_merged_segments_are_missed_only_if_none_were_sent() {
-    let folder = Folder::new("datagrams-unmerged");
+    let folder = Folder::new("packets-unmerged");
     for (count, send, merged) in [
         (
             "10",
@@ -187,7 +181,7 @@ fn where_nothing_was_merged_segments_are_missed_only_if_none_were_sent() {
         ("1", "segments:2", "it merged none\n"),
     ] {
         let words = [
-            "datagrams",
+            "packets",
             "-n",
             count,
             "--send",
@@ -202,7 +196,7 @@ fn where_nothing_was_merged_segments_are_missed_only_if_none_were_sent() {
 
 #[test]
 fn what_cannot_be_sent_or_received_so_is_refused_by_name() {
-    let folder = Folder::new("datagrams-refused");
+    let folder = Folder::new("packets-refused");
     for (flags, why) in [
         (
             &["--size", "7"][..],
@@ -210,7 +204,7 @@ fn what_cannot_be_sent_or_received_so_is_refused_by_name() {
         ),
         (
             &["--size", "65508"],
-            "a datagram of 65508 bytes cannot be sent",
+            "a packet of 65508 bytes cannot be sent",
         ),
         (&["--send", "merged"], "`merged` is no way to send"),
         (&["--send", "batch:1025"], "`batch:N` with N from 2 to 1024"),
@@ -230,7 +224,7 @@ fn what_cannot_be_sent_or_received_so_is_refused_by_name() {
         (&["--duration", "25h"], "of at most a day"),
         (&["-n", "1", "-d", "1s"], "cannot be used with"),
     ] {
-        let said = refusal_of(&mut linerate(&folder, &[&["datagrams"], flags].concat()));
+        let said = refusal_of(&mut linerate(&folder, &[&["packets"], flags].concat()));
         assert!(said.contains(why), "{flags:?}: {said}");
     }
 }
@@ -241,7 +235,7 @@ fn behind(line: &str, flags: &[&str]) -> Command {
     if sys::user::ours() != 0 {
         command.arg("--map-root-user");
     }
-    let script = format!("{line} && exec timeout 60 \"$0\" datagrams \"$@\"");
+    let script = format!("{line} && exec timeout 60 \"$0\" packets \"$@\"");
     command.args(["--net", "--mount", "sh", "-c", &script]);
     command.arg(crate::common::program()).args(flags);
     command
@@ -270,7 +264,7 @@ fn where_nothing_comes_it_ends_with_the_reason_before_all_is_sent() {
         let said = errors(&output);
         assert_eq!(output.status.code(), Some(2), "{rule}: {said}");
         assert!(
-            said.contains("datagrams in a row came: does a firewall drop UDP"),
+            said.contains("packets in a row came: does a firewall drop UDP"),
             "{rule}: {said}"
         );
         assert_eq!(output.stdout, b"", "{rule}");
@@ -286,7 +280,7 @@ fn what_is_lost_is_counted_and_a_doubt() {
     let mut doubts = said["doubts"].as_array().unwrap().iter();
     let lost = doubts.find(|doubt| doubt["kind"] == "lost").unwrap();
     assert_eq!(lost["lost_share"], 0.1);
-    let words = "10 % of the datagrams were lost";
+    let words = "10 % of the packets were lost";
     assert!(lost["what"].as_str().unwrap().starts_with(words), "{lost}");
 }
 
@@ -309,8 +303,8 @@ fn segments_that_the_path_does_not_carry_are_refused_with_the_reason() {
 }
 
 #[test]
-fn every_lever_that_is_tested_with_datagrams_is_told_to_be_a_flag_of_them() {
-    let folder = Folder::new("datagrams-lever");
+fn every_lever_that_is_tested_with_packets_is_told_to_be_a_flag_of_them() {
+    let folder = Folder::new("packets-lever");
     let list = answer(&mut linerate(&folder, &["levers", "list", "--json"]));
     let list: Value = serde_json::from_str(&list).unwrap();
     let is_tested = |lever: &Value, bench: &str| {
@@ -319,11 +313,11 @@ fn every_lever_that_is_tested_with_datagrams_is_told_to_be_a_flag_of_them() {
     };
     let levers = list["levers"].as_array().unwrap().iter();
     let names: Vec<&Value> = levers
-        .filter(|lever| is_tested(lever, "datagrams"))
+        .filter(|lever| is_tested(lever, "packets"))
         .map(|lever| &lever["name"])
         .collect();
     assert_eq!(names, ["udp-batches"]);
-    let by = "of our own network tester: set when it is started (linerate datagrams --send HOW --receive HOW)";
+    let by = "of our own network tester: set when it is started (linerate packets --send HOW --receive HOW)";
     for words in [
         &["levers", "apply", "udp-batches=segments:32"][..],
         &["levers", "run", "udp-batches=segments:32", "--", "true"],

@@ -1,4 +1,4 @@
-//! How datagrams are given to the kernel, and how they are taken.
+//! How packets are given to the kernel, and how they are taken.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -9,7 +9,7 @@ const BATCH: RangeInclusive<u16> = 2..=1024;
 /// `UDP_MAX_SEGMENTS` of linux/udp.h since Linux 6.9; 64 before.
 const SEGMENTS: RangeInclusive<u16> = 2..=128;
 
-/// How a sender gives datagrams to the kernel.
+/// How a sender gives packets to the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendWay {
     /// A call for each.
@@ -32,8 +32,8 @@ pub enum ReceiveWay {
 }
 
 impl SendWay {
-    /// Datagrams of one call.
-    pub(super) fn datagrams(self) -> u16 {
+    /// Packets of one call.
+    pub(super) fn packets(self) -> u16 {
         match self {
             Self::Single => 1,
             Self::Batch(count) | Self::Segments(count) => count,
@@ -42,8 +42,8 @@ impl SendWay {
 }
 
 impl ReceiveWay {
-    /// Datagrams that one call is asked for.
-    pub(super) fn datagrams(self) -> u16 {
+    /// Packets that one call is asked for.
+    pub(super) fn packets(self) -> u16 {
         match self {
             Self::Single | Self::Merged => 1,
             Self::Batch(count) => count,

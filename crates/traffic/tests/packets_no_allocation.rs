@@ -1,4 +1,4 @@
-//! Neither end of an exchange of datagrams allocates anything for a datagram.
+//! Neither end of an exchange of packets allocates anything for a packet.
 //!
 //! One test in a program of its own: the allocations counted are those of the whole process.
 #![expect(
@@ -7,7 +7,7 @@
 )]
 
 use sys::alloc::{CountingAllocator, allocations};
-use traffic::datagrams::{DatagramPlan, ReceiveWay, SendWay, Until, exchange};
+use traffic::packets::{PacketPlan, ReceiveWay, SendWay, Until, exchange};
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
@@ -15,8 +15,8 @@ static ALLOCATOR: CountingAllocator = CountingAllocator;
 /// What an exchange of so many takes.
 fn allocated(send: SendWay, receive: ReceiveWay, count: u64) -> u64 {
     let cpu = sys::cpu::allowed().unwrap()[0];
-    let plan = DatagramPlan {
-        datagram_bytes: 1000,
+    let plan = PacketPlan {
+        packet_bytes: 1000,
         send,
         receive,
         until: Until::Count(count),
@@ -25,12 +25,12 @@ fn allocated(send: SendWay, receive: ReceiveWay, count: u64) -> u64 {
     };
     let before = allocations();
     let went = exchange(&plan).unwrap();
-    assert_eq!(went.received.datagrams, count);
+    assert_eq!(went.received.packets, count);
     allocations() - before
 }
 
 #[test]
-fn twenty_thousand_datagrams_take_no_more_allocations_than_one() {
+fn twenty_thousand_packets_take_no_more_allocations_than_one() {
     let sends = [SendWay::Single, SendWay::Batch(16), SendWay::Segments(16)];
     let receives = [
         ReceiveWay::Single,

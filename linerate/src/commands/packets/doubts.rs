@@ -1,0 +1,37 @@
+//! What about exchanged packets a reader should know before the figures are used.
+
+use model::{Doubt, PacketDoubt};
+use traffic::packets::{Exchanged, PacketPlan, ReceiveWay};
+
+/// To which CPUs what comes by lo is handed, as a mask: whole groups of hexadecimal digits.
+const STEERING: &str = "/sys/class/net/lo/queues/rx-0/rps_cpus";
+
+pub(super) fn doubts(plan: &PacketPlan, went: &Exchanged) -> Vec<Doubt> {
+    let is_shared = plan.sender_cpu == plan.receiver_cpu;
+    let shared = is_shared.then_some(Doubt::SharedCpus { cpus: 1 });
+    let of_packets = [short_calls(plan, went), lost(went), steered()];
+    let of_packets = of_packets.into_iter().flatten().map(Doubt::Packets);
+    shared.into_iter().chain(of_packets).collect()
+}
+
+fn lost(went: &Exchanged) -> Option<PacketDoubt> {
+    let lost_share = went.lost() as f64 / went.sent.packets as f64;
+    (lost_share > 0.0).then_some(PacketDoubt::Lost { lost_share })
+}
+
+fn short_calls(plan: &PacketPlan, went: &Exchanged) -> Option<PacketDoubt> {
+    let ReceiveWay::Batch(call) = plan.receive else {
+        return None;
+    };
+    let (sent_at_once, call) = (went.sent_at_once, u64::from(call));
+    (sent_at_once % call != 0).then_some(PacketDoubt::ShortCalls { sent_at_once, call })
+}
+
+fn steered() -> Option<PacketDoubt> {
+    let mask = std::fs::read_to_string(STEERING).ok()?;
+    let cpus = mask.trim();
+    let is_some = cpus.contains(|digit| digit != '0' && digit != ',');
+    is_some.then(|| PacketDoubt::Steered {
+        cpus: cpus.to_owned(),
+    })
+}
