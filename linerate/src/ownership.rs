@@ -6,6 +6,8 @@ use std::net::{SocketAddr, ToSocketAddrs as _};
 use anyhow::{Context as _, bail};
 use wire::url::HttpUrl;
 
+use crate::rig_flags::HostsFlag;
+
 /// Looks the host of a URL up and returns its addresses, if it may be loaded: if every one of
 /// them is loopback, the host was typed out after `--mine`, or we are in a rig, which nothing leaves.
 pub(crate) fn addresses(url: &HttpUrl, mine: &[String]) -> anyhow::Result<Vec<SocketAddr>> {
@@ -15,6 +17,40 @@ pub(crate) fn addresses(url: &HttpUrl, mine: &[String]) -> anyhow::Result<Vec<So
         .collect();
     check_host(&url.host, mine, &addresses)?;
     Ok(addresses)
+}
+
+/// Those of `HOST` or `HOST:PORT`, likewise. Whoever has a hosts file has given his word for the machines in it.
+pub(crate) fn machine(
+    host: &str,
+    usual_port: u16,
+    hosts: &HostsFlag,
+    mine: &[String],
+) -> anyhow::Result<Vec<SocketAddr>> {
+    let (name, port) = match host.rsplit_once(':') {
+        Some((name, port)) if !name.contains(':') || name.ends_with(']') => {
+            let port = port
+                .parse()
+                .with_context(|| format!("`{port}` is no port"))?;
+            (name, port)
+        }
+        _ => (host, usual_port),
+    };
+    let name = name.trim_start_matches('[').trim_end_matches(']');
+    let found = (name, port).to_socket_addrs();
+    let found: Vec<SocketAddr> = found
+        .with_context(|| format!("looking up the host `{name}`"))?
+        .collect();
+    let mut mine = mine.to_vec();
+    if let Ok(named) = hosts.find_quietly() {
+        let server = named.host.server.address;
+        if found.iter().all(|address| address.ip() == server) {
+            mine.push(name.to_owned());
+        }
+    } else if hosts.hosts.is_some() {
+        hosts.find_quietly()?;
+    }
+    check_host(name, &mine, &found)?;
+    Ok(found)
 }
 
 /// The same of a host whose addresses are known.

@@ -101,7 +101,7 @@ impl Desk {
             Ask::Observe(ask) => self.observe(&ask),
             Ask::Hinder(ask) => self.hinder(&ask),
             Ask::Probe(ask) => Ok(Tell::Probed {
-                values: probing::values(&ask),
+                values: probing::values(&ask, &self.setup.program),
             }),
             Ask::Meet { target, reach } => self.meet(target, &reach),
             Ask::Load(ask) => self.load(&ask),

@@ -17,7 +17,6 @@ pub mod held_line;
 mod held_server;
 pub mod link;
 mod live;
-pub mod loopback;
 mod observing;
 mod own_command;
 pub mod page;
@@ -31,6 +30,7 @@ mod starting;
 pub mod stream;
 mod target;
 mod watched;
+pub mod wires;
 mod workshop;
 
 use std::io::{self, BufRead, Write};

@@ -1,23 +1,25 @@
 //! What this machine can do at most, by probes that take some milliseconds a round.
 
+use std::path::Path;
+
 use machine::probes::quick::{self, ProbePlace};
 use model::ceiling::ProbeValues;
 use model::message::ProbeAsk;
 
-use crate::loopback;
+use crate::wires::OwnWires;
 
 const ROUNDS: u32 = 10;
 
-/// Values of probes by their names; nothing of what cannot be measured here.
-pub(crate) fn values(ask: &ProbeAsk) -> ProbeValues {
+/// Values of probes by their names; nothing of what cannot be measured here. `program` is Linerate.
+pub(crate) fn values(ask: &ProbeAsk, program: &Path) -> ProbeValues {
     let Ok(cpus) = sys::cpu::allowed() else {
         return ProbeValues::new();
     };
     let place = ProbePlace {
         cpus: &cpus,
         folder: &std::env::temp_dir(),
-        loopback: loopback::ends,
-        datagrams: loopback::datagrams,
+        wires: &OwnWires::of(program.to_owned()),
+        far: None,
     };
     let names: Vec<&str> = ask.names.iter().map(String::as_str).collect();
     let measured = quick::measure_these(place, ask.seed, &names, ROUNDS).unwrap_or_default();

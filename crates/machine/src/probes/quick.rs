@@ -2,7 +2,7 @@
 //! on a machine falls on all alike and shows in the intervals.
 
 use std::io;
-use std::net::UdpSocket;
+use std::net::{SocketAddr, UdpSocket};
 use std::path::Path;
 use std::thread;
 
@@ -24,10 +24,30 @@ pub struct ProbePlace<'a> {
     pub cpus: &'a [usize],
     /// The folder that a file is written to, which has no name there.
     pub folder: &'a Path,
-    /// Two ends of a connection over loopback.
-    pub loopback: fn() -> io::Result<[ByteEnd; 2]>,
+    pub wires: &'a dyn Wires,
+    /// Where on another machine the probe of a network's device goes; without it there is none.
+    pub far: Option<SocketAddr>,
+}
+
+/// What there is to send by, with both ends in this process.
+pub trait Wires: Sync {
+    /// Two ends of a connection of TCP over loopback.
+    ///
+    /// # Errors
+    /// The kernel's own, as where loopback is down.
+    fn loopback(&self) -> io::Result<[ByteEnd; 2]>;
+
+    /// Likewise between two namespaces that a pair of virtual devices joins.
+    ///
+    /// # Errors
+    /// Where these cannot be made, or entered by a thread of this process.
+    fn veth(&self) -> io::Result<[ByteEnd; 2]>;
+
     /// A socket of UDP over loopback, and the one that it sends to.
-    pub datagrams: fn() -> io::Result<[UdpSocket; 2]>,
+    ///
+    /// # Errors
+    /// The kernel's own.
+    fn datagrams(&self) -> io::Result<[UdpSocket; 2]>;
 }
 
 /// What a probe came to.
@@ -66,7 +86,10 @@ const fn probe(
     Probe { name, what, take }
 }
 
-const PROBES: [Probe; 22] = [
+/// The one that takes another machine.
+const OF_FAR: &str = "tcp_connect_ns";
+
+const PROBES: [Probe; 24] = [
     probe("syscall_ns", "a system call that does nothing", |_| {
         Ok(calls::call_ns())
     }),
@@ -89,6 +112,19 @@ const PROBES: [Probe; 22] = [
         |bench| round_trip_ns(bench.two(), bench.loopback()?),
     ),
     probe(
+        "veth_round_trip_ns",
+        "the same between two namespaces, by a pair of devices",
+        |bench| {
+            let ends = bench.place.wires.veth().map_err(ProbeError::Line)?;
+            round_trip_ns(bench.two(), ends)
+        },
+    ),
+    probe(
+        OF_FAR,
+        "a connection opened to the host of --to: one round trip",
+        |bench| calls::connect_ns(bench.place.far),
+    ),
+    probe(
         "loopback_bytes_per_second",
         "sent by one CPU to another, by TCP over loopback",
         |bench| bytes_per_second(bench.two(), bench.loopback()?),
@@ -96,7 +132,7 @@ const PROBES: [Probe; 22] = [
     probe(
         "datagram_ns",
         "64 bytes by UDP over loopback, both ends on one CPU",
-        |bench| calls::datagram_ns((bench.place.datagrams)().map_err(ProbeError::Line)?),
+        |bench| calls::datagram_ns(bench.place.wires.datagrams().map_err(ProbeError::Line)?),
     ),
     probe(
         "memory_latency_ns",
@@ -178,7 +214,8 @@ pub fn measure(
     seed: u64,
     mut done: impl FnMut(u32) + Send,
 ) -> Result<Vec<Series>, ProbeError> {
-    let all: Vec<&Probe> = PROBES.iter().collect();
+    let has_what_it_takes = |probe: &&Probe| probe.name != OF_FAR || place.far.is_some();
+    let all: Vec<&Probe> = PROBES.iter().filter(has_what_it_takes).collect();
     held(place, move |bench| {
         rounds(bench, &all, (seed, ROUNDS), &mut done)
     })
@@ -286,7 +323,7 @@ impl<'a> Bench<'a> {
     }
 
     fn loopback(&self) -> Result<[ByteEnd; 2], ProbeError> {
-        (self.place.loopback)().map_err(ProbeError::Line)
+        self.place.wires.loopback().map_err(ProbeError::Line)
     }
 
     /// The first two CPUs, or the only one twice.

@@ -1,8 +1,10 @@
 //! `linerate probe`: all ceilings that take a moment each.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use agent::wires::OwnWires;
 use machine::probes::quick::{ProbePlace, ROUNDS, Series, measure};
 use model::ceiling::{Ceiling, NoCeiling};
 use report::numbers;
@@ -12,14 +14,18 @@ use sys::stop::{Again, StopSignal};
 
 use super::CpuChoice;
 use crate::console::Console;
+use crate::ourselves::OURSELVES;
 use crate::progress_line::ProgressLine;
+use crate::rig_flags::HostsFlag;
 use crate::told::{page, template};
-use crate::{shape, stopping};
+use crate::{ownership, shape, stopping};
 
 /// Two-sided error of the intervals.
 const ALPHA: f64 = 0.05;
 /// A rate's name ends so, and a time's otherwise.
 const RATE: &str = "_bytes_per_second";
+/// A port that most machines answer.
+const SSH: u16 = 22;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -28,6 +34,17 @@ pub(crate) struct Arguments {
     /// Write the file that is read from disk into this folder; it has no name there, and is gone afterwards
     #[arg(long, value_name = "DIR")]
     folder: Option<PathBuf>,
+    /// Also how long a connection to this machine takes to be opened, by HOST or HOST:PORT
+    ///
+    /// It is one round trip through the network's devices, which the kernel there answers, also where nobody
+    /// listens; port 22 unless given.
+    #[arg(long, value_name = "HOST")]
+    to: Option<String>,
+    /// This host is mine: needed beyond this machine's loopback
+    #[arg(long, value_name = "HOST", requires = "to")]
+    mine: Vec<String>,
+    #[command(flatten)]
+    hosts: HostsFlag,
     /// Print one JSON value (docs/schema/probe.json)
     #[arg(long)]
     json: bool,
@@ -62,11 +79,13 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     let folder = arguments.folder.clone().unwrap_or_else(std::env::temp_dir);
     let _stop = StopSignal::listen(Again::Kills)?;
     let mut progress = ProgressLine::new(console, 0);
+    let far = arguments.far()?;
+    let wires = OwnWires::of(OURSELVES.into());
     let place = ProbePlace {
         cpus: &cpus,
         folder: &folder,
-        loopback: agent::loopback::ends,
-        datagrams: agent::loopback::datagrams,
+        wires: &wires,
+        far,
     };
     let seed = u64::from_ne_bytes(sys::random::bytes()?);
     let measured = measure(place, seed, |round| {
@@ -74,13 +93,25 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
         progress.step(round, rounds, &format!("round {round} of {rounds}"));
     });
     progress.end();
-    let probed = Probed::of(&cpus, measured?);
+    let mut probed = Probed::of(&cpus, measured?);
+    probed
+        .notes
+        .extend(far.map(|far| format!("connections were opened to {far}")));
     console.say(&match arguments.json {
         true => shape::lines(&probed),
         false => probed.page(console.width()),
     });
     let stopped = sys::stop::heard().map(stopping::exit_code);
     Ok(stopped.unwrap_or(ExitCode::SUCCESS))
+}
+
+impl Arguments {
+    /// Where on another machine.
+    fn far(&self) -> anyhow::Result<Option<SocketAddr>> {
+        let to = self.to.as_deref();
+        let found = to.map(|to| ownership::machine(to, SSH, &self.hosts, &self.mine));
+        Ok(found.transpose()?.and_then(|found| found.first().copied()))
+    }
 }
 
 impl Probed {

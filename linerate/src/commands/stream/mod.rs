@@ -8,7 +8,7 @@ mod shape;
 mod traffic_price;
 pub(crate) mod units;
 
-use std::net::{SocketAddr, TcpListener, ToSocketAddrs as _};
+use std::net::{SocketAddr, TcpListener};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
@@ -181,31 +181,7 @@ fn addresses(host: &str, arguments: &Arguments) -> anyhow::Result<Vec<Address>> 
         let path = listening::parse(host).map_err(anyhow::Error::msg)?;
         return Ok(vec![path]);
     }
-    let (name, port) = match host.rsplit_once(':') {
-        Some((name, port)) if !name.contains(':') || name.ends_with(']') => {
-            let port = port
-                .parse()
-                .with_context(|| format!("`{port}` is no port"))?;
-            (name, port)
-        }
-        _ => (host, USUAL_PORT),
-    };
-    let name = name.trim_start_matches('[').trim_end_matches(']');
-    let found = (name, port).to_socket_addrs();
-    let found: Vec<SocketAddr> = found
-        .with_context(|| format!("looking up the host `{name}`"))?
-        .collect();
-    let mut mine = arguments.mine.clone();
-    // Whoever has a hosts file has given his word for the machines in it.
-    if let Ok(hosts) = arguments.hosts.find_quietly() {
-        let server = hosts.host.server.address;
-        if found.iter().all(|address| address.ip() == server) {
-            mine.push(name.to_owned());
-        }
-    } else if arguments.hosts.hosts.is_some() {
-        arguments.hosts.find_quietly()?;
-    }
-    ownership::check_host(name, &mine, &found)?;
+    let found = ownership::machine(host, USUAL_PORT, &arguments.hosts, &arguments.mine)?;
     Ok(found.into_iter().map(Address::Tcp).collect())
 }
 
