@@ -1,21 +1,10 @@
 //! `git status` over a small tree, with a monitor that must not outlive its run.
 
-use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use crate::built_in_studies::{Smoke, folder, path_with_stand_in, smoke};
+use crate::built_in_studies::{Smoke, at_work_in, folder, path_with_stand_in, smoke};
 use crate::common;
-
-/// Processes that have a folder in their command line.
-fn at_work_in(folder: &Path) -> Vec<String> {
-    let folder = folder.to_str().unwrap();
-    let processes = std::fs::read_dir("/proc").unwrap().flatten();
-    let lines = processes
-        .filter_map(|process| std::fs::read(process.path().join("cmdline")).ok())
-        .map(|line| String::from_utf8_lossy(&line).replace('\0', " "));
-    lines.filter(|line| line.contains(folder)).collect()
-}
 
 fn assert_nothing_is_left(folder: &common::Folder) {
     let temporary = folder.path().join("temporary");

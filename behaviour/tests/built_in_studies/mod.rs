@@ -8,6 +8,7 @@ mod net_credit;
 mod of_servers;
 mod page_size;
 mod python;
+mod router;
 mod rsqrt;
 mod strength_reduction;
 mod udp_batches;
@@ -15,7 +16,9 @@ mod video;
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
-use std::process::Command;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use crate::common::{Folder, answer, linerate};
 use model::command_run::{CommandBlock, CommandBlocks, CommandRun, Evidence, EvidencePiece};
@@ -138,8 +141,63 @@ fn smoke(folder: &Folder, study: &str) -> Command {
 
 /// The text of a study as it is shipped, one piece of it replaced.
 fn changed(study: &str, from: &str, to: &str) -> String {
-    let path = format!("{}/../studies/{study}.toml", env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(path).unwrap();
+    let text = shipped(study);
     assert!(text.contains(from), "{from} is not in {study}");
     text.replace(from, to)
+}
+
+fn shipped(study: &str) -> String {
+    let path = format!("{}/../studies/{study}.toml", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(path).unwrap()
+}
+
+/// Processes that have a folder in their command line.
+fn at_work_in(folder: &Path) -> Vec<String> {
+    let folder = folder.to_str().unwrap();
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let lines = processes
+        .filter_map(|process| std::fs::read(process.path().join("cmdline")).ok())
+        .map(|line| String::from_utf8_lossy(&line).replace('\0', " "));
+    lines.filter(|line| line.contains(folder)).collect()
+}
+
+/// Ends a run by SIGKILL once a command of it has this in its command line, and waits until nothing of it is left.
+fn assert_a_killed_run_leaves_no_process(command: &mut Command, folder: &Folder, at_work: &str) {
+    let temporary = folder.path().join("temporary");
+    let mut child = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let began = sys::clock::wait_until(Duration::from_secs(60), || {
+        at_work_in(&temporary)
+            .iter()
+            .any(|line| line.contains(at_work))
+    });
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(began, "nothing of {at_work} was seen");
+    let gone = sys::clock::wait_until(Duration::from_secs(30), || {
+        at_work_in(&temporary).is_empty()
+    });
+    assert!(gone, "{:?}", at_work_in(&temporary));
+}
+
+/// The text of a study as it is shipped, without these levels.
+fn without_levels(study: &str, left_out: &[&str]) -> String {
+    let is_left_out = |block: &&str| {
+        let name = block.strip_prefix("factor.level]]\nname = \"");
+        let name = name.and_then(|rest| rest.split('"').next());
+        let published = block.strip_prefix("published]]\n");
+        left_out.iter().any(|level| {
+            let quoted = format!("\"{level}\"");
+            name == Some(level) || published.is_some_and(|rest| rest.contains(&quoted))
+        })
+    };
+    let text = shipped(study);
+    let kept: Vec<&str> = text
+        .split("\n[[")
+        .filter(|block| !is_left_out(block))
+        .collect();
+    kept.join("\n[[")
 }
