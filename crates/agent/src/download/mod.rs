@@ -76,6 +76,8 @@ pub struct Downloaded {
     pub client: Side,
     /// All CPUs of this machine within the window; `None` where they are hidden.
     pub machine: Option<MachineCpu>,
+    /// What went to and from DRAM within the window, bytes, whoever asked for it; `None` where nothing counts it.
+    pub dram_bytes: Option<f64>,
     /// What neither side nor the kernel's network threads had of the time of this machine's CPUs, 0
     /// to 1; `None` where that is hidden.
     pub others_share: Option<f64>,
@@ -147,6 +149,7 @@ pub fn download(program: &Path, order: &DownloadOrder) -> Result<Downloaded, Fai
         server: server_side,
         client: client_side,
         machine: sides.machine(),
+        dram_bytes: sides.dram_bytes(),
         others_share: sides.others_share(),
         is_shared: cpus.is_shared(),
     })

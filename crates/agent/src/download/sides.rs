@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use machine::cpus::CpuSplit;
 use machine::instruments::cpu::CpuWatch;
+use machine::instruments::dram::DramWatch;
 use machine::instruments::senders::{SenderReading, SenderWatch};
 use machine::instruments::threads::ThreadWatch;
 use model::failure::Failure;
@@ -35,6 +36,7 @@ pub(super) struct Sides {
     server: SideWatch,
     client: SideWatch,
     senders: SenderWatch,
+    dram: Option<DramWatch>,
     opened_ns: u64,
     closed_ns: u64,
 }
@@ -51,6 +53,7 @@ impl Sides {
             server: SideWatch::new(&[server.pid], &cpus.server),
             client: SideWatch::new(&clients.pids(), &cpus.client),
             senders: SenderWatch::new(server.address.port()),
+            dram: DramWatch::new(),
             opened_ns: 0,
             closed_ns: 0,
         }
@@ -63,6 +66,7 @@ impl Sides {
         self.server.cpu.open();
         self.client.cpu.open();
         self.senders.open();
+        self.dram.iter_mut().for_each(DramWatch::open);
         self.opened_ns = clock::monotonic_ns();
     }
 
@@ -72,6 +76,7 @@ impl Sides {
         self.server.cpu.close();
         self.client.cpu.close();
         self.senders.close();
+        self.dram.iter_mut().for_each(DramWatch::close);
         self.closed_ns = clock::monotonic_ns();
     }
 
@@ -122,6 +127,11 @@ impl Sides {
             })
         };
         Ok([of(&self.server, "server")?, of(&self.client, "client")?])
+    }
+
+    /// What went to and from DRAM, bytes.
+    pub(super) fn dram_bytes(&self) -> Option<f64> {
+        self.dram.as_ref()?.bytes()
     }
 
     /// What all CPUs did.

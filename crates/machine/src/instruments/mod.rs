@@ -5,6 +5,7 @@ pub mod carried;
 mod conntrack;
 pub mod counters;
 pub mod cpu;
+pub mod dram;
 mod interrupts;
 pub mod moments;
 pub mod senders;

@@ -41,7 +41,7 @@ pub(crate) fn pointer_complaint(pointer: &str) -> Option<String> {
     })
 }
 
-/// A metric's value of one run; `None` of an optional one where the output has nothing in its place.
+/// A metric's value of one run; `None` of an optional one where the output has nothing, or `null`, in its place.
 ///
 /// # Errors
 /// What the output lacks, for a reader, or has in the place of a number.
@@ -58,6 +58,8 @@ pub(super) fn metric(
         MetricSource::Json(pointer) => by_pointer(pointer, output),
     };
     match found {
+        // A part that is there or not has JSON's word for nothing where it is not.
+        Ok(text) if metric.optional && text == "null" => Ok(None),
         Ok(text) => number(&text).map(Some),
         Err(Lack::Absent(_)) if metric.optional => Ok(None),
         Err(lack) => Err(lack.words()),
@@ -171,8 +173,10 @@ mod tests {
         });
         let reading: CommandReading = serde_json::from_value(reading).unwrap();
         let told = |is_optional, output| metric(&spec(is_optional), &reading, output);
-        assert_eq!(told(true, "{}"), Ok(None));
-        assert!(told(false, "{}").is_err());
+        for nothing in ["{}", r#"{"a": null}"#] {
+            assert_eq!(told(true, nothing), Ok(None));
+            assert!(told(false, nothing).is_err());
+        }
         assert_eq!(told(true, r#"{"a": 2}"#), Ok(Some(2.0)));
         assert!(told(true, r#"{"a": "x"}"#).is_err());
         assert!(told(true, "Killed").is_err());

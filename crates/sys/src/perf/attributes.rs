@@ -18,6 +18,9 @@ const SAMPLE_FIELDS: u64 = 1 << 10;
 const SAMPLE_REGISTERS: u64 = 1 << 12;
 const SAMPLE_STACK: u64 = 1 << 13;
 
+/// `PERF_FORMAT_TOTAL_TIME_ENABLED` and `PERF_FORMAT_TOTAL_TIME_RUNNING`: what is read is three words.
+const TIMES_BESIDE: u64 = 1 | 2;
+
 // Places in the word of flags.
 const DISABLED: u64 = 1;
 const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
@@ -83,6 +86,17 @@ impl Attributes {
             ..Self::default()
         };
         basic.telling(told)
+    }
+
+    /// Counts and tells nothing; devices take no flags.
+    pub(super) fn of_counter(device: u32, config: u64) -> Self {
+        Self {
+            kind: device,
+            size: SIZE,
+            config,
+            read_format: TIMES_BESIDE,
+            ..Self::default()
+        }
     }
 
     fn telling(mut self, told: Told) -> Self {

@@ -1,9 +1,10 @@
 //! Perf events of the kernel (perf_event_open(2)): where a thread is when a clock ticks, when it leaves its CPU, when it
-//! passes a tracepoint. No counter of the processor is needed.
+//! passes a tracepoint. No counter of the processor is needed for that.
 //!
 //! What is told lies in a ring that both sides share. Of what finds no room there the kernel counts how much was lost.
 
 mod attributes;
+mod counter;
 mod record;
 mod ring;
 
@@ -14,6 +15,7 @@ use crate::{check, opened};
 use attributes::Attributes;
 use ring::EventRing;
 
+pub use counter::DeviceCounter;
 pub use record::{Hit, PerfRecord, Registers, ThreadSwitch};
 
 /// `PERF_EVENT_IOC_ENABLE` and `PERF_EVENT_IOC_DISABLE` of linux/perf_event.h.
@@ -70,25 +72,7 @@ impl PerfEvent {
     /// `EMFILE`, `ENOMEM`, `ENOSYS` without perf events.
     pub fn open(trigger: Trigger, told: Told, whose: Whose, pages: usize) -> io::Result<Self> {
         let attributes = Attributes::of(trigger, told);
-        let (thread, cpu) = match whose {
-            Whose::Thread(thread) => (libc::pid_t::try_from(thread).map_err(io::Error::other)?, -1),
-            Whose::Cpu(cpu) => (-1, libc::c_int::try_from(cpu).map_err(io::Error::other)?),
-        };
-        let no_group: libc::c_int = -1;
-        // SAFETY: the kernel reads the attributes, whose length stands in them, and keeps no pointer to them.
-        let returned = unsafe {
-            let attributes = &raw const attributes;
-            libc::syscall(
-                libc::SYS_perf_event_open,
-                attributes,
-                thread,
-                cpu,
-                no_group,
-                CLOSE_ON_EXEC,
-            )
-        };
-        // SAFETY: it was just opened, for us alone.
-        let descriptor = unsafe { opened(returned) }?;
+        let descriptor = open_event(&attributes, whose)?;
         let ring = EventRing::of(&descriptor, pages, attributes.layout())?;
         Ok(Self { descriptor, ring })
     }
@@ -120,4 +104,26 @@ impl PerfEvent {
         check(unsafe { libc::ioctl(self.descriptor.as_raw_fd(), request, alone) })?;
         Ok(())
     }
+}
+
+fn open_event(attributes: &Attributes, whose: Whose) -> io::Result<OwnedFd> {
+    let (thread, cpu) = match whose {
+        Whose::Thread(thread) => (libc::pid_t::try_from(thread).map_err(io::Error::other)?, -1),
+        Whose::Cpu(cpu) => (-1, libc::c_int::try_from(cpu).map_err(io::Error::other)?),
+    };
+    let no_group: libc::c_int = -1;
+    // SAFETY: the kernel reads the attributes, whose length stands in them, and keeps no pointer to them.
+    let returned = unsafe {
+        let attributes = std::ptr::from_ref(attributes);
+        libc::syscall(
+            libc::SYS_perf_event_open,
+            attributes,
+            thread,
+            cpu,
+            no_group,
+            CLOSE_ON_EXEC,
+        )
+    };
+    // SAFETY: it was just opened, for us alone.
+    unsafe { opened(returned) }
 }

@@ -58,6 +58,9 @@ pub(crate) struct Download {
     /// How often each byte of the file crosses between CPU and memory on its way out of our own
     /// server; null of another server, whose way is not known.
     memory_crossings: Option<Crossings>,
+    /// Bytes of DRAM for each acknowledged byte by the memory controllers' counters, whoever
+    /// asked for them; null where the kernel has none for us.
+    dram_bytes_per_byte: Option<f64>,
     /// The clients, and what all their processes spent within the window.
     client: DownloadClient,
     /// CPU time of all CPUs of this machine per 10^9 acknowledged bytes, s; null where it is
@@ -161,6 +164,9 @@ impl Download {
             },
             gbit_per_second_per_server_cpu_percent: throughput_gbit_per_second / server_percent,
             memory_crossings: arguments.crossings(),
+            dram_bytes_per_byte: went
+                .dram_bytes
+                .map(|bytes| bytes / went.sending.acked_bytes.max(1) as f64),
             client: DownloadClient {
                 command: arguments.client.clone(),
                 spent: Spent::of(&went, client),
