@@ -8,7 +8,7 @@ mod shape;
 mod traffic_price;
 pub(crate) mod units;
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::TcpListener;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
