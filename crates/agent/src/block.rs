@@ -96,10 +96,10 @@ pub(crate) fn load_beside(
         Speaks::Runs(_) | Speaks::Watched(_) => unreachable!("it was answered above"),
     };
     if sys::stop::heard().is_some() {
-        return Err(Failure {
-            what: format!("the block on `{}` was cut short by a signal", ask.target),
-            advice: String::new(),
-        });
+        return Err(Failure::plain(format!(
+            "the block on `{}` was cut short by a signal",
+            ask.target
+        )));
     }
     let outcome = outcome.map_err(|error| failure(ask, &error))?;
     Ok((outcome, window.watch))
@@ -163,8 +163,5 @@ fn not_loaded(ask: &BlockAsk) -> Failure {
 }
 
 fn failure(ask: &BlockAsk, error: &LoadError) -> Failure {
-    Failure {
-        what: format!("load on `{}`: {error}", ask.target),
-        advice: String::new(),
-    }
+    Failure::plain(format!("load on `{}`: {error}", ask.target))
 }

@@ -93,10 +93,7 @@ fn last_words(mut child: Child) -> Failure {
         words.unwrap_or_else(|error| error.to_string())
     });
     let _ = child.wait();
-    Failure {
-        what: format!("the server did not come up: {}", words.trim()),
-        advice: String::new(),
-    }
+    Failure::plain(format!("the server did not come up: {}", words.trim()))
 }
 
 impl Drop for ServerProcess {

@@ -145,10 +145,7 @@ impl Desk {
     }
 
     fn share_cpus(&mut self, wish: &CpuWish) -> Result<Tell, Failure> {
-        self.cpus = machine::cpus::here(wish).map_err(|error| Failure {
-            what: error.to_string(),
-            advice: String::new(),
-        })?;
+        self.cpus = machine::cpus::here(wish).map_err(|error| Failure::plain(error.to_string()))?;
         Ok(Tell::Cpus(self.cpus.told()))
     }
 

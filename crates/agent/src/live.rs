@@ -183,10 +183,7 @@ fn beside(setting: &LeverSetting, first: &[LeverState]) -> Vec<LeverSetting> {
 
 /// A lever that would not.
 pub(crate) fn lever_failure(setting: &LeverSetting, error: &PlantedError) -> Failure {
-    Failure {
-        what: format!("lever `{setting}`: {error}"),
-        advice: String::new(),
-    }
+    Failure::plain(format!("lever `{setting}`: {error}"))
 }
 
 #[cfg(test)]

@@ -266,10 +266,8 @@ fn with_later_calls(
     calls: &LaterCalls,
     cpus: &CpuSplit,
 ) -> Result<HinderedBlock, Failure> {
-    let refused = |what: String| Failure {
-        what: format!("calls of {} end no later: {what}", calls.name),
-        advice: String::new(),
-    };
+    let refused =
+        |what: String| Failure::plain(format!("calls of {} end no later: {what}", calls.name));
     let number = system_call::number(&calls.name);
     let number = number.ok_or_else(|| refused("its number is not known".to_owned()))?;
     let all = pids.iter().flat_map(|pid| targets::with_descendants(*pid));

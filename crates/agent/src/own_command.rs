@@ -52,10 +52,9 @@ pub(crate) fn at_work(
     match ran {
         Ok((reading, _)) => told(&name, seen, reading),
         Err(CommandTrouble::Failed(failure)) => Err(as_whom(failure, descent)),
-        Err(CommandTrouble::Stopped) => Err(Failure {
-            what: format!("`{name}` was ended by a signal to us"),
-            advice: String::new(),
-        }),
+        Err(CommandTrouble::Stopped) => Err(Failure::plain(format!(
+            "`{name}` was ended by a signal to us"
+        ))),
     }
 }
 
@@ -100,10 +99,7 @@ fn command(words: &[String], descent: Descent) -> Result<Command, Failure> {
 }
 
 fn descent() -> Result<Descent, Failure> {
-    Descent::from_here().map_err(|error| Failure {
-        what: format!("/proc/self/uid_map: {error}"),
-        advice: String::new(),
-    })
+    Descent::from_here().map_err(|error| Failure::plain(format!("/proc/self/uid_map: {error}")))
 }
 
 /// What an ordinary user may not run, whoever types it may.

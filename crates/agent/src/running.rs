@@ -10,7 +10,7 @@ use wire::url::HttpUrl;
 
 use crate::request::{self, AskedFor, Prepared};
 use crate::speaks::Speaks;
-use crate::target::{PROBE_TIMEOUT_NS, Plan, Target, failure, resolve};
+use crate::target::{PROBE_TIMEOUT_NS, Plan, Target, resolve};
 
 /// Takes up with a server that runs already.
 pub(crate) fn running(
@@ -19,11 +19,11 @@ pub(crate) fn running(
     plan: Plan,
     cpus: &CpuSplit,
 ) -> Result<(Target, Vec<Doubt>), Failure> {
-    let url = HttpUrl::parse(&request.url).map_err(|error| failure(&error.to_string()))?;
+    let url = HttpUrl::parse(&request.url).map_err(|error| Failure::plain(error.to_string()))?;
     let address = match &request.unix_socket {
         Some(path) => SocketPath::new(path.clone())
             .map(Address::Unix)
-            .map_err(|error| failure(&error.to_string()))?,
+            .map_err(|error| Failure::plain(error.to_string()))?,
         None => resolve(&url)?.into(),
     };
     let (asked, answers) = look(&address, &url, request)?;
@@ -63,7 +63,7 @@ pub(crate) fn look(
     url: &HttpUrl,
     request: &RequestSpec,
 ) -> Result<(AskedFor, Vec<ServerAnswer>), Failure> {
-    let wrong = |error: &dyn std::fmt::Display| failure(&error.to_string());
+    let wrong = |error: &dyn std::fmt::Display| Failure::plain(error.to_string());
     let tls = request::client(url, &request.tls, request.streams.is_some());
     let mut asked = AskedFor {
         prepared: Prepared::new(url, request).map_err(|error| wrong(&error))?,
@@ -126,7 +126,9 @@ fn answered(address: &Address, asked: &AskedFor, kind: usize) -> Result<ServerAn
     first.check_streams(asked.streams.unwrap_or(1))?;
     let (first, second) = (
         first.answer,
-        once().map_err(|error| failure(&error.to_string()))?.answer,
+        once()
+            .map_err(|error| Failure::plain(error.to_string()))?
+            .answer,
     );
     let has_one_length = first.body.bytes == second.body.bytes;
     let has_one_body = first.body == second.body;

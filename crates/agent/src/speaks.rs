@@ -11,7 +11,7 @@ use wire::response::BodyMark;
 use crate::gate::Runs;
 use crate::request::AskedFor;
 use crate::service::likeness;
-use crate::target::{PROBE_TIMEOUT_NS, failure};
+use crate::target::PROBE_TIMEOUT_NS;
 use crate::watched::WatchedServer;
 
 /// The protocol that a target speaks.
@@ -83,9 +83,9 @@ pub(crate) fn speak_http(
     path: &str,
 ) -> Result<(HttpProtocol, ExchangeBytes, BodyMark), Failure> {
     let protocol = HttpProtocol::new("GET", &address.to_string(), path, &[], &[])
-        .map_err(|error| failure(&error.to_string()))?;
+        .map_err(|error| Failure::plain(error.to_string()))?;
     let seen = traffic::load::probe(address, None, &protocol, PROBE_TIMEOUT_NS)
-        .map_err(|error| failure(&error.to_string()))?;
+        .map_err(|error| Failure::plain(error.to_string()))?;
     if seen.status >= 400 {
         return Err(Failure {
             what: format!("{address} answers `GET {path}` with status {}", seen.status),

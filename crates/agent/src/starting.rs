@@ -19,10 +19,8 @@ impl Starting {
     /// The CPUs of the server, unless a lever names others.
     pub(crate) fn new(part: ChildPart, cpus: &CpuSplit) -> Result<Self, Failure> {
         let start = Start::prepare(part.program).map_err(|obstacle| refused(&obstacle))?;
-        let descent = Descent::from_here().map_err(|error| Failure {
-            what: format!("/proc/self/uid_map: {error}"),
-            advice: String::new(),
-        })?;
+        let descent = Descent::from_here()
+            .map_err(|error| Failure::plain(format!("/proc/self/uid_map: {error}")))?;
         let mut setup = ChildSetup {
             cpus: start.cpus().unwrap_or(&cpus.server).to_vec(),
             seccomp: part.seccomp,
@@ -68,8 +66,5 @@ impl Starting {
 }
 
 fn refused(obstacle: &Obstacle) -> Failure {
-    Failure {
-        what: format!("lever {obstacle}"),
-        advice: String::new(),
-    }
+    Failure::plain(format!("lever {obstacle}"))
 }

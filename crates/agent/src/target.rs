@@ -363,14 +363,7 @@ fn http(workload: &Workload, varies: bool) -> message::Speaks {
 pub(crate) fn resolve(url: &HttpUrl) -> Result<SocketAddr, Failure> {
     let found = (url.host.as_str(), url.port).to_socket_addrs();
     let first = found
-        .map_err(|error| failure(&format!("{}: {error}", url.host)))?
+        .map_err(|error| Failure::plain(format!("{}: {error}", url.host)))?
         .next();
-    first.ok_or_else(|| failure(&format!("{} has no address", url.host)))
-}
-
-pub(crate) fn failure(what: &str) -> Failure {
-    Failure {
-        what: what.to_owned(),
-        advice: String::new(),
-    }
+    first.ok_or_else(|| Failure::plain(format!("{} has no address", url.host)))
 }

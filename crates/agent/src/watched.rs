@@ -15,7 +15,7 @@ use traffic::load::Observer;
 use wire::url::HttpUrl;
 
 use crate::speaks::Speaks;
-use crate::target::{Plan, Target, failure, resolve};
+use crate::target::{Plan, Target, resolve};
 
 /// How many windows are looked at for one in which new connections carry nearly all.
 const MOST_WINDOWS: u32 = 10;
@@ -26,7 +26,7 @@ pub(crate) struct WatchedServer(SocketAddr);
 /// Takes up with it, once its CPU time can be read: no other figure of a server that is not loaded says
 /// what a lever buys.
 pub(crate) fn watched(url: &str, plan: Plan) -> Result<Target, Failure> {
-    let url = HttpUrl::parse(url).map_err(|error| failure(&error.to_string()))?;
+    let url = HttpUrl::parse(url).map_err(|error| Failure::plain(error.to_string()))?;
     let address = resolve(&url)?;
     let watched = WatchedServer(address);
     watched.pids()?;
@@ -94,7 +94,7 @@ fn scored(
     beside.window_closes();
     let closed_ns = clock::monotonic_ns();
     if sys::stop::heard().is_some() {
-        return Err(failure("the block was cut short by a signal"));
+        return Err(Failure::plain("the block was cut short by a signal"));
     }
     let window_ns = closed_ns - opened_ns;
     let reading = Reading {

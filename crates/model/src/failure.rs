@@ -11,3 +11,13 @@ pub struct Failure {
     /// What to do about it; may be empty.
     pub advice: String,
 }
+
+impl Failure {
+    /// One that says itself what there is to do, or of which nobody knows that.
+    pub fn plain(what: impl Into<String>) -> Self {
+        Self {
+            what: what.into(),
+            advice: String::new(),
+        }
+    }
+}

@@ -182,8 +182,5 @@ fn begin_together(
 }
 
 fn failed(doing: &str, error: &dyn std::fmt::Display) -> Failure {
-    Failure {
-        what: format!("{doing}: {error}"),
-        advice: String::new(),
-    }
+    Failure::plain(format!("{doing}: {error}"))
 }

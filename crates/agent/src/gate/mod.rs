@@ -29,7 +29,7 @@ use crate::running;
 use crate::service::register::studies;
 use crate::service::{self, Offer, RunningService, Wish};
 use crate::speaks::Speaks;
-use crate::target::{Target, failure};
+use crate::target::Target;
 
 pub(crate) use git::forget_the_hook;
 pub use git::{Repository, Resolved};
@@ -94,7 +94,7 @@ fn serve(
     };
     let mut process = RunningService::start(&setup.program, service, wish)?;
     let address = process.network_address()?;
-    let url = HttpUrl::parse(&request.url).map_err(|error| failure(&error.to_string()))?;
+    let url = HttpUrl::parse(&request.url).map_err(|error| Failure::plain(error.to_string()))?;
     let (asked, answers) = running::look(&address.into(), &url, request)
         .map_err(|wrong| process.failure(&format!("is up, but {}", wrong.what)))?;
     let mut target = Target::met(address.into(), Speaks::Asked(Box::new(asked)), Vec::new());

@@ -248,10 +248,10 @@ impl Keeper {
         let word = answer.and_then(|answer| serde_json::from_slice(&answer).ok());
         match word {
             Some(word) => Ok(word),
-            None if sys::stop::heard().is_some() => Err(Failure {
-                what: format!("{} was not waited for any longer", self.title),
-                advice: String::new(),
-            }),
+            None if sys::stop::heard().is_some() => Err(Failure::plain(format!(
+                "{} was not waited for any longer",
+                self.title
+            ))),
             None => Err(self.silent()),
         }
     }
@@ -304,8 +304,5 @@ fn place(service: &Service, asked: Option<IpAddr>) -> Result<Option<IpAddr>, Fai
 }
 
 fn failed(doing: &str, error: &dyn std::fmt::Display) -> Failure {
-    Failure {
-        what: format!("{doing}: {error}"),
-        advice: String::new(),
-    }
+    Failure::plain(format!("{doing}: {error}"))
 }

@@ -106,10 +106,10 @@ impl Workshop {
                 is_cut: kept.is_cut,
             }),
             Err(CommandTrouble::Failed(failure)) => Err(failure),
-            Err(CommandTrouble::Stopped) => Err(Failure {
-                what: format!("`{}` was ended by a signal to us", asked.words.join(" ")),
-                advice: String::new(),
-            }),
+            Err(CommandTrouble::Stopped) => Err(Failure::plain(format!(
+                "`{}` was ended by a signal to us",
+                asked.words.join(" ")
+            ))),
         }
     }
 

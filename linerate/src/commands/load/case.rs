@@ -94,10 +94,7 @@ impl PutsOnLoad for Blocks<'_> {
         };
         let mut watched = Watched(CpuWatch::new(&self.pids));
         let outcome = self.case.requests.put_on(&plan, &mut watched);
-        let outcome = outcome.map_err(|error| Failure {
-            what: error.to_string(),
-            advice: String::new(),
-        })?;
+        let outcome = outcome.map_err(|error| Failure::plain(error.to_string()))?;
         let is_whole = sys::stop::heard().is_none();
         Ok(is_whole.then(|| agent::reading(outcome, &watched.0)))
     }

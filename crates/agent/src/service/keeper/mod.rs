@@ -115,10 +115,9 @@ fn start(order: &Order, folder: &Folder, owner: &Owner) -> Result<Kept, Failure>
     };
     let logs = Logs::new(folder.path(), &service.logs.files);
     prepare(&commands, &logs, owner)?;
-    let leader = commands.start().map_err(|what| Failure {
-        what: format!("{}: {what}", service.title),
-        advice: String::new(),
-    })?;
+    let leader = commands
+        .start()
+        .map_err(|what| Failure::plain(format!("{}: {what}", service.title)))?;
     let mut kept = Kept {
         leader,
         address: order.address.map(|_| address),
