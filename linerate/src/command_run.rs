@@ -53,7 +53,6 @@ pub(crate) fn measure(
         study,
         seed,
         command: repeat::command(&["study", "run", name], seed, console),
-        linerate_version: env!("CARGO_PKG_VERSION").to_owned(),
         full: flags.full,
     };
     let outcome = run::with_campaign(&place, &folder, flags.yes, console, |campaign| {

@@ -136,10 +136,9 @@ impl Desk {
                 advice: "use the same version of Linerate on both ends".to_owned(),
             });
         }
-        let linerate_version = self.setup.linerate_version.clone();
         Ok(Tell::Hello {
             protocol,
-            linerate_version,
+            linerate_version: env!("CARGO_PKG_VERSION").to_owned(),
             rig: self.rig.clone(),
         })
     }

@@ -49,7 +49,6 @@ pub use role::play;
 pub struct Setup {
     /// The Linerate program, started again for the servers.
     pub program: PathBuf,
-    pub linerate_version: String,
     pub place: Place,
 }
 

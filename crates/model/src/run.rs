@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::time::SystemTime;
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -190,6 +191,18 @@ pub struct Begun {
     /// The command, without secrets.
     pub command: String,
     pub seed: u64,
+}
+
+impl Begun {
+    /// By this version, at this time.
+    pub fn at(wall: SystemTime, command: String, seed: u64) -> Self {
+        Self {
+            linerate_version: env!("CARGO_PKG_VERSION").to_owned(),
+            started_utc: humantime::format_rfc3339_seconds(wall).to_string(),
+            command,
+            seed,
+        }
+    }
 }
 
 impl RunRecord {

@@ -405,6 +405,23 @@ pub struct Arm {
     pub published: Option<Published>,
 }
 
+impl Arm {
+    /// One of this program as it is, that is compared with nothing.
+    pub fn new(name: &str, title: &str, role: Role, program: Program) -> Self {
+        Self {
+            name: name.to_owned(),
+            title: title.to_owned(),
+            role,
+            program,
+            path: None,
+            workers: None,
+            levers: Vec::new(),
+            against: None,
+            published: None,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

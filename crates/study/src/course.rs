@@ -12,7 +12,6 @@ use model::{Facts, Reading, RunRecord};
 use crate::answers;
 use crate::arms::Arms;
 use crate::campaign::{Acquaintance, Campaign, CampaignError, blindness, boot_ms, planned_ms};
-use crate::clock::Clock;
 use crate::confirm;
 use crate::gate;
 use crate::plan::Design as _;
@@ -29,7 +28,6 @@ pub struct Order {
     pub seed: u64,
     /// The command that repeats it, without secrets.
     pub command: String,
-    pub linerate_version: String,
     /// Which CPUs each end is to have.
     pub cpus: CpuWish,
     /// Also record names and addresses.
@@ -41,21 +39,26 @@ pub struct Order {
 }
 
 impl Order {
+    /// One on whatever CPUs there are, in namespaces of our own.
+    pub fn new(study: Study, targets: Targets, seed: u64, command: String) -> Self {
+        Self {
+            study,
+            targets,
+            seed,
+            command,
+            cpus: CpuWish::default(),
+            full: false,
+            on_host: false,
+            reboot: false,
+        }
+    }
+
     /// How far levers may reach.
     pub const fn leave(&self) -> Leave {
         Leave {
             on_host: self.on_host,
             in_place: matches!(self.targets, Targets::Tried(_) | Targets::Watched(_)),
             card_at: None,
-        }
-    }
-
-    fn begun(&self, clock: &dyn Clock) -> Begun {
-        Begun {
-            linerate_version: self.linerate_version.clone(),
-            started_utc: humantime::format_rfc3339_seconds(clock.wall()).to_string(),
-            command: self.command.clone(),
-            seed: self.seed,
         }
     }
 }
@@ -93,7 +96,7 @@ impl Campaign<'_> {
                 doubts.extend(cpus.doubt());
             }
         }
-        let by = order.begun(self.clock);
+        let by = Begun::at(self.clock.wall(), order.command, order.seed);
         let built = order.targets.arms(&order.study, &found, &levers);
         doubts.extend(built.doubts);
         let begun_ms = self.clock.now_ms();

@@ -48,8 +48,6 @@ pub struct ExplainOrder {
     pub title: String,
     /// The command that repeats it, without secrets.
     pub command: String,
-    /// Of this program.
-    pub linerate_version: String,
 }
 
 /// Which program, and under what.
@@ -124,12 +122,7 @@ impl Campaign<'_> {
                 words: words.clone(),
             },
         };
-        let by = Begun {
-            linerate_version: order.linerate_version.clone(),
-            started_utc: humantime::format_rfc3339_seconds(self.clock.wall()).to_string(),
-            command: order.command.clone(),
-            seed: order.seed,
-        };
+        let by = Begun::at(self.clock.wall(), order.command.clone(), order.seed);
         self.progress.phase("looking at it");
         let observation = self.observe(whom, order, &[])?;
         let (trial, untried) = match self.trial(order, &observation)? {
@@ -333,17 +326,7 @@ fn is_its_own(whom: &Hindrance) -> bool {
 }
 
 fn arm(program: Program) -> Arm {
-    Arm {
-        name: BASELINE.to_owned(),
-        title: "as it is".to_owned(),
-        role: Role::Baseline,
-        program,
-        path: None,
-        workers: None,
-        levers: Vec::new(),
-        against: None,
-        published: None,
-    }
+    Arm::new(BASELINE, "as it is", Role::Baseline, program)
 }
 
 fn block(workload: &Workload, settle_ms: u32, score_ms: u32) -> BlockAsk {

@@ -53,17 +53,7 @@ impl Campaign<'_> {
 }
 
 fn identical_arms() -> [Arm; 2] {
-    let arm = |name: &str, role| Arm {
-        name: name.to_owned(),
-        title: name.to_owned(),
-        role,
-        program: Program::Serve,
-        path: None,
-        workers: None,
-        levers: Vec::new(),
-        against: None,
-        published: None,
-    };
+    let arm = |name, role| Arm::new(name, name, role, Program::Serve);
     [arm(BASELINE, Role::Baseline), arm(CONTROL, Role::Control)]
 }
 

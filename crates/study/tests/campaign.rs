@@ -20,7 +20,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
 use fake_agent::FakeAgent;
-use model::cpus::CpuWish;
 use model::facts::Watched;
 use model::message::{BurstsAsk, Whom};
 use model::run::{BLOCKS_FILE, Blocks, Phase, RUN_FILE, Rig, RunRecord};
@@ -108,17 +107,7 @@ fn order() -> Order {
     let mut study = whole_study();
     study.whole = None;
     study.design.rounds = 4;
-    Order {
-        study,
-        targets: Targets::ours(),
-        seed: 7,
-        command: String::new(),
-        linerate_version: String::new(),
-        cpus: CpuWish::default(),
-        full: false,
-        on_host: false,
-        reboot: false,
-    }
+    Order::new(study, Targets::ours(), 7, String::new())
 }
 
 fn run(agent: &mut FakeAgent, folder: &Folder) -> Result<(), CampaignError> {

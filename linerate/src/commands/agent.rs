@@ -37,7 +37,6 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     }
     let setup = agent::Setup {
         program: PathBuf::from(OURSELVES),
-        linerate_version: env!("CARGO_PKG_VERSION").to_owned(),
         place: match &arguments.rig {
             Some(rig) => Place::Host(rig.clone()),
             None if arguments.private_namespace => Place::PrivateNamespace,

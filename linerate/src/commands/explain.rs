@@ -19,7 +19,7 @@ use crate::console::Console;
 use crate::request::{RequestFlags, WHERE};
 use crate::rig_flags::HostsFlag;
 use crate::run::{self, Left};
-use crate::{repeat, shape, shown, values};
+use crate::{repeat, shown, values};
 
 /// Say what holds a running program back, and prove it by hindering the accused
 ///
@@ -217,6 +217,5 @@ fn order(arguments: &Arguments, console: &Console) -> anyhow::Result<ExplainOrde
         touch: !arguments.no_touch,
         seed,
         command: repeat::command(&[], seed, console),
-        linerate_version: shape::VERSION.to_owned(),
     })
 }

@@ -8,11 +8,9 @@ use agent::gate::{Repository, Resolved};
 use anyhow::{Context as _, ensure};
 use clap::ValueHint;
 use model::braces;
-use model::cpus::CpuWish;
 use model::gate::{self, Build, GateDesign, Job, MOST_BUILDS, Passage, Unit};
-use model::study::{Arm, BaselineSpec, Design, Program, Role, Study};
+use model::study::{Arm, BaselineSpec, Design, Program, Study};
 use model::{Judgement, RunRecord, Workload};
-use study::arms::{BASELINE, CONTROL};
 use study::{Order, Targets};
 use wire::url::HttpUrl;
 
@@ -151,20 +149,14 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     arguments.flags.shorten(&mut study);
     let folder = arguments.flags.folder(&study.name);
     let command = repeat::command(&[], seed, console);
+    let targets = Targets::Built {
+        builds,
+        arms: arms(&commits),
+        different_answers: arguments.different_answers,
+    };
     let order = Order {
-        targets: Targets::Built {
-            builds,
-            arms: arms(&commits),
-            different_answers: arguments.different_answers,
-        },
-        study,
-        seed,
-        command: command.clone(),
-        linerate_version: env!("CARGO_PKG_VERSION").to_owned(),
-        cpus: CpuWish::default(),
         full: arguments.flags.full,
-        on_host: false,
-        reboot: false,
+        ..Order::new(study, targets, seed, command.clone())
     };
     if let Some(stopped) =
         run::measure(order, &Place::Loopback, &folder, &arguments.flags, console)?
@@ -341,28 +333,12 @@ fn study(arguments: &Arguments, commits: &Commits) -> Study {
 }
 
 fn arms(commits: &Commits) -> Vec<Arm> {
-    let [base, head] = &commits.titles;
-    let [of_base, of_same, of_head] = BUILDS;
-    let again = format!("{base}, again");
-    vec![
-        arm(BASELINE, base, Role::Baseline, of_base),
-        arm(CONTROL, &again, Role::Control, of_same),
-        arm(HEAD, head, Role::Step, of_head),
-    ]
-}
-
-fn arm(name: &str, title: &str, role: Role, build: &str) -> Arm {
-    Arm {
-        name: name.to_owned(),
-        title: title.to_owned(),
-        role,
-        program: Program::Built(build.to_owned()),
-        path: None,
-        workers: None,
-        levers: Vec::new(),
-        against: (role != Role::Baseline).then(|| BASELINE.to_owned()),
-        published: None,
-    }
+    let programs = BUILDS.map(|name| Program::Built(name.to_owned()));
+    versus::three_arms(
+        HEAD,
+        commits.titles.each_ref().map(String::as_str),
+        programs,
+    )
 }
 
 /// Writes the files that were asked for.

@@ -255,15 +255,11 @@ pub(crate) fn measure(
     });
     let command = repeat::command(&["study", "run", name], seed, console);
     let order = Order {
-        study,
-        targets,
-        seed,
-        command,
-        linerate_version: env!("CARGO_PKG_VERSION").to_owned(),
         cpus: cpus.wish(),
         full: flags.full,
         on_host: ladder.host,
         reboot: ladder.reboot,
+        ..Order::new(study, targets, seed, command)
     };
     if ladder.dry_run {
         return run::plan(order, &place, &folder, console);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clap::ValueHint;
-use model::cpus::{CpuWish, Workers};
+use model::cpus::Workers;
 use model::judgement::StepResult;
 use model::request::RequestSpec;
 use model::rig::RigKind;
@@ -129,19 +129,14 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     let mut study = study(arguments);
     arguments.flags.shorten(&mut study);
     let folder = arguments.flags.folder(&study.name);
+    let targets = Targets::Running {
+        arms,
+        different_answers: arguments.different_answers,
+    };
+    let command = repeat::command(&[], seed, console);
     let order = Order {
-        study,
-        targets: Targets::Running {
-            arms,
-            different_answers: arguments.different_answers,
-        },
-        seed,
-        command: repeat::command(&[], seed, console),
-        linerate_version: env!("CARGO_PKG_VERSION").to_owned(),
-        cpus: CpuWish::default(),
         full: arguments.flags.full,
-        on_host: false,
-        reboot: false,
+        ..Order::new(study, targets, seed, command)
     };
     if let Some(stopped) =
         run::measure(order, &Place::Loopback, &folder, &arguments.flags, console)?
@@ -324,20 +319,24 @@ fn arms(arguments: &Arguments, seed: u64) -> anyhow::Result<Vec<Arm>> {
     let asked = |text, socket| asked(&arguments.request, &arguments.mine, (text, socket), seed);
     let a = asked(&arguments.a, sockets[0]).context("A")?;
     let b = asked(&arguments.b, sockets[1]).context("B")?;
-    let arm = |name: &str, title: &str, role, request: &RequestSpec, against: Option<&str>| Arm {
-        name: name.to_owned(),
-        title: title.to_owned(),
-        role,
-        program: Program::Request(Box::new(request.clone())),
-        path: None,
-        workers: None,
-        levers: Vec::new(),
-        against: against.map(str::to_owned),
-        published: None,
+    let programs = [a.clone(), a, b].map(|request| Program::Request(Box::new(request)));
+    Ok(three_arms(CANDIDATE, ["A", "B"], programs))
+}
+
+/// The first, the first again, and the candidate, both against the first.
+pub(super) fn three_arms(
+    candidate: &str,
+    [first, other]: [&str; 2],
+    [of_first, of_same, of_other]: [Program; 3],
+) -> Vec<Arm> {
+    let beside = |name: &str, title: &str, role, program| Arm {
+        against: Some(BASELINE.to_owned()),
+        ..Arm::new(name, title, role, program)
     };
-    Ok(vec![
-        arm(BASELINE, "A", Role::Baseline, &a, None),
-        arm(CONTROL, "A, again", Role::Control, &a, Some(BASELINE)),
-        arm(CANDIDATE, "B", Role::Step, &b, Some(BASELINE)),
-    ])
+    let again = format!("{first}, again");
+    vec![
+        Arm::new(BASELINE, first, Role::Baseline, of_first),
+        beside(CONTROL, &again, Role::Control, of_same),
+        beside(candidate, other, Role::Step, of_other),
+    ]
 }

@@ -113,16 +113,9 @@ pub(super) fn facts() -> Facts {
 }
 
 pub(super) fn arms() -> Vec<Arm> {
-    let arm = |name: &str, title: &str, role, program, against: Option<&str>| Arm {
-        name: name.to_owned(),
-        title: title.to_owned(),
-        role,
-        program,
-        path: None,
-        workers: None,
-        levers: vec![],
+    let arm = |name, title, role, program, against: Option<&str>| Arm {
         against: against.map(str::to_owned),
-        published: None,
+        ..Arm::new(name, title, role, program)
     };
     let mut arms = vec![
         arm(

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use model::ladder::LeftOut;
 use model::lever::{LeverSetting, LeverState};
-use model::study::{Arm, DesignKind, Program, Role, SERVE, StepSpec, Study};
+use model::study::{Arm, BaselineSpec, DesignKind, Program, Role, SERVE, StepSpec, Study};
 use model::{Binds, Doubt};
 
 use crate::pinned::name_of;
@@ -87,16 +87,13 @@ impl Builder<'_> {
 
     fn baseline(&self) -> Arm {
         let program = &self.programs.common;
+        let BaselineSpec {
+            title, published, ..
+        } = &self.study.baseline;
         Arm {
-            name: BASELINE.to_owned(),
-            title: self.study.baseline.title.clone(),
-            role: Role::Baseline,
-            program: program.clone(),
-            path: None,
-            workers: None,
             levers: self.offer(program).usable(&self.first_levers()),
-            against: None,
-            published: self.study.baseline.published,
+            published: *published,
+            ..Arm::new(BASELINE, title, Role::Baseline, program.clone())
         }
     }
 
@@ -290,15 +287,13 @@ impl Offer<'_> {
 /// The echo lives under the levers of the last arm, so that only HTTP is between the two.
 fn floor(last: &Arm) -> Arm {
     Arm {
-        name: FLOOR.to_owned(),
-        title: "bare echo of the same bytes".to_owned(),
-        role: Role::Floor,
-        program: Program::Echo,
-        path: None,
-        workers: None,
         levers: last.levers.clone(),
-        against: None,
-        published: None,
+        ..Arm::new(
+            FLOOR,
+            "bare echo of the same bytes",
+            Role::Floor,
+            Program::Echo,
+        )
     }
 }
 

@@ -48,7 +48,6 @@ pub struct BenchOrder {
     pub seed: u64,
     /// The smallest change worth knowing, as a share.
     pub smallest_effect: f64,
-    pub linerate_version: String,
     /// The command that repeats it.
     pub command: String,
 }
@@ -116,12 +115,7 @@ impl BenchOrder {
             rounds_planned: None,
             memory_floor_bytes: 0,
         };
-        let by = Begun {
-            linerate_version: self.linerate_version,
-            started_utc: humantime::format_rfc3339_seconds(begun).to_string(),
-            command: self.command,
-            seed: self.seed,
-        };
+        let by = Begun::at(begun, self.command, self.seed);
         SavedBench::begun(study, arms, facts, by)
     }
 

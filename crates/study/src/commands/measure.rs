@@ -51,12 +51,7 @@ impl Campaign<'_> {
         for doubt in doubts.iter().chain(&trial.failed) {
             self.progress.doubt(doubt);
         }
-        let by = Begun {
-            linerate_version: order.linerate_version,
-            started_utc: humantime::format_rfc3339_seconds(self.clock.wall()).to_string(),
-            command: order.command,
-            seed: order.seed,
-        };
+        let by = Begun::at(self.clock.wall(), order.command, order.seed);
         let record = CommandRun {
             programs: found.records,
             rig: met.rig,

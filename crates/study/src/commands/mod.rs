@@ -20,7 +20,6 @@ pub struct CommandOrder {
     pub seed: u64,
     /// The command that repeats it, without secrets.
     pub command: String,
-    pub linerate_version: String,
     /// Also record names and addresses.
     pub full: bool,
 }

@@ -57,7 +57,6 @@ pub(super) fn order(arguments: &Arguments) -> anyhow::Result<BenchOrder> {
         rounds: rounds(arguments)?,
         seed,
         smallest_effect: percent / 100.0,
-        linerate_version: env!("CARGO_PKG_VERSION").to_owned(),
         command: typed(arguments, seed),
     })
 }

@@ -24,7 +24,7 @@ use crate::failure::words;
 use crate::load_forms::judged;
 use crate::request::KEPT_BACK;
 use crate::strangers::OwnWord;
-use crate::{shape, shown, stopping};
+use crate::{shown, stopping};
 
 /// A block is so many times as long as the longest time that is asked about.
 const LIMITS_IN_A_BLOCK: u64 = 10;
@@ -73,12 +73,8 @@ fn opened(
         LoadWorkload::Sweep { range, .. } => Level::all_of(range),
         LoadWorkload::Capacity { .. } => Vec::new(),
     };
-    let by = Begun {
-        linerate_version: shape::VERSION.to_owned(),
-        started_utc: humantime::format_rfc3339_seconds(sys::clock::wall()).to_string(),
-        command: typed(case.arguments),
-        seed: case.arguments.seed(),
-    };
+    let (command, seed) = (typed(case.arguments), case.arguments.seed());
+    let by = Begun::at(sys::clock::wall(), command, seed);
     let facts = machine::facts::collect(false);
     let mut run = SavedLoad::begun(case.study(workload), levels, facts, by);
     run.doubts = super::cpu_doubts(&case.plan)?;

@@ -12,7 +12,6 @@ use traffic::stream::{StreamInterval, StreamPlan, StreamUntil, Way};
 
 use super::Streams;
 use crate::console::Console;
-use crate::shape;
 
 /// A test and the run folder to which it adds.
 pub(super) struct KeptTest {
@@ -33,12 +32,8 @@ impl KeptTest {
         let claimed = Store::claim(folder)?;
         let words = std::env::args_os().skip(1);
         let words = words.map(|word| word.to_string_lossy().into_owned());
-        let by = Begun {
-            linerate_version: shape::VERSION.to_owned(),
-            started_utc: humantime::format_rfc3339_seconds(sys::clock::wall()).to_string(),
-            command: format!("linerate {}", shell_words::join(words)),
-            seed: 0,
-        };
+        let command = format!("linerate {}", shell_words::join(words));
+        let by = Begun::at(sys::clock::wall(), command, 0);
         let test = StreamTest {
             workload: StreamKind::Stream,
             target: target.to_owned(),

@@ -12,7 +12,7 @@ use std::time::Duration;
 use anyhow::{bail, ensure};
 use clap::ValueHint;
 use machine::targets::{self, TargetError};
-use model::cpus::{CpuWish, Workers};
+use model::cpus::Workers;
 use model::lever::{Leave, LeverSetting};
 use model::study::{BaselineSpec, StepSpec, url_without_secrets};
 use model::{Study, Workload};
@@ -152,16 +152,11 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
         study.design.rounds = rounds(time, &study)?;
     }
     let folder = arguments.flags.folder(&study.name);
+    let command = repeat::command(&[], seed, console);
     let order = Order {
-        study,
-        targets,
-        seed,
-        command: repeat::command(&[], seed, console),
-        linerate_version: env!("CARGO_PKG_VERSION").to_owned(),
-        cpus: CpuWish::default(),
         full: arguments.flags.full,
         on_host: arguments.host,
-        reboot: false,
+        ..Order::new(study, targets, seed, command)
     };
     if let Some(stopped) =
         run::measure(order, &Place::Loopback, &folder, &arguments.flags, console)?
