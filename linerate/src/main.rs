@@ -8,7 +8,6 @@ mod console;
 mod cpu_flags;
 mod engine_flag;
 mod failure;
-mod files_by;
 mod in_our_place;
 mod ladder_flags;
 mod left_set;

@@ -4,11 +4,11 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{bail, ensure};
-use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use model::rig::RigKind;
 use study::hosts::Hosts;
 
 use crate::console::Console;
+use crate::values;
 
 /// What a hosts file is called.
 const FILE: &str = "hosts.toml";
@@ -22,7 +22,7 @@ pub(crate) struct RigFlags {
     /// kernel allows it. `netns`: a namespace each, joined by a pair of virtual devices. `router`: a
     /// third between them forwards. `tunnel`: the same with a tunnel over it. `hosts`: machines of
     /// yours over SSH, named in a hosts file.
-    #[arg(long, value_name = "RIG", value_parser = kinds())]
+    #[arg(long, value_name = "RIG", value_parser = values::one_of::<RigKind>(RigKind::ALL.map(RigKind::name)))]
     pub(crate) rig: Option<RigKind>,
     #[command(flatten)]
     pub(crate) hosts: HostsFlag,
@@ -123,10 +123,4 @@ fn check_owner(file: &Path) -> anyhow::Result<()> {
         // That there is none is said by whoever reads it.
         _ => Ok(()),
     }
-}
-
-fn kinds() -> impl clap::builder::TypedValueParser<Value = RigKind> {
-    let kind = |name: String| RigKind::ALL.into_iter().find(|kind| kind.name() == name);
-    PossibleValuesParser::new(RigKind::ALL.map(RigKind::name))
-        .try_map(move |name| kind(name).ok_or("no rig of that name"))
 }

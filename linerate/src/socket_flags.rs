@@ -5,13 +5,13 @@ use std::os::fd::AsFd as _;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail, ensure};
-use clap::ValueEnum;
 use model::link::spelling;
 use sys::listener::{self, BusyPoll};
 use traffic::engine::listeners::{self, Steering};
 
 use crate::seconds::{Seconds, parse_seconds};
 use crate::tls_flags::Switch;
+use crate::values;
 
 pub(crate) const SOCKETS: &str = "Sockets";
 /// Packets in one go where nobody says, the kernel's own (`BUSY_POLL_BUDGET` of net/busy_poll.h).
@@ -27,8 +27,8 @@ pub(crate) struct SocketFlags {
     /// in the kernel, which wants one worker on each of the CPUs 0, 1, …, or by a CPU that each
     /// listener names (Linux 6.2), which wants one worker on each CPU of the list. By hash, the kernel
     /// chooses by the addresses.
-    #[arg(long, hide_short_help = true, value_name = "HOW", hide_possible_values = true, help_heading = SOCKETS)]
-    steer: Option<Steer>,
+    #[arg(long, hide_short_help = true, value_name = "HOW", value_parser = values::one_of::<Steering>(Steering::ALL.map(Steering::name)), hide_possible_values = true, help_heading = SOCKETS)]
+    steer: Option<Steering>,
 
     /// Send small answers at once (`TCP_NODELAY`), on or off
     ///
@@ -63,14 +63,6 @@ pub(crate) struct SocketFlags {
     /// queue discipline of the device, that does.
     #[arg(long, hide_short_help = true, value_name = "RATE", value_parser = parse_pacing, help_heading = SOCKETS)]
     pacing: Option<BytesPerSecond>,
-}
-
-/// How connections are dealt out to workers.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Steer {
-    Cbpf,
-    Hash,
-    IncomingCpu,
 }
 
 /// A time in µs, at least one.
@@ -108,7 +100,7 @@ impl SocketFlags {
         let workers = listeners.len();
         match self.steer {
             Some(how) => {
-                listeners::steer(listeners, cpus, how.into()).with_context(|| how.as_flag())
+                listeners::steer(listeners, cpus, how).with_context(|| format!("--steer {how}"))
             }
             None if workers > 1 => {
                 let usual = listeners::usual_steering(workers, cpus);
@@ -166,26 +158,6 @@ impl SocketFlags {
              have; `linerate levers show accept-queue` tells how to raise that"
         );
         Ok(())
-    }
-}
-
-impl Steer {
-    fn as_flag(self) -> String {
-        let word = self.to_possible_value();
-        format!(
-            "--steer {}",
-            word.map_or_else(String::new, |word| word.get_name().to_owned())
-        )
-    }
-}
-
-impl From<Steer> for Steering {
-    fn from(steer: Steer) -> Self {
-        match steer {
-            Steer::Cbpf => Self::Program,
-            Steer::Hash => Self::Hash,
-            Steer::IncomingCpu => Self::IncomingCpu,
-        }
     }
 }
 

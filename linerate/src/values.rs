@@ -1,9 +1,22 @@
 //! Values of flags as people type them, wrk's spelling among them.
 
+use std::str::FromStr;
 use std::time::Duration;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 /// The longest duration that makes sense here, in seconds: one day.
 const LONGEST_SECONDS: f64 = 86_400.0;
+
+/// One of some words, each of which says a value.
+pub(super) fn one_of<T>(
+    words: impl IntoIterator<Item = &'static str>,
+) -> impl TypedValueParser<Value = T>
+where
+    T: FromStr<Err = String> + Clone + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(words).try_map(|word| word.parse())
+}
 
 /// `Name: value`.
 pub(super) fn parse_header(text: &str) -> Result<(String, String), String> {

@@ -1,6 +1,7 @@
 //! Words of one kind, each written in study files and on command lines as it is in JSON.
 
 /// An enum whose variants are one word each: all of them, their words, and from a word back.
+#[macro_export]
 macro_rules! named {
     (
         $(#[$about:meta])*

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::credit::{Credit, Plateau};
+use crate::named::named;
 use crate::run::{BlockRecord, RunRecord};
 
 /// A test of streams. Its arms are the ways.
@@ -24,27 +25,12 @@ pub enum Carrier {
     Unix,
 }
 
-/// From where to where it goes: `up` is from the client to the server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Way {
-    Up,
-    Down,
-}
-
-impl Way {
-    /// As its blocks have it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Up => "up",
-            Self::Down => "down",
-        }
-    }
-}
-
-impl fmt::Display for Way {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.name())
+named! {
+    /// From where to where it goes: `up` is from the client to the server.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub enum Way, "way" {
+        Up = "up",
+        Down = "down",
     }
 }
 

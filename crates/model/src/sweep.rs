@@ -6,6 +6,8 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::named::named;
+
 /// A sweep from one load to another.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
@@ -16,29 +18,20 @@ pub struct Sweep {
     to: f64,
 }
 
-/// What differs between levels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Axis {
-    /// In closed loop.
-    Connections,
-    /// Requests/s, in open loop.
-    Rate,
+named! {
+    /// What differs between levels.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub enum Axis, "axis" {
+        /// In closed loop.
+        Connections = "connections",
+        /// Requests/s, in open loop.
+        Rate = "rate",
+    }
 }
 
 /// Neighbouring levels differ by two where that makes so many; else by more or less.
 const FEWEST: f64 = 8.0;
 const MOST: f64 = 16.0;
-
-impl Axis {
-    /// As it is typed.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Connections => "connections",
-            Self::Rate => "rate",
-        }
-    }
-}
 
 impl FromStr for Sweep {
     type Err = String;
@@ -50,11 +43,8 @@ impl FromStr for Sweep {
         let (axis, range) = text
             .split_once('=')
             .ok_or_else(|| wrong("there is no `=`"))?;
-        let axis = match axis.trim() {
-            "connections" => Axis::Connections,
-            "rate" => Axis::Rate,
-            other => return Err(wrong(&format!("`{other}` cannot be swept"))),
-        };
+        let axis = axis.trim();
+        let axis: Axis = (axis.parse()).map_err(|_| wrong(&format!("`{axis}` cannot be swept")))?;
         let (from, to) = range
             .split_once("..")
             .ok_or_else(|| wrong("there is no `..`"))?;

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::cpus::Workers;
+use crate::named::named;
 
 /// An HTTP/1.1 request repeated over keep-alive connections.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -48,23 +49,14 @@ pub enum Pace {
     },
 }
 
-/// How the due times of an open loop are spread.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Arrivals {
-    /// Evenly: one request each 1/rate.
-    #[default]
-    Uniform,
-    /// Exponential gaps, as of many independent users.
-    Poisson,
-}
-
-impl Arrivals {
-    /// As it is typed.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Uniform => "uniform",
-            Self::Poisson => "poisson",
-        }
+named! {
+    /// How the due times of an open loop are spread.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub enum Arrivals, "spread of arrivals" {
+        /// Evenly: one request each 1/rate.
+        #[default]
+        Uniform = "uniform",
+        /// Exponential gaps, as of many independent users.
+        Poisson = "poisson",
     }
 }

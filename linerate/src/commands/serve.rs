@@ -3,14 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 use sys::root_folder::NoRoot;
+use traffic::engine::FileWay;
 use traffic::server::{Files, Http, Options, PlantedCost, PlantedNs};
 
 use crate::console::Console;
-use crate::files_by::FilesBy;
 use crate::serving::{Descriptors, MEASURED, Needs, Serving};
 use crate::tls_flags::TlsFlags;
+use crate::values;
 
 const NO_LOOKUP: &str = "files are looked up by openat2(2), which takes Linux 5.6 and may be forbidden \
     in a container (seccomp)";
@@ -68,8 +69,8 @@ pub(crate) struct Arguments {
     ///
     /// By sendfile(2) from the page cache; or mapped, a quarter of a megabyte at a time, and copied from
     /// that memory. It is here to be measured.
-    #[arg(long, value_name = "HOW", value_enum, requires = "root", hide_possible_values = true, hide_short_help = true, help_heading = MEASURED)]
-    files_by: Option<FilesBy>,
+    #[arg(long, value_name = "HOW", value_parser = values::one_of::<FileWay>(FileWay::ALL.map(FileWay::name)), requires = "root", hide_possible_values = true, hide_short_help = true, help_heading = MEASURED)]
+    files_by: Option<FileWay>,
 
     #[command(flatten)]
     tls: TlsFlags,
@@ -90,9 +91,12 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     let serving = &arguments.serving;
     let speaking = arguments.tls.speaking(serving.without_kernel_tls())?;
     let files_by = arguments.files_by.unwrap_or_default();
-    files_by.check(speaking.is_some())?;
+    ensure!(
+        files_by == FileWay::Sendfile || speaking.is_none(),
+        "--files-by {files_by}: over TLS files are read and encrypted, here or by the kernel (--kernel-tls)"
+    );
     let files = match &arguments.root {
-        Some(root) => Some(files(root)?.by(files_by.into())),
+        Some(root) => Some(files(root)?.by(files_by)),
         None => None,
     };
     let root = files.as_ref().map(|files| files.root().try_clone());

@@ -4,14 +4,19 @@ use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 
-/// How the bytes of a file get from the page cache into a socket in the clear.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FileWay {
-    /// sendfile(2), without a copy.
-    #[default]
-    Sendfile,
-    /// Mapped into memory, and copied from there.
-    Copy,
+use model::named;
+use serde::Serialize;
+
+named! {
+    /// How the bytes of a file get from the page cache into a socket in the clear.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+    pub enum FileWay, "way of files" {
+        /// sendfile(2), without a copy.
+        #[default]
+        Sendfile = "sendfile",
+        /// Mapped into memory, and copied from there.
+        Copy = "copy",
+    }
 }
 
 /// A part of a file that is sent from the page cache.

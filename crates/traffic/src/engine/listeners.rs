@@ -4,6 +4,8 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::AsFd as _;
 
+use model::named;
+use serde::Serialize;
 use sys::listener::{self, Refused};
 use sys::socket::{self, ListenOptions};
 use thiserror::Error;
@@ -12,15 +14,17 @@ use thiserror::Error;
 /// `net.core.somaxconn`.
 pub const BACKLOG: u32 = 4096;
 
-/// How the kernel chooses the listener for a new connection, where several share a port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Steering {
-    /// By a program of ours, that of the number of the receiving CPU (`SO_ATTACH_REUSEPORT_CBPF`).
-    Program,
-    /// That which names the receiving CPU (`SO_INCOMING_CPU`).
-    IncomingCpu,
-    /// By a hash of the addresses.
-    Hash,
+named! {
+    /// How the kernel chooses the listener for a new connection, where several share a port.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    pub enum Steering, "steering" {
+        /// By a program of ours, that of the number of the receiving CPU (`SO_ATTACH_REUSEPORT_CBPF`).
+        Program = "cbpf",
+        /// That which names the receiving CPU (`SO_INCOMING_CPU`).
+        IncomingCpu = "incoming-cpu",
+        /// By a hash of the addresses.
+        Hash = "hash",
+    }
 }
 
 /// Why connections cannot be dealt out so.
@@ -174,7 +178,7 @@ mod tests {
         steer(&listeners, &[3, 7], Steering::IncomingCpu).unwrap();
         let refused = steer(&listeners, &[0], Steering::IncomingCpu).unwrap_err();
         assert!(matches!(refused, CannotSteer::NotOneEach { .. }));
-        for steering in [Steering::Program, Steering::IncomingCpu, Steering::Hash] {
+        for steering in Steering::ALL {
             let refused = steer(&listeners[..1], &[0], steering).unwrap_err();
             assert!(matches!(refused, CannotSteer::OneWorker));
         }

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use model::Pace;
+use model::{Pace, named};
+use serde::Serialize;
 use sys::address::Address;
 
 use super::LoadError;
@@ -13,14 +14,16 @@ use crate::tls::Client;
 /// has a few of its own besides.
 const OTHER_FILES: u64 = 16;
 
-/// What carries the bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Engine {
-    /// io_uring where it saves CPU and the kernel lets us, else epoll.
-    #[default]
-    Auto,
-    Epoll,
-    Uring,
+named! {
+    /// What carries the bytes.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+    pub enum Engine, "engine" {
+        /// io_uring where it saves CPU and the kernel lets us, else epoll.
+        #[default]
+        Auto = "auto",
+        Epoll = "epoll",
+        Uring = "uring",
+    }
 }
 
 /// One block of load on one address.

@@ -25,9 +25,9 @@ mod server;
 mod serving;
 mod session;
 
-use std::fmt;
 use std::time::Duration;
 
+use model::named;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -51,67 +51,31 @@ pub enum StreamUntil {
     Bytes(u64),
 }
 
-/// How bytes are given to the kernel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum SendBy {
-    /// Copied out of a buffer: send(2).
-    #[default]
-    Copy,
-    /// Pages of a file in memory: sendfile(2).
-    Sendfile,
-    /// The same through a pipe: splice(2).
-    Splice,
-    /// From where they lie in our memory: `MSG_ZEROCOPY`.
-    Zerocopy,
-}
-
-/// How they are taken from it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ReceiveBy {
-    /// Thrown away within the kernel: `MSG_TRUNC`. Of UDP it is a copy, as each datagram is looked at.
-    #[default]
-    Discard,
-    /// Copied into a buffer: recv(2).
-    Copy,
-}
-
-impl SendBy {
-    pub const ALL: [Self; 4] = [Self::Copy, Self::Sendfile, Self::Splice, Self::Zerocopy];
-
-    /// As it is typed.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Copy => "copy",
-            Self::Sendfile => "sendfile",
-            Self::Splice => "splice",
-            Self::Zerocopy => "zerocopy",
-        }
+named! {
+    /// How bytes are given to the kernel.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub enum SendBy, "way to send" {
+        /// Copied out of a buffer: send(2).
+        #[default]
+        Copy = "copy",
+        /// Pages of a file in memory: sendfile(2).
+        Sendfile = "sendfile",
+        /// The same through a pipe: splice(2).
+        Splice = "splice",
+        /// From where they lie in our memory: `MSG_ZEROCOPY`.
+        Zerocopy = "zerocopy",
     }
 }
 
-impl ReceiveBy {
-    pub const ALL: [Self; 2] = [Self::Discard, Self::Copy];
-
-    /// As it is typed.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Discard => "discard",
-            Self::Copy => "copy",
-        }
-    }
-}
-
-impl fmt::Display for SendBy {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.name())
-    }
-}
-
-impl fmt::Display for ReceiveBy {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.name())
+named! {
+    /// How they are taken from it.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub enum ReceiveBy, "way to receive" {
+        /// Thrown away within the kernel: `MSG_TRUNC`. Of UDP it is a copy, as each datagram is looked at.
+        #[default]
+        Discard = "discard",
+        /// Copied into a buffer: recv(2).
+        Copy = "copy",
     }
 }
 

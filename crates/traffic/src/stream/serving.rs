@@ -133,7 +133,7 @@ impl<'a> Session<'a> {
 
     fn manner(&self, asked: &Parameters) -> Manner {
         let own = asked.linerate.as_ref();
-        let named = own.and_then(|own| SendBy::ALL.into_iter().find(|by| by.name() == own.send));
+        let named = own.and_then(|own| own.send.parse().ok());
         let by_zerocopy = if asked.zerocopy == 0 {
             SendBy::Copy
         } else {

@@ -6,9 +6,9 @@ use std::time::Duration;
 use agent::download::{DownloadOrder, FileServer};
 use anyhow::{Context as _, ensure};
 use clap::ValueHint;
+use traffic::engine::FileWay;
 
 use super::crossings::Crossings;
-use crate::files_by::FilesBy;
 use crate::ourselves::OURSELVES;
 use crate::tls_flags::self_signed_pems;
 use crate::trust::TrustFlag;
@@ -68,8 +68,8 @@ pub(crate) struct Arguments {
     /// How the file leaves `linerate serve` in the clear: sendfile or copy [default: sendfile]
     ///
     /// By sendfile(2), or copied from memory that it is mapped into.
-    #[arg(long, value_name = "HOW", value_enum, hide_possible_values = true, conflicts_with_all = ["server", "tls"])]
-    files_by: Option<FilesBy>,
+    #[arg(long, value_name = "HOW", value_parser = values::one_of::<FileWay>(FileWay::ALL.map(FileWay::name)), hide_possible_values = true, conflicts_with_all = ["server", "tls"])]
+    files_by: Option<FileWay>,
     /// From the first bytes to the scored window
     #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = values::parse_duration)]
     settle: Duration,
@@ -124,8 +124,8 @@ impl Arguments {
         match (&self.server, self.tls, self.kernel_tls) {
             (Some(_), ..) => None,
             (None, false, _) => Some(match self.files_by.unwrap_or_default() {
-                FilesBy::Sendfile => Crossings::of_sendfile(),
-                FilesBy::Copy => Crossings::of_copy(),
+                FileWay::Sendfile => Crossings::of_sendfile(),
+                FileWay::Copy => Crossings::of_copy(),
             }),
             (None, true, true) => Some(Crossings::of_kernel_records()),
             (None, true, false) => Some(Crossings::of_own_records()),

@@ -5,9 +5,10 @@ use std::net::Ipv4Addr;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use model::link::spelling::{self, Overtaking, Said, Setting};
 use model::link::{ImpossibleLink, LinkPlan, LinkRate, QueueLimit, Via};
+
+use crate::values;
 
 /// Run a command over a network with a delay, a rate, losses, reordering or burst credit
 ///
@@ -64,7 +65,7 @@ pub(crate) struct Arguments {
     /// bucket of 4.29 GB and 274 s at the most. netem has one limit for what waits for the rate and
     /// what is under way, in packets: it is set to the queue and as many frames of 1,514 bytes as
     /// are under way at that rate.
-    #[arg(long, value_name = "CARRIER", default_value_t = Via::Userspace, value_parser = vias(), help_heading = LINK)]
+    #[arg(long, value_name = "CARRIER", default_value_t = Via::Userspace, value_parser = values::one_of::<Via>(Via::ALL.map(Via::name)), help_heading = LINK)]
     via: Via,
 
     /// A shell line to run on the server; the command starts when it listens on a TCP port
@@ -150,8 +151,4 @@ fn told(mut command: Command, server: Ipv4Addr, client: Ipv4Addr) -> Command {
         .env("LINERATE_SERVER", server.to_string())
         .env("LINERATE_CLIENT", client.to_string());
     command
-}
-
-fn vias() -> impl clap::builder::TypedValueParser<Value = Via> {
-    PossibleValuesParser::new(Via::ALL.map(Via::name)).try_map(|name| name.parse::<Via>())
 }

@@ -154,8 +154,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = DEFAULT_ROUNDS, value_parser = clap::value_parser!(u32).range(2..=1000), requires = "sweep", hide_short_help = true, help_heading = OPEN)]
     pub(super) rounds: u32,
     /// How the requests are spread over time: uniform or poisson [default: uniform]
-    #[arg(long, value_name = "SPREAD", value_enum, hide_possible_values = true, hide_short_help = true, requires = "open", help_heading = OPEN)]
-    pub(super) arrivals: Option<Spread>,
+    #[arg(long, value_name = "SPREAD", value_parser = values::one_of::<Arrivals>(Arrivals::ALL.map(Arrivals::name)), hide_possible_values = true, hide_short_help = true, requires = "open", help_heading = OPEN)]
+    pub(super) arrivals: Option<Arrivals>,
 
     #[command(flatten)]
     pub(super) request: RequestFlags,
@@ -184,8 +184,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "LIST", value_parser = sys::cpu::parse_list, help_heading = WHERE)]
     cpus: Option<std::vec::Vec<usize>>,
     /// What carries the bytes: epoll, uring or auto
-    #[arg(long, value_enum, default_value = "auto", hide_possible_values = true, hide_short_help = true, help_heading = WHERE)]
-    engine: Carrier,
+    #[arg(long, default_value_t, value_parser = values::one_of::<Engine>(Engine::ALL.map(Engine::name)), hide_possible_values = true, hide_short_help = true, help_heading = WHERE)]
+    engine: Engine,
 
     /// Print the distribution of the latency, a line for each quantile
     ///
@@ -245,33 +245,15 @@ Examples:
   A machine of yours:
     linerate load http://10.0.0.7:8080/ --mine 10.0.0.7";
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum Spread {
-    /// Evenly: one each 1/rate
-    Uniform,
-    /// At random, as from many independent users
-    Poisson,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Carrier {
-    /// io_uring in throughput mode where the kernel lets us, else epoll; epoll for https:// and HTTP/2
-    Auto,
-    /// One system call for each request and each answer
-    Epoll,
-    /// Few system calls; Linux 6.1 or later, and 6.12 to wait for several answers at once
-    Uring,
-}
-
 impl Arguments {
     /// What the flags say, the address left open.
     pub(super) fn plan(&self) -> anyhow::Result<LoadPlan> {
         ensure!(
-            !(self.request.http2 && self.engine == Carrier::Uring),
+            !(self.request.http2 && self.engine == Engine::Uring),
             "--engine uring carries no HTTP/2: leave --engine out with --http2, or say epoll"
         );
         ensure!(
-            !(self.request.pipeline > 1 && self.engine == Carrier::Uring),
+            !(self.request.pipeline > 1 && self.engine == Engine::Uring),
             "--engine uring carries no pipeline: leave --engine out with --pipeline, or say epoll"
         );
         self.request.check()?;
@@ -299,11 +281,7 @@ impl Arguments {
             requests: self.requests.map(u64::from),
             timeout_ns: nanoseconds(self.timeout),
             record_latency: !self.throughput,
-            engine: match self.engine {
-                Carrier::Auto => Engine::Auto,
-                Carrier::Epoll => Engine::Epoll,
-                Carrier::Uring => Engine::Uring,
-            },
+            engine: self.engine,
             bulk: false,
             tls: None,
             streams: self.request.streams(),
@@ -377,10 +355,7 @@ impl Arguments {
     }
 
     pub(super) fn arrivals(&self) -> Arrivals {
-        match self.arrivals {
-            None | Some(Spread::Uniform) => Arrivals::Uniform,
-            Some(Spread::Poisson) => Arrivals::Poisson,
-        }
+        self.arrivals.unwrap_or_default()
     }
 
     /// What is asked of many blocks; `None` of one load.

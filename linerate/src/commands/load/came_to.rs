@@ -7,7 +7,7 @@ use model::request::MixSpec;
 use model::{Histogram, Pace};
 use schemars::JsonSchema;
 use serde::Serialize;
-use traffic::load::{Engine, Handshakes, LoadOutcome, LoadPlan, Probe};
+use traffic::load::{Handshakes, LoadOutcome, LoadPlan, Probe};
 use traffic::tls::Agreed;
 
 use super::mix::{self, MixShape};
@@ -156,7 +156,7 @@ impl LoadResult {
             target: target.shown.clone(),
             address: target.address.to_string(),
             pace: plan.pace,
-            engine: engine(outcome),
+            engine: outcome.engine.name(),
             http: super::version(plan),
             connections: plan.connections,
             streams: plan.streams(),
@@ -204,14 +204,6 @@ impl FirstAnswer {
             response_bytes: first.response_bytes,
             body_bytes: first.body.bytes,
         }
-    }
-}
-
-/// What carried the bytes, by the name that `--engine` takes.
-fn engine(outcome: &LoadOutcome) -> &'static str {
-    match outcome.engine {
-        Engine::Uring => "uring",
-        Engine::Epoll | Engine::Auto => "epoll",
     }
 }
 

@@ -15,6 +15,7 @@ use model::rig::RigName;
 use crate::console::Console;
 use crate::ourselves::OURSELVES;
 use crate::told::{self, template};
+use crate::values;
 use shapes::{RigClean, RigStatus, RigUp, StandingRig};
 
 /// A rig could not be taken down.
@@ -64,7 +65,7 @@ Examples:
     linerate rig up tunnel --json | jq -r '.rig.hosts[] | [.name, .address] | @tsv'")]
     Up {
         /// Hosts and links: netns, router or tunnel
-        #[arg(default_value = "netns", value_parser = kinds())]
+        #[arg(default_value = "netns", value_parser = values::one_of::<Topology>(["netns", "router", "tunnel"]))]
         kind: Topology,
         /// What to call it; otherwise it has the name of its kind
         #[arg(long)]
@@ -133,12 +134,6 @@ LINERATE_RIG is set to the rig's name.")]
 }
 
 /// What carries nothing by itself would as a rig to stay only puzzle.
-fn kinds() -> impl clap::builder::TypedValueParser<Value = Topology> {
-    use clap::builder::TypedValueParser as _;
-    clap::builder::PossibleValuesParser::new(["netns", "router", "tunnel"])
-        .try_map(|kind| kind.parse::<Topology>())
-}
-
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
     let is_ours = matches!(arguments.action, Action::Hold { .. });
     ensure!(

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{bail, ensure};
-use clap::ValueEnum;
 use model::rig::RigKind;
 use traffic::stream::{Carrier, ReceiveBy, SendBy, StreamPlan, StreamUntil, Way};
 use wire::iperf3::{
@@ -109,8 +108,8 @@ pub(crate) struct Arguments {
     #[arg(short = 'l', long, visible_alias = "length", value_name = "N", value_parser = parse_bytes)]
     write_size: Option<u64>,
     /// How they are sent: copy, sendfile, splice or zerocopy (MSG_ZEROCOPY)
-    #[arg(long, value_name = "HOW", value_enum, default_value_t, hide_possible_values = true, conflicts_with_all = ["udp", "z"])]
-    send: Sending,
+    #[arg(long, value_name = "HOW", default_value_t, value_parser = values::one_of::<SendBy>(SendBy::ALL.map(SendBy::name)), hide_possible_values = true, conflicts_with_all = ["udp", "z"])]
+    send: SendBy,
     /// Send by sendfile, as iperf3's flag says
     #[arg(short = 'Z', hide_short_help = true, conflicts_with = "udp")]
     z: bool,
@@ -118,12 +117,12 @@ pub(crate) struct Arguments {
     #[arg(
         long,
         value_name = "HOW",
-        value_enum,
         default_value_t,
+        value_parser = values::one_of::<ReceiveBy>(ReceiveBy::ALL.map(ReceiveBy::name)),
         hide_possible_values = true,
         conflicts_with = "udp"
     )]
-    receive: Receiving,
+    pub(super) receive: ReceiveBy,
     /// Bits a second of each stream, such as 50M or 1Gbit/s, held by the sender; 0 for no limit
     #[arg(short = 'b', long, visible_alias = "bitrate", value_name = "RATE", value_parser = parse_rate)]
     rate: Option<u64>,
@@ -194,22 +193,6 @@ Examples:
   For a script that reads iperf3's JSON:
     linerate stream 127.0.0.1 --iperf3-json | jq .end.sum_received.bits_per_second";
 
-#[derive(Clone, Copy, Default, ValueEnum)]
-enum Sending {
-    #[default]
-    Copy,
-    Sendfile,
-    Splice,
-    Zerocopy,
-}
-
-#[derive(Clone, Copy, Default, ValueEnum)]
-enum Receiving {
-    #[default]
-    Discard,
-    Copy,
-}
-
 fn parse_name(name: &str) -> Result<String, String> {
     match wire::iperf3::is_name(name) {
         true => Ok(name.to_owned()),
@@ -224,13 +207,6 @@ fn parse_rig(name: &str) -> Result<RigKind, String> {
 }
 
 impl Arguments {
-    pub(super) fn receive(&self) -> ReceiveBy {
-        match self.receive {
-            Receiving::Discard => ReceiveBy::Discard,
-            Receiving::Copy => ReceiveBy::Copy,
-        }
-    }
-
     pub(super) fn plan(&self) -> anyhow::Result<StreamPlan> {
         self.check_ends()?;
         ensure!(
@@ -263,7 +239,7 @@ impl Arguments {
             // Nothing is thrown away within a socket among the files.
             receive: match self.carrier() {
                 Carrier::Unix => ReceiveBy::Copy,
-                _ => self.receive(),
+                _ => self.receive,
             },
             rate_bits: self
                 .rate
@@ -322,12 +298,9 @@ impl Arguments {
     }
 
     fn send(&self) -> SendBy {
-        match self.send {
-            _ if self.z => SendBy::Sendfile,
-            Sending::Copy => SendBy::Copy,
-            Sending::Sendfile => SendBy::Sendfile,
-            Sending::Splice => SendBy::Splice,
-            Sending::Zerocopy => SendBy::Zerocopy,
+        match self.z {
+            true => SendBy::Sendfile,
+            false => self.send,
         }
     }
 

@@ -187,7 +187,7 @@ fn addresses(host: &str, arguments: &Arguments) -> anyhow::Result<Vec<Address>> 
 
 fn listen(address: &Address, arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
     let serving = StreamServing {
-        receive: arguments.receive(),
+        receive: arguments.receive,
         longest: LONGEST,
         ours_only: !arguments.iperf3,
     };
