@@ -137,7 +137,7 @@ pub struct BenchRun {
     /// Place in the round, from 0.
     pub position: u32,
     /// How often the comparison was stopped and gone on with before it; absent for never.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::reading::is_nought")]
     pub epoch: u32,
     #[serde(flatten)]
     pub reading: CommandReading,
@@ -164,11 +164,6 @@ pub struct BenchRecord {
     pub arms: Vec<BenchArm>,
     /// Every run that counts, in the order in which they were.
     pub runs: Vec<BenchRun>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde asks it")]
-fn is_zero(count: &u32) -> bool {
-    *count == 0
 }
 
 impl BenchRecord {

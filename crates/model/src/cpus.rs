@@ -45,13 +45,8 @@ pub struct CpuShare {
     /// How many the client has, count.
     pub client_cpus: u32,
     /// How many both sides have, count; 0 where they are on two machines.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "crate::reading::is_nought")]
     pub shared_cpus: u32,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it so")]
-fn is_none(count: &u32) -> bool {
-    *count == 0
 }
 
 impl CpuShare {

@@ -32,33 +32,27 @@ impl MachineCpu {
     /// Each part changed alike.
     #[must_use]
     pub fn each(&self, change: impl Fn(u64) -> u64) -> Self {
-        Self {
-            user_ns: change(self.user_ns),
-            system_ns: change(self.system_ns),
-            irq_ns: change(self.irq_ns),
-            softirq_ns: change(self.softirq_ns),
-            stolen_ns: change(self.stolen_ns),
-        }
+        self.with(&Self::default(), |ns, _| change(ns))
     }
 
     /// Adds the time of another window.
     pub fn add(&mut self, other: &Self) {
-        self.user_ns = self.user_ns.saturating_add(other.user_ns);
-        self.system_ns = self.system_ns.saturating_add(other.system_ns);
-        self.irq_ns = self.irq_ns.saturating_add(other.irq_ns);
-        self.softirq_ns = self.softirq_ns.saturating_add(other.softirq_ns);
-        self.stolen_ns = self.stolen_ns.saturating_add(other.stolen_ns);
+        *self = self.with(other, u64::saturating_add);
     }
 
     /// What passed since an earlier count.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
+        self.with(earlier, u64::saturating_sub)
+    }
+
+    fn with(&self, other: &Self, both: impl Fn(u64, u64) -> u64) -> Self {
         Self {
-            user_ns: self.user_ns.saturating_sub(earlier.user_ns),
-            system_ns: self.system_ns.saturating_sub(earlier.system_ns),
-            irq_ns: self.irq_ns.saturating_sub(earlier.irq_ns),
-            softirq_ns: self.softirq_ns.saturating_sub(earlier.softirq_ns),
-            stolen_ns: self.stolen_ns.saturating_sub(earlier.stolen_ns),
+            user_ns: both(self.user_ns, other.user_ns),
+            system_ns: both(self.system_ns, other.system_ns),
+            irq_ns: both(self.irq_ns, other.irq_ns),
+            softirq_ns: both(self.softirq_ns, other.softirq_ns),
+            stolen_ns: both(self.stolen_ns, other.stolen_ns),
         }
     }
 }

@@ -155,36 +155,28 @@ impl Ledger {
     /// What was counted since an earlier reading of the same counts.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
-        let (now, then) = (&self.errors, &earlier.errors);
-        Self {
-            sent: self.sent.saturating_sub(earlier.sent),
-            answered: self.answered.saturating_sub(earlier.answered),
-            errors: Errors {
-                status: now.status.saturating_sub(then.status),
-                malformed: now.malformed.saturating_sub(then.malformed),
-                body: now.body.saturating_sub(then.body),
-                closed: now.closed.saturating_sub(then.closed),
-                timeout: now.timeout.saturating_sub(then.timeout),
-                unfinished: now.unfinished.saturating_sub(then.unfinished),
-            },
-        }
+        self.with(earlier, u64::saturating_sub)
     }
 
     /// Adds another ledger, as of another thread. Counts of a run folder may be any, and stay at the most
     /// there is.
     pub fn add(&mut self, other: &Self) {
-        let (errors, more) = (&mut self.errors, &other.errors);
-        for (count, more) in [
-            (&mut self.sent, other.sent),
-            (&mut self.answered, other.answered),
-            (&mut errors.status, more.status),
-            (&mut errors.malformed, more.malformed),
-            (&mut errors.body, more.body),
-            (&mut errors.closed, more.closed),
-            (&mut errors.timeout, more.timeout),
-            (&mut errors.unfinished, more.unfinished),
-        ] {
-            *count = count.saturating_add(more);
+        *self = self.with(other, u64::saturating_add);
+    }
+
+    fn with(&self, other: &Self, both: impl Fn(u64, u64) -> u64) -> Self {
+        let (ours, theirs) = (&self.errors, &other.errors);
+        Self {
+            sent: both(self.sent, other.sent),
+            answered: both(self.answered, other.answered),
+            errors: Errors {
+                status: both(ours.status, theirs.status),
+                malformed: both(ours.malformed, theirs.malformed),
+                body: both(ours.body, theirs.body),
+                closed: both(ours.closed, theirs.closed),
+                timeout: both(ours.timeout, theirs.timeout),
+                unfinished: both(ours.unfinished, theirs.unfinished),
+            },
         }
     }
 }
@@ -222,7 +214,7 @@ pub struct CpuReading {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
-fn is_nought(count: &u32) -> bool {
+pub(crate) fn is_nought(count: &u32) -> bool {
     *count == 0
 }
 
