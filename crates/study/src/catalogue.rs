@@ -7,7 +7,7 @@ use model::CommandStudy;
 use model::lever::LeverShape;
 use model::study::StudyFile;
 
-use crate::shipped::shipped;
+use crate::shipped::{MOST_BYTES, on_disk, shipped};
 use crate::spec::nearest::did_you_mean;
 use crate::spec::{self, SpecError};
 
@@ -19,8 +19,6 @@ pub(crate) const BUILT_IN: &[(&str, &str)] = shipped!("studies":
 
 /// Where studies of the user's own are looked for, from the current folder.
 const FOLDER: &str = "studies";
-/// The most that the file of a study may have: the longest of ours has a fortieth of it.
-const MOST_BYTES: u64 = 1 << 20;
 
 /// Why a study could not be had.
 #[derive(Debug, thiserror::Error)]
@@ -92,7 +90,7 @@ fn from_disk(path: String) -> Result<Found, CatalogueError> {
 }
 
 fn unknown(name: &str) -> CatalogueError {
-    let mut known = names_on_disk();
+    let mut known = on_disk(FOLDER);
     known.extend(built_in_names().map(str::to_owned));
     CatalogueError::Unknown {
         name: name.to_owned(),
@@ -136,11 +134,11 @@ pub struct Listed {
 /// that name below the current folder where there is one; then the other files, by name. A file
 /// that is wrong is listed with what is wrong with it.
 pub fn all() -> Vec<Listed> {
-    let mut on_disk = names_on_disk();
+    let mut others = on_disk(FOLDER);
     let mut names: Vec<String> = built_in_names().map(str::to_owned).collect();
-    on_disk.retain(|name| !names.contains(name));
-    on_disk.sort();
-    names.append(&mut on_disk);
+    others.retain(|name| !names.contains(name));
+    others.sort();
+    names.append(&mut others);
     names.into_iter().map(listed).collect()
 }
 
@@ -151,12 +149,4 @@ fn listed(name: String) -> Listed {
         file: Path::new(&path).exists().then_some(path),
         name,
     }
-}
-
-fn names_on_disk() -> Vec<String> {
-    let entries = std::fs::read_dir(FOLDER).into_iter().flatten().flatten();
-    let files = entries.filter_map(|entry| entry.file_name().into_string().ok());
-    files
-        .filter_map(|file| Some(file.strip_suffix(".toml")?.to_owned()))
-        .collect()
 }

@@ -7,7 +7,7 @@ use model::service::{FoundService, Protocol, ServiceRecord};
 
 use crate::pinned::{self, pinned};
 use crate::service_spec;
-use crate::shipped::shipped;
+use crate::shipped::{MOST_BYTES, on_disk, shipped};
 use crate::spec::{SpecError, error_about};
 use foreign::sha256;
 
@@ -18,8 +18,6 @@ pub(crate) const BUILT_IN: &[(&str, &str)] = shipped!("services":
 
 /// Where services of one's own are looked for, below the current folder.
 const FOLDER: &str = "services";
-/// The most that the file of a service may have: the longest of ours has a fortieth of it.
-const MOST_BYTES: u64 = 1 << 20;
 
 /// Why a service could not be had.
 #[derive(Debug, thiserror::Error)]
@@ -144,12 +142,8 @@ fn from_disk(name: &str, path: String) -> Result<KnownService, ServiceError> {
 
 /// The names of all services, compiled in and on disk, in order.
 pub fn names() -> Vec<String> {
-    let entries = std::fs::read_dir(FOLDER).into_iter().flatten();
-    let files = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let on_disk = files.filter_map(|file| Some(file.strip_suffix(".toml")?.to_owned()));
-    let mut names: Vec<String> = on_disk
-        .chain(BUILT_IN.iter().map(|(name, _)| (*name).to_owned()))
-        .collect();
+    let mut names = on_disk(FOLDER);
+    names.extend(BUILT_IN.iter().map(|(name, _)| (*name).to_owned()));
     names.sort();
     names.dedup();
     names

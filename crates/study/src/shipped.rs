@@ -8,6 +8,18 @@ macro_rules! shipped {
 }
 pub(crate) use shipped;
 
+/// The most that such a file may have where it lies on the disk: the longest of ours has a fortieth of it.
+pub(crate) const MOST_BYTES: u64 = 1 << 20;
+
+/// Names of the files in a folder below the current one, in no order.
+pub(crate) fn on_disk(folder: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let files = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    files
+        .filter_map(|file| Some(file.strip_suffix(".toml")?.to_owned()))
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
