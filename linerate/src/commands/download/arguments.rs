@@ -8,7 +8,7 @@ use anyhow::{Context as _, ensure};
 use clap::ValueHint;
 use traffic::engine::FileWay;
 
-use super::crossings::Crossings;
+use super::crossings::{self, Crossings};
 use crate::ourselves::OURSELVES;
 use crate::tls_flags::self_signed_pems;
 use crate::trust::TrustFlag;
@@ -121,15 +121,15 @@ impl Arguments {
 
     /// What a byte's way through our own server costs; `None` of another's.
     pub(super) fn crossings(&self) -> Option<Crossings> {
-        match (&self.server, self.tls, self.kernel_tls) {
-            (Some(_), ..) => None,
-            (None, false, _) => Some(match self.files_by.unwrap_or_default() {
-                FileWay::Sendfile => Crossings::of_sendfile(),
-                FileWay::Copy => Crossings::of_copy(),
-            }),
-            (None, true, true) => Some(Crossings::of_kernel_records()),
-            (None, true, false) => Some(Crossings::of_own_records()),
-        }
+        let path = match (self.tls, self.kernel_tls) {
+            (false, _) => match self.files_by.unwrap_or_default() {
+                FileWay::Sendfile => crossings::SENDFILE,
+                FileWay::Copy => crossings::COPY,
+            },
+            (true, true) => crossings::KERNEL_RECORDS,
+            (true, false) => crossings::OWN_RECORDS,
+        };
+        self.server.is_none().then(|| Crossings::along(path))
     }
 
     fn server(&self) -> anyhow::Result<FileServer> {

@@ -27,7 +27,7 @@ pub(super) struct Crossings {
 }
 
 #[derive(Serialize, JsonSchema)]
-struct CrossingStep {
+pub(super) struct CrossingStep {
     /// What is done to a byte, in words.
     what: &'static str,
     /// How often it is read or written for that.
@@ -36,45 +36,41 @@ struct CrossingStep {
     to_memory: u32,
 }
 
-const SENDFILE: &[CrossingStep] = &[OUT];
-const COPY: &[CrossingStep] = &[step("copied into the socket", 2, 2), OUT];
-const KERNEL_RECORDS: &[CrossingStep] = &[
-    step("the kernel encrypts it into pages of its own", 2, 2),
-    OUT,
-];
-/// `write_plaintext` of rustls takes a copy, encrypts that in place, and copies it out.
-const OWN_RECORDS: &[CrossingStep] = &[
-    step("read into a buffer", 2, 1),
-    step("copied for encryption", 2, 0),
-    step("encrypted in place", 2, 0),
-    step("copied to where it is sent from", 2, 0),
-    step("copied into the socket", 2, 1),
-    OUT,
-];
+/// A path in words, and its steps.
+pub(super) type Path = (&'static str, &'static [CrossingStep]);
+
+/// sendfile(2) in the clear.
+pub(super) const SENDFILE: Path = ("sendfile", &[OUT]);
+/// Sent from where it is mapped.
+pub(super) const COPY: Path = (
+    "from memory, copied",
+    &[step("copied into the socket", 2, 2), OUT],
+);
+/// sendfile(2) under kTLS.
+pub(super) const KERNEL_RECORDS: Path = (
+    "sendfile, records made by the kernel",
+    &[
+        step("the kernel encrypts it into pages of its own", 2, 2),
+        OUT,
+    ],
+);
+/// Read, encrypted and sent by the server itself: `write_plaintext` of rustls takes a copy, encrypts that in
+/// place, and copies it out.
+pub(super) const OWN_RECORDS: Path = (
+    "read, records made by the server",
+    &[
+        step("read into a buffer", 2, 1),
+        step("copied for encryption", 2, 0),
+        step("encrypted in place", 2, 0),
+        step("copied to where it is sent from", 2, 0),
+        step("copied into the socket", 2, 1),
+        OUT,
+    ],
+);
 const OUT: CrossingStep = step("a card (on loopback the client) reads it", 1, 1);
 
 impl Crossings {
-    /// sendfile(2) in the clear.
-    pub(super) fn of_sendfile() -> Self {
-        Self::along("sendfile", SENDFILE)
-    }
-
-    /// Sent from where it is mapped.
-    pub(super) fn of_copy() -> Self {
-        Self::along("from memory, copied", COPY)
-    }
-
-    /// sendfile(2) under kTLS: the kernel encrypts.
-    pub(super) fn of_kernel_records() -> Self {
-        Self::along("sendfile, records made by the kernel", KERNEL_RECORDS)
-    }
-
-    /// Read, encrypted and sent by the server itself.
-    pub(super) fn of_own_records() -> Self {
-        Self::along("read, records made by the server", OWN_RECORDS)
-    }
-
-    fn along(path: &'static str, steps: &'static [CrossingStep]) -> Self {
+    pub(super) fn along((path, steps): Path) -> Self {
         Self {
             source: "computed",
             path,
@@ -99,12 +95,7 @@ mod tests {
 
     #[test]
     fn a_step_less_is_a_crossing_less() {
-        let paths = [
-            Crossings::of_sendfile(),
-            Crossings::of_copy(),
-            Crossings::of_kernel_records(),
-            Crossings::of_own_records(),
-        ];
+        let paths = [SENDFILE, COPY, KERNEL_RECORDS, OWN_RECORDS].map(Crossings::along);
         let told = paths.map(|path| (path.per_byte, path.dram_per_byte));
         assert_eq!(told, [(1, 1), (3, 3), (3, 3), (11, 3)]);
     }

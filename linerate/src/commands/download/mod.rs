@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use agent::download::{DownloadOrder, Downloaded, Side, download};
+use machine::instruments::senders::SenderReading;
 use model::Doubt;
 use model::doubt::{WordedDoubt, worded};
 use model::reading::MachinePerUnit;
@@ -78,14 +79,14 @@ pub(crate) struct Download {
 /// Of the server's connections, by the kernel's account (struct tcp_info), within the window;
 /// all connections added up.
 #[derive(Serialize, JsonSchema)]
-struct Sending {
+pub(super) struct Sending {
     /// Connections whose times are added up, count.
     connections: u64,
-    /// There was something to send or to be acknowledged, s.
+    /// There was something to send or to be acknowledged (tcpi_busy_time), s.
     busy_seconds: f64,
-    /// Of that, the client's window let no more be sent, s.
+    /// Of that, the client's window let no more be sent (tcpi_rwnd_limited), s.
     rwnd_limited_seconds: f64,
-    /// Of that, the server's own buffer held no more, s.
+    /// Of that, the server's own buffer held no more (tcpi_sndbuf_limited), s.
     sndbuf_limited_seconds: f64,
 }
 
@@ -140,7 +141,6 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
 
 impl Download {
     fn of(arguments: &Arguments, order: &DownloadOrder, went: Downloaded) -> Self {
-        let seconds = |us: u64| us as f64 / 1e6;
         let throughput_gbit_per_second = went.bytes_per_second() * 8.0 / 1e9;
         let (server, client) = (&went.server, &went.client);
         let all_ns = went.window_ns as f64 * server.cpus.len().max(1) as f64;
@@ -175,14 +175,21 @@ impl Download {
                 Some(went.seconds_per_gb(ns))
             }),
             full_sides: limits::full_sides(client.busy_share, Some(server.busy_share)),
-            sending: Sending {
-                connections: went.sending.connections,
-                busy_seconds: seconds(went.sending.busy_us),
-                rwnd_limited_seconds: seconds(went.sending.rwnd_limited_us),
-                sndbuf_limited_seconds: seconds(went.sending.sndbuf_limited_us),
-            },
+            sending: Sending::from(&went.sending),
             doubts: worded(&doubts(&went)),
             tls: went.tls,
+        }
+    }
+}
+
+impl From<&SenderReading> for Sending {
+    fn from(reading: &SenderReading) -> Self {
+        let seconds = |us: u64| us as f64 / 1e6;
+        Self {
+            connections: reading.connections,
+            busy_seconds: seconds(reading.busy_us),
+            rwnd_limited_seconds: seconds(reading.rwnd_limited_us),
+            sndbuf_limited_seconds: seconds(reading.sndbuf_limited_us),
         }
     }
 }

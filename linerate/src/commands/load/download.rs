@@ -23,6 +23,7 @@ use wire::url::HttpUrl;
 use super::Arguments;
 use super::target::first_answer;
 use super::watching::Watching;
+use crate::commands::download::Sending;
 use crate::commands::limits::full_sides;
 use crate::console::Console;
 use crate::told::{self, template};
@@ -95,20 +96,7 @@ struct LoadedServer {
     busy_share: Option<f64>,
     /// Why its connections sent no faster; null where the kernel does not tell, or none was
     /// left.
-    sending: Option<ServerSending>,
-}
-
-/// TCP_INFO of the server's ends within the window, all connections added up.
-#[derive(Serialize, JsonSchema)]
-struct ServerSending {
-    /// Connections, count.
-    connections: u64,
-    /// There was something to send or to be acknowledged (tcpi_busy_time), s.
-    busy_seconds: f64,
-    /// Of that, the client's window let no more be sent (tcpi_rwnd_limited), s.
-    rwnd_limited_seconds: f64,
-    /// Of that, the server's own buffer held no more (tcpi_sndbuf_limited), s.
-    sndbuf_limited_seconds: f64,
+    sending: Option<Sending>,
 }
 
 pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
@@ -181,23 +169,11 @@ impl LoadDownload {
             server: server.ok().map(|server| LoadedServer {
                 cpu_seconds_per_gb: server.cpu_ns.and_then(per_gb),
                 busy_share,
-                sending: server.sending.as_ref().map(ServerSending::from),
+                sending: server.sending.as_ref().map(Sending::from),
             }),
             machine_cpu_seconds_per_gb: MachinePerUnit::of(machine, per_gb),
             full_sides: full_sides(outcome.client_busy_share, busy_share),
             doubts: worded(&outcome.doubts),
-        }
-    }
-}
-
-impl From<&SenderReading> for ServerSending {
-    fn from(reading: &SenderReading) -> Self {
-        let seconds = |us: u64| us as f64 / 1e6;
-        Self {
-            connections: reading.connections,
-            busy_seconds: seconds(reading.busy_us),
-            rwnd_limited_seconds: seconds(reading.rwnd_limited_us),
-            sndbuf_limited_seconds: seconds(reading.sndbuf_limited_us),
         }
     }
 }
