@@ -9,6 +9,8 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::named::as_text;
+
 /// When a change takes hold, and so what must be redone before it can be measured.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
@@ -89,19 +91,7 @@ impl FromStr for LeverSetting {
     }
 }
 
-impl TryFrom<String> for LeverSetting {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        text.parse()
-    }
-}
-
-impl From<LeverSetting> for String {
-    fn from(setting: LeverSetting) -> Self {
-        setting.to_string()
-    }
-}
+as_text!(LeverSetting);
 
 /// How a lever may be written in a study file.
 #[derive(Clone, Debug, PartialEq, Eq)]

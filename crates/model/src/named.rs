@@ -1,4 +1,4 @@
-//! Words of one kind, each written in study files and on command lines as it is in JSON.
+//! Values written in study files and on command lines as they are in JSON: words of one kind, and texts.
 
 /// An enum whose variants are one word each: all of them, their words, and from a word back.
 #[macro_export]
@@ -45,4 +45,24 @@ macro_rules! named {
     };
 }
 
-pub(crate) use named;
+/// Types that stand as text where serde meets them: what they display, and what is read from a string.
+#[macro_export]
+macro_rules! as_text {
+    ($($name:ty),*) => {$(
+        impl From<$name> for String {
+            fn from(name: $name) -> Self {
+                name.to_string()
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = <$name as std::str::FromStr>::Err;
+
+            fn try_from(text: String) -> Result<Self, Self::Error> {
+                text.parse()
+            }
+        }
+    )*};
+}
+
+pub(crate) use {as_text, named};

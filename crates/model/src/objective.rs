@@ -6,6 +6,8 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::named::as_text;
+
 /// Limits that all must hold at once; there is at least one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
@@ -171,19 +173,7 @@ impl fmt::Display for Objective {
     }
 }
 
-impl From<Objective> for String {
-    fn from(objective: Objective) -> Self {
-        objective.to_string()
-    }
-}
-
-impl TryFrom<String> for Objective {
-    type Error = ObjectiveError;
-
-    fn try_from(text: String) -> Result<Self, ObjectiveError> {
-        text.parse()
-    }
-}
+as_text!(Objective);
 
 impl fmt::Display for Term {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

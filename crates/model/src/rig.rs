@@ -7,7 +7,7 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::named::named;
+use crate::named::{as_text, named};
 
 named! {
     /// The hosts of a rig and how they are linked.
@@ -51,33 +51,21 @@ impl From<Topology> for RigName {
 #[error("a rig's name is at most 32 small letters, digits and hyphens, a letter first")]
 pub struct BadRigName;
 
-impl TryFrom<String> for RigName {
-    type Error = BadRigName;
+impl FromStr for RigName {
+    type Err = BadRigName;
 
-    fn try_from(text: String) -> Result<Self, BadRigName> {
+    fn from_str(text: &str) -> Result<Self, BadRigName> {
         let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         let begins_well = text.starts_with(|c: char| c.is_ascii_lowercase());
         if begins_well && text.len() <= LONGEST_NAME && text.chars().all(is_plain) {
-            Ok(Self(text))
+            Ok(Self(text.to_owned()))
         } else {
             Err(BadRigName)
         }
     }
 }
 
-impl FromStr for RigName {
-    type Err = BadRigName;
-
-    fn from_str(text: &str) -> Result<Self, BadRigName> {
-        Self::try_from(text.to_owned())
-    }
-}
-
-impl From<RigName> for String {
-    fn from(name: RigName) -> Self {
-        name.0
-    }
-}
+as_text!(RigName);
 
 impl fmt::Display for RigName {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::named::named;
+use crate::named::{as_text, named};
 
 /// A sweep from one load to another.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -110,19 +110,7 @@ impl fmt::Display for Sweep {
     }
 }
 
-impl From<Sweep> for String {
-    fn from(sweep: Sweep) -> Self {
-        sweep.to_string()
-    }
-}
-
-impl TryFrom<String> for Sweep {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
+as_text!(Sweep);
 
 #[cfg(test)]
 mod tests {

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use model::as_text;
 use serde::{Deserialize, Serialize};
 
 use super::DriverSetting;
@@ -143,25 +144,5 @@ impl fmt::Display for Queue {
         }
     }
 }
-
-macro_rules! as_text {
-    ($($name:ty),*) => {$(
-        impl From<$name> for String {
-            fn from(name: $name) -> Self {
-                name.to_string()
-            }
-        }
-
-        impl TryFrom<String> for $name {
-            type Error = String;
-
-            fn try_from(text: String) -> Result<Self, Self::Error> {
-                text.parse()
-            }
-        }
-    )*};
-}
-
-pub(super) use as_text;
 
 as_text!(SysctlName, DeviceName, Queue, DriverSetting);

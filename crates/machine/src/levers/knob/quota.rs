@@ -4,9 +4,9 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
+use model::as_text;
 use serde::{Deserialize, Serialize};
 
-use super::names::as_text;
 use crate::levers::value::Form;
 
 /// Where control groups are mounted, without the leading slash.

@@ -6,9 +6,9 @@ use std::ops::Deref;
 use std::str::FromStr;
 use std::sync::LazyLock;
 
+use model::as_text;
 use serde::{Deserialize, Serialize};
 
-use super::names::as_text;
 use crate::levers::value::Form;
 
 /// By kind.
