@@ -70,17 +70,7 @@ impl EngineFlag {
     /// Says what was chosen, where that was left to us.
     pub(crate) fn explain(&self, chosen: &Chosen, console: &Console) {
         if self.engine == Wish::Auto {
-            console.note(&format!("engine {}: {}", chosen.name(), chosen.reason));
-        }
-    }
-}
-
-impl Chosen {
-    /// As the flag takes it.
-    pub(crate) fn name(&self) -> &'static str {
-        match self.engine {
-            Engine::Epoll => "epoll",
-            Engine::Uring => "uring",
+            console.note(&format!("engine {}: {}", chosen.engine, chosen.reason));
         }
     }
 }

@@ -1,15 +1,13 @@
 //! From what is asked for to the request that is sent, and one look at what answers it.
 
 use model::failure::Failure;
-use model::request::{MixSpec, RequestSpec, TlsSpec, TlsVersion};
+use model::request::{MixSpec, RequestSpec, TlsSpec};
 use sys::address::Address;
 use traffic::load::http::{HttpProtocol, RequestError};
 use traffic::load::http2::Http2Protocol;
 use traffic::load::mix::{Mix, MixError};
 use traffic::load::{LoadError, LoadOutcome, LoadPlan, Loads as _, Observer, Probe, ProbeError};
-use traffic::tls::{
-    CertificateProblem, Client, ClientError, ClientOptions, TlsFailure, Trust, Version,
-};
+use traffic::tls::{CertificateProblem, Client, ClientError, ClientOptions, TlsFailure, Trust};
 use wire::url::{HttpUrl, Scheme};
 
 /// Most servers speak HTTP/2 by TLS alone.
@@ -200,10 +198,7 @@ pub fn client(url: &HttpUrl, tls: &TlsSpec, http2: bool) -> Result<Option<Client
     }
     let options = ClientOptions {
         trust: tls.roots.clone().map_or(Trust::Anybody, Trust::Roots),
-        version: tls.version.map(|version| match version {
-            TlsVersion::Tls12 => Version::Tls12,
-            TlsVersion::Tls13 => Version::Tls13,
-        }),
+        version: tls.version,
         resumption: tls.resumption,
         http2,
     };

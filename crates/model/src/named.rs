@@ -26,7 +26,7 @@ macro_rules! named {
 
         impl std::fmt::Display for $name {
             fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                out.write_str(self.name())
+                out.pad(self.name())
             }
         }
 

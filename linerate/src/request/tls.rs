@@ -11,6 +11,7 @@ use wire::url::{HttpUrl, Scheme};
 
 use super::WHERE;
 use crate::tls_flags::Switch;
+use crate::values;
 
 /// Names another bundle, for everything that asks OpenSSL.
 const BUNDLE_VARIABLE: &str = "SSL_CERT_FILE";
@@ -42,17 +43,8 @@ pub(crate) struct TlsFlags {
     #[arg(long, value_name = "on|off", hide_possible_values = true, hide_short_help = true, help_heading = WHERE)]
     resume: Option<Switch>,
     /// Speak this version alone [default: 1.3, or 1.2 where the server has no other]
-    #[arg(long, value_name = "1.2|1.3", value_enum, hide_possible_values = true, hide_short_help = true, help_heading = WHERE)]
-    tls: Option<Spoken>,
-}
-
-/// The versions of TLS by their numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Spoken {
-    #[value(name = "1.2")]
-    Tls12,
-    #[value(name = "1.3")]
-    Tls13,
+    #[arg(long, value_name = "1.2|1.3", value_parser = values::one_of::<TlsVersion>(TlsVersion::ALL.map(TlsVersion::name)), hide_possible_values = true, hide_short_help = true, help_heading = WHERE)]
+    tls: Option<TlsVersion>,
 }
 
 impl TlsFlags {
@@ -67,10 +59,7 @@ impl TlsFlags {
         });
         Ok(TlsSpec {
             roots: roots.transpose()?,
-            version: self.tls.map(|version| match version {
-                Spoken::Tls12 => TlsVersion::Tls12,
-                Spoken::Tls13 => TlsVersion::Tls13,
-            }),
+            version: self.tls,
             resumption: self.resume != Some(Switch::Off),
         })
     }

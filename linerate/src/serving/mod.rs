@@ -353,7 +353,7 @@ impl Serving {
             linerate_version: shape::VERSION,
             listening: address.to_string(),
             port: listening::port(address),
-            engine: engine.name(),
+            engine: engine.engine.name(),
             engine_reason: engine.reason.clone(),
             tls: kernel,
         })

@@ -1,6 +1,6 @@
 //! A lever: what it says of itself, from where come the lists and its page, and how it is set.
 
-use model::Binds;
+use model::{Binds, named};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -233,29 +233,16 @@ impl Group {
     }
 }
 
-/// How far a change reaches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Scope {
-    Process,
-    Socket,
-    Namespace,
-    Device,
-    Host,
-    Boot,
-}
-
-impl Scope {
-    /// In one word.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Process => "process",
-            Self::Socket => "socket",
-            Self::Namespace => "namespace",
-            Self::Device => "device",
-            Self::Host => "host",
-            Self::Boot => "boot",
-        }
+named! {
+    /// How far a change reaches.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub enum Scope, "scope" {
+        Process = "process",
+        Socket = "socket",
+        Namespace = "namespace",
+        Device = "device",
+        Host = "host",
+        Boot = "boot",
     }
 }
 

@@ -27,6 +27,9 @@ use std::io;
 use std::net::TcpListener;
 use std::os::fd::BorrowedFd;
 
+use model::named;
+use serde::Serialize;
+
 use channel::{Channel, Clear};
 pub use file_part::{FilePart, FileWay};
 use life::Life;
@@ -36,13 +39,15 @@ pub use shared::Settings;
 use shared::Shared;
 use transfer::Calls;
 
-/// What tells a worker of its connections.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Engine {
-    /// Readiness, and a system call for each piece received or sent.
-    Epoll,
-    /// Completions: a system call for each batch.
-    Uring,
+named! {
+    /// What tells a worker of its connections.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    pub enum Engine, "engine" {
+        /// Readiness, and a system call for each piece received or sent.
+        Epoll = "epoll",
+        /// Completions: a system call for each batch.
+        Uring = "uring",
+    }
 }
 
 /// Where a worker serves: its listener, and what is readable when it is to stop.

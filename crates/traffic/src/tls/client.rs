@@ -1,16 +1,17 @@
 //! A client's side: whom it trusts, and one connection that is driven by hand.
 
-use schemars::JsonSchema;
-use serde::Serialize;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
+use model::request::TlsVersion;
 use rustls::client::{Resumption, UnbufferedClientConnection};
 use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::ServerName;
 use rustls::version::{TLS12, TLS13};
 use rustls::{ClientConfig, CommonState, HandshakeKind, ProtocolVersion, RootCertStore};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::ciphers::name;
 use super::config::{ALPN, ALPN_HTTP2, FULL_CONTENT_BYTES};
@@ -38,19 +39,12 @@ pub enum Trust {
     Anybody,
 }
 
-/// A version of TLS.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Version {
-    Tls12,
-    Tls13,
-}
-
 /// How a client speaks TLS.
 #[derive(Clone, Debug)]
 pub struct ClientOptions {
     pub trust: Trust,
     /// Only this version; both when `None`, of which the server chooses.
-    pub version: Option<Version>,
+    pub version: Option<TlsVersion>,
     /// Resume sessions where the server gives tickets: without a signature, and with TLS 1.2
     /// without an exchange of keys.
     pub resumption: bool,
@@ -102,8 +96,8 @@ impl Client {
         let provider = Arc::new(aws_lc_rs::default_provider());
         let versions = match options.version {
             None => &[&TLS13, &TLS12][..],
-            Some(Version::Tls12) => &[&TLS12],
-            Some(Version::Tls13) => &[&TLS13],
+            Some(TlsVersion::Tls12) => &[&TLS12],
+            Some(TlsVersion::Tls13) => &[&TLS13],
         };
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_protocol_versions(versions)

@@ -15,7 +15,6 @@ mod unchecked;
 pub use ciphers::cipher_names;
 pub use client::{
     Agreed, Buffers, Client, ClientEnd, ClientError, ClientOptions, Content, Handshake, Trust,
-    Version,
 };
 pub use config::{Config, ConfigError, Options};
 pub use failure::{CertificateProblem, TlsFailure};

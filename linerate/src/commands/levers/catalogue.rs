@@ -102,7 +102,7 @@ pub(super) fn list(as_json: bool, console: &Console) {
     for (group, levers) in by_group(levers::all()) {
         console.say(&format!("\n{}", group.title()));
         for lever in levers {
-            let (name, scope, worst) = (&lever.name, lever.scope.word(), lever.worst.word());
+            let (name, scope, worst) = (&lever.name, lever.scope, lever.worst.word());
             console.say(&format!(
                 "  {name:<NAME_WIDTH$}{scope:<11}{worst:<12}{}",
                 lever.title

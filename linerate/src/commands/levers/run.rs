@@ -96,7 +96,7 @@ fn part(wanted: &LeverSetting) -> anyhow::Result<ProgramPart> {
         None => Err(anyhow!(
             "{0} is of the {1}, not of a program: `linerate levers show {0}` says how it is set",
             wanted.name,
-            lever.scope.word()
+            lever.scope
         )),
     }
 }
