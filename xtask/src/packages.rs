@@ -16,7 +16,7 @@ const OF_TESTS: &str = "nginx-light=nginx wrk curl apache2-utils=ab iperf3 nghtt
     openssh-client=ssh openssh-server=sshd strace pciutils=lspci groff-base=groff g++ \
     caddy golang-go=go h2o mariadb-client-core=my_print_defaults mariadb-server-core=mariadbd memcached \
     postgresql-15=postgres python3=/usr/bin/python3 redis-server \
-    git pypy3 watchman \
+    git pypy3 watchman openvpn rsync \
     chromium npm nodejs=node \
     fonts-liberation=/usr/share/fonts/truetype/liberation/LiberationSans-Regular.ttf";
 /// Where programs are besides the folders of `PATH`.

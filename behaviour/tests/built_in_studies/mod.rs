@@ -13,6 +13,7 @@ mod rsqrt;
 mod strength_reduction;
 mod udp_batches;
 mod video;
+mod vpn;
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
@@ -44,7 +45,13 @@ impl Smoke {
         if study.ends_with(".toml") {
             command.arg("--trust");
         }
-        let said = answer(command.envs(environment.iter().cloned()));
+        command.envs(environment.iter().cloned());
+        Self::by(folder, &mut command)
+    }
+
+    /// By a command that keeps it in the folder `run`.
+    fn by(folder: Folder, command: &mut Command) -> Self {
+        let said = answer(command);
         let evidence: Evidence = serde_json::from_str(&folder.text("run/evidence.json")).unwrap();
         let judgement: FactorialJudgement = serde_json::from_str(&said).unwrap();
         assert_eq!(judgement.rounds_done, 2);

@@ -14,7 +14,7 @@ use crate::spec::{self, SpecError};
 /// Studies compiled into the program: name and text.
 pub(crate) const BUILT_IN: &[(&str, &str)] = shipped!("studies":
     "http-json" "firewall" "http-frameworks" "strength-reduction" "rsqrt" "git-status" "python"
-    "page-size" "https-download" "video" "udp-batches" "net-credit" "flows" "router"
+    "page-size" "https-download" "video" "udp-batches" "net-credit" "flows" "router" "vpn"
 );
 
 /// Where studies of the user's own are looked for, from the current folder.
