@@ -59,6 +59,75 @@ fn what_was_measured_and_other_prices_count_in_the_place_of_the_articles() {
     assert_says(plan["notes"][0].as_str().unwrap(), "no credit was spent in");
 }
 
+/// The ways and links of the study `vpn` that the list asks for, with figures that are known.
+const TUNNELS: &str = r#"
+format = 1
+name = "tunnels"
+title = "Tunnels of known overheads"
+question = "What do they take?"
+method = "It is told."
+[design]
+kind = "factorial"
+compare = "way"
+rounds = 10
+smallest_effect = 0.05
+[workload]
+kind = "command"
+run = ["echo", '{{"cpu": 1, "overhead_percent": {way}}}']
+timeout_s = 10
+[[factor]]
+name = "way"
+title = "Way"
+[[factor.level]]
+name = "bare"
+title = "no tunnel"
+value = "0"
+[[factor.level]]
+name = "openvpn"
+title = "OpenVPN"
+value = "20"
+[[factor]]
+name = "link"
+title = "Link"
+[[factor.level]]
+name = "free"
+title = "nothing holds it"
+[[metric]]
+name = "cpu"
+title = "CPU time"
+unit = "s"
+better = "lower"
+from = { json = "/cpu" }
+[[metric]]
+name = "overhead_percent"
+title = "bytes beyond"
+unit = "%"
+better = "lower"
+from = { json = "/overhead_percent" }
+"#;
+
+#[test]
+fn overheads_of_a_run_count_in_the_place_of_the_articles_and_the_run_is_named() {
+    let folder = Folder::new("plan-overheads");
+    std::fs::write(folder.path().join("tunnels.toml"), TUNNELS).unwrap();
+    let run = words("study run tunnels.toml --trust --smoke --yes --quiet --out vpn-run");
+    answer(&mut linerate(&folder, &run));
+    let flags = "--need 500Mbit/s --over openvpn,ssh --overheads vpn-run";
+    let plan = planned(&folder, flags);
+    let wire = plan["on_the_wire_bits_per_second"].as_f64().unwrap();
+    assert!((wire - 500e6 * 1.20 * 1.06).abs() < 1.0, "{wire}");
+    let source = |at: usize| plan["overheads"][at]["source"].as_str().unwrap();
+    assert_says(source(0), "vpn-run, OpenVPN, nothing holds it");
+    assert_says(source(1), "the article's own figure");
+    assert_says(
+        plan["notes"][0].as_str().unwrap(),
+        "ssh: vpn-run has no figure of it",
+    );
+    let line = format!("plan network {flags}");
+    let said = answer(&mut linerate(&folder, &words(&line)));
+    assert_says(&said, "+ 20 % = 600 Mbit/s (vpn-run, OpenVPN");
+}
+
 #[test]
 fn what_cannot_be_planned_with_is_named() {
     let folder = Folder::new("plan-refused");
@@ -69,6 +138,7 @@ fn what_cannot_be_planned_with_is_named() {
         ("--need 5 --over mine=x", "--over mine=x: "),
         ("--need 5 --prices bad.toml", "bad.toml"),
         ("--need 5 --prices nowhere", "reading nowhere"),
+        ("--need 5 --overheads .", "is no run folder"),
         ("--need 5 --measured x=y", "no such machine"),
         ("--need 5 --measured t4g.small=.", "is no run folder"),
         ("--need 5 --measured t4g.small", "is not MACHINE=FOLDER"),

@@ -1,6 +1,7 @@
 //! `linerate plan`: what to rent, from what was measured or published.
 
 pub(crate) mod network;
+mod overheads;
 mod price_list;
 
 use std::process::ExitCode;

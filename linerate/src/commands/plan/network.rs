@@ -9,6 +9,7 @@ use report::numbers;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::overheads::MeasuredOverheads;
 use super::price_list::{MachineOffer, PriceList};
 use crate::commands::stream::units;
 use crate::console::Console;
@@ -22,7 +23,8 @@ const HOURS_A_MONTH: f64 = 730.0;
 ///
 /// The baseline counts, which a machine carries once its credit is spent. Machines, prices and overheads are those of
 /// an article unless --prices gives others; a machine that you have measured (linerate stream HOST --for 1h
-/// --until-sure --out FOLDER) has its own figure by --measured.
+/// --until-sure --out FOLDER) has its own figure by --measured, and what tunnels add is measured by linerate study run vpn
+/// and given by --overheads.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -39,6 +41,9 @@ pub(crate) struct Arguments {
     /// What goes over the wire besides, by its name in the list or as NAME=SHARE
     #[arg(long, value_name = "NAME[=SHARE],…", value_delimiter = ',')]
     over: Vec<String>,
+    /// What the overheads of the list were measured to be: the run folder of linerate study run vpn
+    #[arg(long, value_name = "FOLDER", value_hint = clap::ValueHint::DirPath)]
+    overheads: Option<PathBuf>,
     /// Machines, prices and overheads (TOML), in the place of the article's
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     prices: Option<PathBuf>,
@@ -129,18 +134,11 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
 
 impl NetworkPlan {
     fn of(arguments: &Arguments, list: PriceList) -> anyhow::Result<Self> {
-        let mut wire = arguments.need as f64;
-        let mut overheads = Vec::new();
-        for over in &arguments.over {
-            let (name, share, source) = overhead(over, &list)?;
-            wire *= 1.0 + share;
-            overheads.push(PlannedOverhead {
-                name,
-                share,
-                source,
-                bits_per_second: wire,
-            });
-        }
+        let mut notes = Vec::new();
+        let overheads = PlannedOverhead::all(arguments, &list, &mut notes)?;
+        let wire = overheads
+            .last()
+            .map_or(arguments.need as f64, |over| over.bits_per_second);
         for (name, _) in &arguments.measured {
             let is_known = list.machines.iter().any(|offer| offer.name == *name);
             ensure!(
@@ -148,7 +146,7 @@ impl NetworkPlan {
                 "--measured {name}=…: the list has no such machine, and so no price"
             );
         }
-        let mut notes = list.notes;
+        notes.extend(list.notes);
         let mut machines = Vec::new();
         for offer in list.machines {
             let folder = arguments
@@ -186,6 +184,31 @@ impl NetworkPlan {
     }
 }
 
+impl PlannedOverhead {
+    /// One upon another, with a note on each that was to be measured and was not.
+    fn all(
+        arguments: &Arguments,
+        list: &PriceList,
+        notes: &mut Vec<String>,
+    ) -> anyhow::Result<Vec<Self>> {
+        let folder = arguments.overheads.as_deref();
+        let measured = folder.map(MeasuredOverheads::of).transpose()?;
+        let mut wire = arguments.need as f64;
+        let mut overheads = Vec::new();
+        for over in &arguments.over {
+            let (name, share, source) = overhead(over, list, measured.as_ref(), notes)?;
+            wire *= 1.0 + share;
+            overheads.push(Self {
+                name,
+                share,
+                source,
+                bits_per_second: wire,
+            });
+        }
+        Ok(overheads)
+    }
+}
+
 impl PlannedMachine {
     fn of(offer: MachineOffer, wire: f64, measured: Option<MeasuredBase>) -> Self {
         let base = measured
@@ -205,10 +228,24 @@ impl PlannedMachine {
 }
 
 /// Its name, its share and who says so.
-fn overhead(over: &str, list: &PriceList) -> anyhow::Result<(String, f64, String)> {
+fn overhead(
+    over: &str,
+    list: &PriceList,
+    measured: Option<&MeasuredOverheads>,
+    notes: &mut Vec<String>,
+) -> anyhow::Result<(String, f64, String)> {
     let Some((name, share)) = over.split_once('=') else {
         let known = list.overhead(over)?;
-        return Ok((known.name.clone(), known.share, known.source.clone()));
+        let told = measured.map(|run| run.share(known)).transpose();
+        let (share, source) = match told {
+            Ok(Some(told)) => told,
+            Ok(None) => (known.share, known.source.clone()),
+            Err(why) => {
+                notes.push(why);
+                (known.share, known.source.clone())
+            }
+        };
+        return Ok((known.name.clone(), share, source));
     };
     let share = model::link::spelling::parse_share(share);
     let share = share.map_err(|why| anyhow::anyhow!("--over {over}: {why}"))?;

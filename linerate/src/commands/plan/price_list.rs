@@ -1,5 +1,6 @@
 //! What machines carry and cost, as a file has it.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context as _, bail, ensure};
@@ -50,6 +51,18 @@ pub(super) struct Overhead {
     /// Of the payload.
     pub(super) share: f64,
     pub(super) source: String,
+    /// What measures it.
+    pub(super) measured: Option<MeasuredBy>,
+}
+
+/// An arm of a study that measures an overhead.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MeasuredBy {
+    /// Factor to level, of the arm.
+    pub(super) levels: BTreeMap<String, String>,
+    /// The metric that is the overhead in percent.
+    pub(super) percent: String,
 }
 
 impl PriceList {

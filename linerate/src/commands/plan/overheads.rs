@@ -1,0 +1,67 @@
+//! What goes over the wire besides, as a run of the study `vpn` measured it.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::ensure;
+use model::judgement::{ArmFigures, FactorialJudgement};
+use model::run::RunKind;
+use model::verdict::Estimate;
+
+use super::price_list::{MeasuredBy, Overhead};
+
+/// A run that measured overheads.
+pub(super) struct MeasuredOverheads {
+    folder: PathBuf,
+    judged: FactorialJudgement,
+}
+
+impl MeasuredOverheads {
+    pub(super) fn of(folder: &Path) -> anyhow::Result<Self> {
+        let place = folder.display();
+        ensure!(
+            report::folder::kind(folder)? == RunKind::Commands,
+            "--overheads {place}: it is no run of `linerate study run vpn`"
+        );
+        let (run, blocks, _) = report::folder::read_commands(folder)?;
+        Ok(Self {
+            folder: folder.to_owned(),
+            judged: judge::judge_commands(&run, &blocks),
+        })
+    }
+
+    /// The share of an overhead and who says so.
+    ///
+    /// # Errors
+    /// Why the run does not tell.
+    pub(super) fn share(&self, overhead: &Overhead) -> Result<(f64, String), String> {
+        let (name, place) = (&overhead.name, self.folder.display());
+        let by = overhead.measured.as_ref();
+        let by = by.ok_or_else(|| format!("{name}: the list names no arm that measures it"))?;
+        let found = self.arm(by).and_then(|arm| Some((arm, figure(arm, by)?)));
+        let (arm, figure) = found.ok_or_else(|| {
+            format!("{name}: {place} has no figure of it, so it is as the list has it")
+        })?;
+        let share = figure.value / 100.0;
+        if !(0.0..=10.0).contains(&share) {
+            return Err(format!(
+                "{name}: {place} has {} %, which is no overhead, so it is as the list has it",
+                figure.value
+            ));
+        }
+        Ok((share, format!("{place}, {}, runs: {}", arm.title, figure.n)))
+    }
+
+    fn arm(&self, by: &MeasuredBy) -> Option<&ArmFigures> {
+        let has_all = |arm: &&ArmFigures| {
+            let mut levels = by.levels.iter();
+            levels.all(|(factor, level)| arm.levels.get(factor) == Some(level))
+        };
+        self.judged.arms.iter().find(has_all)
+    }
+}
+
+fn figure<'a>(arm: &'a ArmFigures, by: &MeasuredBy) -> Option<&'a Estimate> {
+    let mut figures = arm.figures.iter();
+    let found = figures.find(|figure| figure.metric == by.percent)?;
+    Some(&found.estimate)
+}
