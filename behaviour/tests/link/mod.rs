@@ -3,6 +3,7 @@
 use crate::common::as_nobody;
 mod carried;
 mod ended;
+mod frames;
 mod kernel;
 mod packets;
 mod refused;

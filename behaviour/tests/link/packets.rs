@@ -11,7 +11,7 @@ const SENDS: [(&str, u64); 3] = [("single", 1), ("batch:16", 16), ("segments:20"
 const RECEIVES: [(&str, u64); 3] = [("single", 1), ("batch:40", 40), ("merged", 1)];
 
 /// What is said of packets as JSON, in a folder of a test's own name.
-fn packets(test: &str, flags: &[&str]) -> Value {
+pub(super) fn packets(test: &str, flags: &[&str]) -> Value {
     let folder = Folder::new(test);
     let words = [&["packets", "--json"], flags].concat();
     serde_json::from_str(&answer(&mut linerate(&folder, &words))).unwrap()
@@ -221,6 +221,31 @@ fn what_cannot_be_sent_or_received_so_is_refused_by_name() {
             "do not fit one send, which carries 65507 bytes; 54 of them would",
         ),
         (&["--count", "0"], "0 is not in 1.."),
+        (
+            &["--size", "0"],
+            "ask for 8, which its number takes, to 65507",
+        ),
+        (&["--size", "64:0"], "`64:0` is no size"),
+        (
+            &["--size", "64,1400", "--send", "segments:4"],
+            "segments of one send are of one size",
+        ),
+        (&["--rate", "0"], "`0` is no rate from 1"),
+        (
+            &["--rate", "100", "--size", "8"],
+            "packets of a pace have 16 bytes at least",
+        ),
+        (&["--burst", "4"], "give --rate or --find too"),
+        (&["--send", "ring:64"], "`ring:64` is no way of UDP"),
+        (&["--rig", "netns"], "UDP is exchanged over loopback"),
+        (
+            &["--raw", "--size", "7"],
+            "ask for 60, the shortest of Ethernet",
+        ),
+        (
+            &["--raw", "--size", "1515"],
+            "to 1514, which the rig's devices take",
+        ),
         (&["--duration", "25h"], "of at most a day"),
         (&["-n", "1", "-d", "1s"], "cannot be used with"),
     ] {

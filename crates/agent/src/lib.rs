@@ -19,6 +19,7 @@ pub mod link;
 mod live;
 mod observing;
 mod own_command;
+pub mod packets;
 pub mod page;
 mod probing;
 pub mod request;

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use sys::process::ChildSetup;
 
 use crate::link::{self, LinkOrder};
+use crate::packets::{self, FramesOrder};
 use crate::page::{self, PageFetching, PageServing};
 use crate::stream::{self, StreamAsking, StreamEndServing};
 
@@ -35,6 +36,8 @@ pub(crate) enum Role {
     StreamServer(StreamEndServing),
     /// Asks for them.
     StreamClient(StreamAsking),
+    /// Sends raw frames from this host to another.
+    Frames(FramesOrder),
 }
 
 /// Plays the role that is ordered on this end of the line.
@@ -50,6 +53,7 @@ pub fn play(mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
         Role::PageClient(order) => page::fetch_all(&order, output),
         Role::StreamServer(order) => stream::serve(&order, input, output),
         Role::StreamClient(order) => stream::ask(&order, output),
+        Role::Frames(order) => packets::exchange(&order, output),
     }
 }
 
@@ -141,6 +145,7 @@ impl Role {
             Self::PageServer(_) => ("the server of pages", "see what the kernel allows there"),
             Self::StreamServer(_) => ("the server of streams", "see what the kernel allows there"),
             Self::StreamClient(_) => ("the client of streams", "see `linerate stream --help`"),
+            Self::Frames(_) => ("raw frames", "see `linerate packets --help`"),
             Self::PageClient(_) => (
                 "the client",
                 "see whether the link loses what it should not",

@@ -10,6 +10,7 @@ pub mod load;
 pub mod packets;
 pub mod page;
 pub mod protocol;
+mod schedule;
 pub mod server;
 pub mod stream;
 pub mod tls;

@@ -15,14 +15,7 @@ static ALLOCATOR: CountingAllocator = CountingAllocator;
 /// What an exchange of so many takes.
 fn allocated(send: SendWay, receive: ReceiveWay, count: u64) -> u64 {
     let cpu = sys::cpu::allowed().unwrap()[0];
-    let plan = PacketPlan {
-        packet_bytes: 1000,
-        send,
-        receive,
-        until: Until::Count(count),
-        sender_cpu: cpu,
-        receiver_cpu: cpu,
-    };
+    let plan = PacketPlan::of_udp(1000, (send, receive), Until::Count(count), [cpu, cpu]);
     let before = allocations();
     let went = exchange(&plan).unwrap();
     assert_eq!(went.received.packets, count);

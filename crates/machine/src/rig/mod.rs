@@ -121,6 +121,11 @@ impl Host {
         self.held.namespace
     }
 
+    /// The process that holds its network namespace, and under which descriptor.
+    pub fn held_as(&self) -> (u32, i32) {
+        (self.holder, self.held.descriptor)
+    }
+
     /// Lets a command start on this host, as the user who starts it; where the rig is an ordinary
     /// user's, as root over its namespaces, though to the machine he remains who he is. To be
     /// called before what else the child sets for itself, such as

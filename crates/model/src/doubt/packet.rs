@@ -37,6 +37,18 @@ doubts! {
              hold for lo",
             severity: *lost_share;
 
+        /// The sender did not keep the pace that was asked for.
+        Behind {
+            /// Packets a second that were asked for.
+            asked_per_second: f64,
+            /// Packets a second that left.
+            sent_per_second: f64,
+        } => (
+            "{sent_per_second:.0} packets left a second where {asked_per_second:.0} were due: the sender was the limit"
+        ),
+            "ask for fewer, or for more with one call (--send batch:64, segments:64 or ring:64)",
+            severity: 1.0 - sent_per_second / asked_per_second;
+
         /// What arrives is handed to these CPUs (a mask), whose time is in neither end's.
         Steered {
             /// CPUs that what comes by lo is handed to: a mask as the kernel writes it.

@@ -33,9 +33,12 @@ impl Batch {
         }
     }
 
-    /// Each datagram, to be written.
-    pub fn datagrams_mut(&mut self) -> impl Iterator<Item = &mut [u8]> {
-        self.bytes.chunks_exact_mut(self.slot_bytes)
+    /// Has each of the first so many written, which says how long it is.
+    pub fn fill(&mut self, count: usize, mut write: impl FnMut(&mut [u8]) -> usize) {
+        let slots = self.bytes.chunks_exact_mut(self.slot_bytes);
+        for (slot, piece) in slots.zip(&mut self.pieces).take(count) {
+            piece.iov_len = write(slot).min(slot.len());
+        }
     }
 
     /// The datagrams of the last receive, cut to their slots.
@@ -45,7 +48,7 @@ impl Batch {
         filled.map(|(slot, header)| &slot[..(header.msg_len as usize).min(slot.len())])
     }
 
-    /// Sends the first so many, each as large as its slot; how many were taken, which is one at least.
+    /// Sends the first so many, each as large as its slot or as it was written; how many were taken, which is one at least.
     ///
     /// # Errors
     /// Those of sendmmsg(2), if none was taken.
@@ -111,9 +114,11 @@ mod tests {
     fn a_batch_is_sent_by_one_call_and_received_by_another() {
         let [sender, receiver] = pair();
         let mut outgoing = Batch::new(5, 100);
-        for (number, datagram) in (0..).zip(outgoing.datagrams_mut()) {
-            datagram.fill(number);
-        }
+        let mut numbers = 0..;
+        outgoing.fill(5, |datagram| {
+            datagram.fill(numbers.next().unwrap());
+            100
+        });
         assert_eq!(outgoing.send(sender.as_fd(), 5).unwrap(), 5);
         assert_eq!(outgoing.send(sender.as_fd(), 1).unwrap(), 1);
         let mut incoming = Batch::new(4, 101);

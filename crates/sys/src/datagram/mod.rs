@@ -6,7 +6,7 @@ mod batch;
 use std::io;
 use std::os::fd::{AsRawFd as _, BorrowedFd};
 
-use rustix::net::sockopt;
+use rustix::net::{self, RecvFlags, SendFlags, sockopt};
 
 use crate::check_size;
 use crate::socket::{option, set_option};
@@ -15,6 +15,22 @@ pub use batch::Batch;
 /// The most bytes that one send, or one datagram, carries over IPv4: 65,535 without the headers of IP
 /// and UDP.
 pub const MOST_BYTES: usize = 65_507;
+
+/// Sends one, as of UDP or of whole frames, on a socket that knows where to.
+///
+/// # Errors
+/// Those of send(2).
+pub fn send(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<()> {
+    Ok(net::send(socket, bytes, SendFlags::NOSIGNAL).map(drop)?)
+}
+
+/// Receives one; how many bytes of it there are.
+///
+/// # Errors
+/// Those of recv(2).
+pub fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
+    Ok(net::recv(socket, buffer, RecvFlags::empty())?.0)
+}
 
 /// Has each send on a socket cut into datagrams of so many bytes (`UDP_SEGMENT`, Linux 4.18).
 ///

@@ -6,7 +6,9 @@
 )]
 
 mod receiver;
+mod ring;
 mod sender;
+mod transmit;
 
 use std::ffi::CString;
 use std::fs::File;
@@ -21,6 +23,7 @@ use crate::socket::{self, set_option};
 
 pub use receiver::{Arrival, Frames, Receiver};
 pub use sender::{MOST_AT_ONCE, Sender};
+pub use transmit::{TransmitRing, expect_segments, outlet};
 
 /// An idle tap as a DHCP client holds one: bound to all protocols of all devices, with a filter
 /// that keeps nothing. What it costs is that the kernel copies the head of every packet for it.

@@ -4,21 +4,18 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use libc::tpacket2_hdr as Header;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use super::ring::Ring;
 use super::{bind, device, open, set};
-use crate::mapping::Mapping;
 use crate::socket::option;
 
-/// `TPACKET_V2`: each frame is there as soon as it came, where version 3 waits for a block of them.
-const VERSION: libc::c_int = 1;
 /// What stands before each frame at most: the header, a socket address and alignment.
 const BEFORE_FRAME_BYTES: usize = 128;
-/// A block is physically contiguous memory, so a small one is had on any machine.
-const BLOCK_BYTES: usize = 64 * 1024;
 const NS_PER_SECOND: u64 = 1_000_000_000;
 
 /// Which frames of a device a receiver is shown.
@@ -47,16 +44,10 @@ pub struct Arrival<'a> {
 #[derive(Debug)]
 pub struct Receiver {
     socket: OwnedFd,
-    ring: Mapping,
-    slot_bytes: usize,
+    ring: Ring,
     longest_frame_bytes: usize,
-    slots: usize,
-    next: usize,
     missed: u64,
 }
-
-// SAFETY: the mapping belongs to this value alone, whichever thread has it.
-unsafe impl Send for Receiver {}
 
 impl Receiver {
     /// Receives from a device of the caller's network namespace; afterwards any thread may use it.
@@ -76,26 +67,11 @@ impl Receiver {
         if seen == Frames::Incoming {
             set(&socket, libc::PACKET_IGNORE_OUTGOING, &1_i32)?;
         }
-        set(&socket, libc::PACKET_VERSION, &VERSION)?;
-        let slot_bytes = (longest_frame_bytes + BEFORE_FRAME_BYTES).next_power_of_two();
-        let block_bytes = slot_bytes.max(BLOCK_BYTES);
-        let blocks = (frames * slot_bytes).div_ceil(block_bytes).max(1);
-        let ring_bytes = blocks * block_bytes;
-        let request = libc::tpacket_req {
-            tp_block_size: block_bytes as u32,
-            tp_block_nr: blocks as u32,
-            tp_frame_size: slot_bytes as u32,
-            tp_frame_nr: (ring_bytes / slot_bytes) as u32,
-        };
-        set(&socket, libc::PACKET_RX_RING, &request)?;
-        let ring = Mapping::writable(Some(socket.as_fd()), ring_bytes)?;
+        let room_bytes = longest_frame_bytes + BEFORE_FRAME_BYTES;
         let receiver = Self {
+            ring: Ring::open(&socket, libc::PACKET_RX_RING, frames, room_bytes)?,
             socket,
-            ring,
-            slot_bytes,
             longest_frame_bytes,
-            slots: ring_bytes / slot_bytes,
-            next: 0,
             missed: 0,
         };
         // Only now, so that no frame of another device slips in.
@@ -106,14 +82,16 @@ impl Receiver {
     /// Hands the frames that are there to `each`, oldest first and at most so many; how many.
     pub fn take(&mut self, most: usize, mut each: impl FnMut(Arrival<'_>)) -> usize {
         for taken in 0..most {
-            let Some(slot) = self.filled_slot() else {
+            // Acquire: what the kernel wrote before it is seen after it.
+            let status = self.ring.status().load(Ordering::Acquire);
+            if status & libc::TP_STATUS_USER == 0 {
                 return taken;
-            };
-            each(self.arrival(slot));
-            // SAFETY: the status is the header's first field, within the mapping and aligned.
+            }
+            each(self.arrival());
             // The frame is not used any more, so that the kernel may write it anew.
-            unsafe { status(slot).store(libc::TP_STATUS_KERNEL, Ordering::Release) };
-            self.next = (self.next + 1) % self.slots;
+            let status = self.ring.status();
+            status.store(libc::TP_STATUS_KERNEL, Ordering::Release);
+            self.ring.advance();
         }
         most
     }
@@ -134,22 +112,24 @@ impl Receiver {
         Ok(self.missed)
     }
 
-    /// The next slot, if the kernel has filled it.
-    fn filled_slot(&self) -> Option<NonNull<u8>> {
-        // SAFETY: `next` is below the number of slots, all of which lie within the mapping.
-        let slot = unsafe { self.ring.start().add(self.next * self.slot_bytes) };
-        // SAFETY: as in `take`. Acquire: what the kernel wrote before it is seen after it.
-        let status = unsafe { status(slot).load(Ordering::Acquire) };
-        (status & libc::TP_STATUS_USER != 0).then_some(slot)
+    /// Waits until there are frames, for so long at most; whether there are.
+    ///
+    /// # Errors
+    /// `EINTR` when a signal came first.
+    pub fn wait(&self, most: Duration) -> io::Result<bool> {
+        let mut polled = [PollFd::new(&self.socket, PollFlags::IN)];
+        let most = Timespec::try_from(most).map_err(io::Error::other)?;
+        Ok(poll(&mut polled, Some(&most))? > 0)
     }
 
-    /// What stands in a slot that the kernel has filled.
-    fn arrival(&self, slot: NonNull<u8>) -> Arrival<'_> {
+    /// What stands in the next slot, which the kernel has filled.
+    fn arrival(&self) -> Arrival<'_> {
+        let slot = self.ring.slot();
         // SAFETY: a filled slot starts with a header that the kernel does not touch until it has
         // the slot back; slots are aligned to more than headers are.
         let header: &Header = unsafe { slot.cast().as_ref() };
         let start = usize::from(header.tp_mac);
-        let room = self.slot_bytes.saturating_sub(start);
+        let room = self.ring.slot_bytes().saturating_sub(start);
         let length = (header.tp_snaplen as usize)
             .min(room)
             .min(self.longest_frame_bytes);
@@ -170,13 +150,4 @@ impl AsFd for Receiver {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
-}
-
-/// The word by which the kernel and we hand a slot to one another.
-///
-/// # Safety
-/// `slot` is the start of a slot of a mapped ring, and the result is not used beyond the mapping.
-unsafe fn status<'a>(slot: NonNull<u8>) -> &'a AtomicU32 {
-    // SAFETY: the status is the first field of the header that each slot starts with.
-    unsafe { AtomicU32::from_ptr(slot.cast().as_ptr()) }
 }

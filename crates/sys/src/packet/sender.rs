@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 
-use super::{NO_PROTOCOL, bind, device, open, set};
+use super::outlet;
 use crate::check_size;
 
 /// Frames that one call takes at most.
@@ -22,10 +22,7 @@ impl Sender {
     /// # Errors
     /// `EPERM` without `CAP_NET_RAW` there, `ENODEV` for a device that is not there.
     pub fn open(name: &str) -> io::Result<Self> {
-        let device = device(name)?;
-        let socket = open()?;
-        set(&socket, libc::PACKET_QDISC_BYPASS, &1_i32)?;
-        bind(&socket, device, NO_PROTOCOL)?;
+        let socket = outlet(name, true)?;
         Ok(Self { socket })
     }
 

@@ -24,7 +24,6 @@ mod outcome;
 mod plan;
 mod probe;
 mod recorder;
-mod schedule;
 mod tally;
 mod usage;
 mod worker;

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::{LARGEST_BYTES, SMALLEST_BYTES};
+use super::{LARGEST_BYTES, SMALLEST_BYTES, SMALLEST_FRAME_BYTES};
 
 /// What happened, where, and what to do.
 #[derive(Debug, thiserror::Error)]
@@ -12,6 +12,33 @@ pub enum PacketError {
          takes, to {LARGEST_BYTES}"
     )]
     Size { bytes: usize },
+    #[error(
+        "a raw frame of {bytes} bytes cannot be sent: ask for {SMALLEST_FRAME_BYTES}, the shortest of \
+         Ethernet without its checksum, to {most}, which the rig's devices take"
+    )]
+    FrameSize { bytes: usize, most: usize },
+    #[error(
+        "packets of a pace have {} bytes at least, for their number and time, not {bytes}",
+        2 * SMALLEST_BYTES
+    )]
+    NoTime { bytes: usize },
+    #[error(
+        "segments of one send are of one size: send a mix by `single`, `batch:N` or, raw, `ring:N`"
+    )]
+    MixedSegments,
+    #[error("packets leave at a rate above 0, such as 100000 a second, not at {rate}")]
+    NoRate { rate: f64 },
+    #[error("`{way}` is no way {}: see `linerate packets --help`", match is_raw {
+        true => "of raw frames",
+        false => "of UDP, only of raw frames (--raw)",
+    })]
+    Way { way: String, is_raw: bool },
+    #[error("a packet socket at the device {device}: {source}; CAP_NET_RAW is needed there")]
+    Device { device: String, source: io::Error },
+    #[error(
+        "none of {packets} raw frames in a row came: does the far device have a filter (tc, XDP)?"
+    )]
+    NoFrames { packets: u64 },
     #[error(
         "{segments} segments of {bytes} bytes do not fit one send, which carries {LARGEST_BYTES} \
          bytes; {} of them would", LARGEST_BYTES / bytes.max(&1)

@@ -1,20 +1,32 @@
-//! Packets of UDP from one end to the other on one machine, by one system call for each or for many:
-//! what they cost either end, and whether all came.
+//! Packets from one end to the other on one machine, by one system call for each or for many: what they
+//! cost either end, whether all came, and when.
 //!
-//! The ends are two threads, each on a CPU of its own. The sender sends a burst, tells the receiver of
-//! it, and never has more under way than the receiver's buffer holds: a flood would lose what the
-//! slower end cannot take, and the cost of a packet would be that of many which nobody got. The
-//! receiver is told of whole bursts and so finds its packets there, as one does that has much to do;
-//! what it costs to be woken for each is not in the figures, and neither is the waiting for the other
-//! end: the CPU time is read around each burst. Bursts are small enough to stay in a CPU's caches.
+//! They are datagrams of UDP over loopback, or raw frames between packet sockets at the two devices of a
+//! rig. The ends are two threads, each on a CPU of its own.
 //!
-//! Over loopback a packet is brought to the receiver's socket within the call that sends it, on the
-//! sender's time. Nothing waits in a row there for the kernel to merge, so `merged` receives hold
-//! several packets only where they were sent as segments of one send.
+//! Without a pace the sender sends a burst, tells the receiver of it, and never has more under way than
+//! the receiver's buffer holds: a flood would lose what the slower end cannot take, and the cost of a
+//! packet would be that of many which nobody got. The receiver is told of whole bursts and so finds its
+//! packets there, as one does that has much to do; what it costs to be woken for each is not in the
+//! figures, and neither is the waiting for the other end: the CPU time is read around each burst. Bursts
+//! are small enough to stay in a CPU's caches.
+//!
+//! With a pace they leave by a clock, whatever becomes of them: what does not come in time is lost, the
+//! receiver pays for being woken, and each packet has the time at which it was sent.
+//!
+//! Over loopback, as between virtual devices, a packet is brought to the receiver's socket within the
+//! call that sends it, on the sender's time. Nothing waits in a row there for the kernel to merge, so
+//! `merged` receives hold several only where they were sent as segments of one send.
 
 mod error;
+mod frame;
+mod numbers;
+mod pace;
+mod plan;
+mod raw;
 mod receiver;
 mod sender;
+mod sizes;
 mod ways;
 mod window;
 
@@ -23,12 +35,18 @@ use std::net::{Ipv4Addr, UdpSocket};
 use std::os::fd::AsFd as _;
 use std::time::Duration;
 
-use sys::clock;
-use sys::datagram;
+use serde::{Deserialize, Serialize};
+use sys::{clock, datagram};
 
 pub use error::PacketError;
+pub use frame::SMALLEST_FRAME_BYTES;
+pub use numbers::Disorder;
+pub use pace::PacketPace;
+pub use plan::{PacketPath, PacketPlan, Until};
+pub use raw::{Inlet, Outlet, raw_inlet, raw_outlet};
 pub use receiver::Received;
 pub use sender::Sent;
+pub use sizes::PacketSizes;
 pub use ways::{ReceiveWay, SendWay};
 use window::Window;
 
@@ -38,61 +56,28 @@ pub const SMALLEST_BYTES: usize = size_of::<u64>();
 pub const LARGEST_BYTES: usize = datagram::MOST_BYTES;
 /// A packet that has not come after so long has been lost.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// Of packets that leave by a clock, after the last has left.
+const PACED_PATIENCE: Duration = Duration::from_millis(100);
 /// Under way at once, unless a call is for more: two bursts that fit the second cache of a CPU.
 const USUAL_OUTSTANDING: u64 = 256;
 
-/// What is sent, how, and for how long.
-#[derive(Clone, Copy, Debug)]
-pub struct PacketPlan {
-    /// Payload, from [`SMALLEST_BYTES`] to [`LARGEST_BYTES`].
-    pub packet_bytes: usize,
-    pub send: SendWay,
-    pub receive: ReceiveWay,
-    pub until: Until,
-    pub sender_cpu: usize,
-    pub receiver_cpu: usize,
-}
-
-impl PacketPlan {
-    /// Whether a packet, and a send, can be so large.
-    fn check(&self) -> Result<(), PacketError> {
-        let bytes = self.packet_bytes;
-        if !(SMALLEST_BYTES..=LARGEST_BYTES).contains(&bytes) {
-            return Err(PacketError::Size { bytes });
-        }
-        match self.send {
-            SendWay::Segments(segments) if usize::from(segments) * bytes > LARGEST_BYTES => {
-                Err(PacketError::LargeSend { segments, bytes })
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-/// When it is over.
-#[derive(Clone, Copy, Debug)]
-pub enum Until {
-    /// So many were sent.
-    Count(u64),
-    /// So much time has passed.
-    Time(Duration),
-}
-
+/// Raw frames that wait for their receiver.
+const RING_FRAMES: u64 = 4096;
 /// How it went.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Exchanged {
     pub sent: Sent,
     pub received: Received,
     pub window_ns: u64,
     pub held: SocketSettings,
-    /// Packets that may be under way at once.
+    /// Packets that may be under way at once, if there is no pace.
     pub outstanding_most: u64,
     /// Packets that are sent before the receiver is told of them.
     pub sent_at_once: u64,
 }
 
-/// What the sockets hold, by the kernel's word.
-#[derive(Clone, Copy, Debug)]
+/// What the sockets hold, by the kernel's word; nothing of packet sockets.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct SocketSettings {
     /// What each send is cut into, bytes; `None` where that was not asked for.
     pub segment_bytes: Option<u32>,
@@ -103,9 +88,10 @@ pub struct SocketSettings {
 }
 
 impl Exchanged {
-    /// Sent, and not received within a second.
+    /// Sent, and not received in time.
     pub fn lost(&self) -> u64 {
-        self.sent.packets.saturating_sub(self.received.packets)
+        let once = self.received.packets - self.received.disorder.twice;
+        self.sent.packets.saturating_sub(once)
     }
 }
 
@@ -114,23 +100,54 @@ impl Exchanged {
 /// # Errors
 /// What the kernel has not or refused, that nothing came, or that something came which was not sent.
 pub fn exchange(plan: &PacketPlan) -> Result<Exchanged, PacketError> {
-    plan.check()?;
-    let [outgoing, incoming] = connected_pair().map_err(PacketError::Sockets)?;
+    plan.check(LARGEST_BYTES)?;
+    let [outgoing, incoming] = connected_pair(plan).map_err(PacketError::Sockets)?;
     let held = prepare(&outgoing, &incoming, plan)?;
-    let window = Window::for_room(held.room_bytes, plan)?;
+    let window = Window::for_room(window::room_in(held.room_bytes, plan), plan)?;
+    let ends = (
+        Outlet::Socket(outgoing.into()),
+        Inlet::Socket(incoming.into()),
+    );
+    carry(plan, ends, &window, held)
+}
+
+/// Sends raw frames from one end to the other, whatever network namespaces they are of.
+///
+/// # Errors
+/// As [`exchange`].
+pub fn exchange_raw(plan: &PacketPlan, ends: (Outlet, Inlet)) -> Result<Exchanged, PacketError> {
+    let window = Window::for_room(RING_FRAMES, plan)?;
+    carry(plan, ends, &window, SocketSettings::default())
+}
+
+fn carry(
+    plan: &PacketPlan,
+    (outlet, inlet): (Outlet, Inlet),
+    window: &Window,
+    held: SocketSettings,
+) -> Result<Exchanged, PacketError> {
     let begun_ns = clock::monotonic_ns();
     let (sent, received) = std::thread::scope(|scope| {
-        let receiving = scope.spawn(|| receiver::receive(&incoming, plan, &window));
-        let sending = scope.spawn(|| sender::send(&outgoing, plan, &window));
+        let receiving = scope.spawn(|| receiver::receive(inlet, plan, window));
+        let sending = scope.spawn(|| sender::send(outlet, plan, window));
         (sending.join(), receiving.join())
     });
-    let window_ns = clock::monotonic_ns() - begun_ns;
+    let ended_ns = clock::monotonic_ns();
     let ended = |_| PacketError::Ended;
     // Of two errors the sender's: what it did not send the receiver may only have missed.
     let sent = sent.map_err(ended)??;
+    let received = received.map_err(ended)??;
+    // Of a pace it is over with the last, and not when no more has come for a while.
+    let window_ns = match plan.pace {
+        Some(_) => sent
+            .ended_ns
+            .max(received.last_ns)
+            .saturating_sub(sent.begun_ns),
+        None => ended_ns - begun_ns,
+    };
     Ok(Exchanged {
         sent,
-        received: received.map_err(ended)??,
+        received,
         window_ns,
         held,
         outstanding_most: window.most(),
@@ -139,13 +156,21 @@ pub fn exchange(plan: &PacketPlan) -> Result<Exchanged, PacketError> {
 }
 
 /// Two sockets of loopback that take nothing but from each other.
-fn connected_pair() -> io::Result<[UdpSocket; 2]> {
+fn connected_pair(plan: &PacketPlan) -> io::Result<[UdpSocket; 2]> {
     let bind = || UdpSocket::bind((Ipv4Addr::LOCALHOST, 0));
     let pair = [bind()?, bind()?];
     pair[0].connect(pair[1].local_addr()?)?;
     pair[1].connect(pair[0].local_addr()?)?;
-    pair[1].set_read_timeout(Some(PATIENCE))?;
+    pair[1].set_read_timeout(Some(patience(plan)))?;
     Ok(pair)
+}
+
+/// For how long nothing comes before that is the end.
+fn patience(plan: &PacketPlan) -> Duration {
+    match plan.pace {
+        Some(_) => PACED_PATIENCE,
+        None => PATIENCE,
+    }
 }
 
 /// Gives both sockets their options, and reads them back.
@@ -170,7 +195,7 @@ fn cut_sends(outgoing: &UdpSocket, plan: &PacketPlan) -> io::Result<Option<u32>>
     let SendWay::Segments(_) = plan.send else {
         return Ok(None);
     };
-    let bytes = u16::try_from(plan.packet_bytes).map_err(io::Error::other)?;
+    let bytes = u16::try_from(plan.largest_bytes()).map_err(io::Error::other)?;
     datagram::set_segment_bytes(outgoing.as_fd(), bytes)?;
     datagram::segment_bytes(outgoing.as_fd()).map(Some)
 }
@@ -192,14 +217,8 @@ mod tests {
 
     #[test]
     fn of_two_ends_that_fail_the_sender_is_told() {
-        let plan = PacketPlan {
-            packet_bytes: 1000,
-            send: SendWay::Single,
-            receive: ReceiveWay::Single,
-            until: Until::Count(1),
-            sender_cpu: NO_CPU,
-            receiver_cpu: NO_CPU + 1,
-        };
+        let ways = (SendWay::Single, ReceiveWay::Single);
+        let plan = PacketPlan::of_udp(1000, ways, Until::Count(1), [NO_CPU, NO_CPU + 1]);
         let told = exchange(&plan).unwrap_err();
         assert!(
             matches!(told, PacketError::Pin { cpu: NO_CPU, .. }),
@@ -220,21 +239,14 @@ mod tests {
             .into_iter()
             .flat_map(|send| receives.map(|way| (send, way)))
         {
-            let plan = PacketPlan {
-                packet_bytes: 1000,
-                send,
-                receive,
-                until: Until::Count(6400),
-                sender_cpu: cpu,
-                receiver_cpu: cpu,
-            };
+            let plan = PacketPlan::of_udp(1000, (send, receive), Until::Count(6400), [cpu, cpu]);
             let went = exchange(&plan).unwrap();
             assert_eq!(
                 (went.sent.packets, went.lost()),
                 (6400, 0),
                 "{send} {receive}"
             );
-            assert_eq!(went.received.out_of_order, 0);
+            assert_eq!(went.received.disorder.late, 0);
             assert_eq!(went.sent.calls, 6400 / u64::from(send.packets()));
             let by_one_call = match (send, receive) {
                 (SendWay::Segments(count), ReceiveWay::Merged) => count,
@@ -243,5 +255,30 @@ mod tests {
             let calls = 6400 / u64::from(by_one_call);
             assert_eq!(went.received.calls, calls, "{send} {receive}");
         }
+    }
+
+    #[test]
+    fn a_mix_that_leaves_by_a_clock_comes_as_it_was_sent_and_each_has_its_time() {
+        let cpu = sys::cpu::allowed().unwrap()[0];
+        let ways = (SendWay::Batch(8), ReceiveWay::Batch(8));
+        let plan = PacketPlan {
+            sizes: "64:7,576:4,1500:1".parse().unwrap(),
+            pace: Some(PacketPace {
+                rate: 10_000.0,
+                arrivals: model::workload::Arrivals::Poisson,
+                burst: 2,
+            }),
+            ..PacketPlan::of_udp(64, ways, Until::Count(1200), [cpu, cpu])
+        };
+        let went = exchange(&plan).unwrap();
+        assert_eq!((went.sent.packets, went.lost()), (1200, 0));
+        assert_eq!(went.received.bytes, 100 * (7 * 64 + 4 * 576 + 1500));
+        assert_eq!(went.received.one_way.total(), 1200);
+        // A tenth of a second, by gaps of chance.
+        assert!(
+            (60_000_000..600_000_000).contains(&went.window_ns),
+            "{}",
+            went.window_ns
+        );
     }
 }

@@ -1,58 +1,105 @@
 //! The end that sends.
 
 use std::io;
-use std::net::UdpSocket;
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, OwnedFd};
 
+use model::Histogram;
+use serde::{Deserialize, Serialize};
 use sys::clock;
-use sys::datagram::Batch;
+use sys::datagram::{self, Batch};
+use sys::packet::TransmitRing;
 
+use super::frame::{self, CUT_BYTES, HEADER_BYTES};
+use super::pace::{Due, PacketPace};
 use super::window::Window;
-use super::{PacketError, PacketPlan, SMALLEST_BYTES, SendWay, Until};
+use super::{Outlet, PacketError, PacketPlan, PacketSizes, SMALLEST_BYTES, SendWay, Until};
 
 /// `EINVAL` and `EMSGSIZE`: by its version a kernel says either of a segment beyond the MTU.
 const REFUSED: [i32; 2] = [22, 90];
 
 /// What the sender did.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Sent {
     pub packets: u64,
     /// System calls that sent.
     pub calls: u64,
     /// CPU time of the sending, ns.
     pub cpu_ns: u64,
+    /// By the monotonic clock, ns.
+    pub begun_ns: u64,
+    pub ended_ns: u64,
+    /// How much later than due they left, if there is a pace; a burst once.
+    pub late: Histogram,
 }
 
 pub(super) fn send(
-    socket: &UdpSocket,
+    outlet: Outlet,
     plan: &PacketPlan,
     window: &Window,
 ) -> Result<Sent, PacketError> {
     let _ends = window.end();
     let cpu = plan.sender_cpu;
     sys::cpu::pin(&[cpu]).map_err(|source| PacketError::Pin { cpu, source })?;
-    let mut outgoing = Outgoing::new(plan);
-    let mut sent = Sent::default();
-    let begun_ns = clock::monotonic_ns();
+    let mut outgoing = Outgoing::new(plan, outlet);
+    let mut sent = Sent {
+        begun_ns: clock::monotonic_ns(),
+        ..Sent::default()
+    };
+    let done = match plan.pace {
+        None => send_as_they_fit(&mut outgoing, plan, window, &mut sent),
+        Some(pace) => send_by_clock(&mut outgoing, plan, pace, window, &mut sent),
+    };
+    done.map_err(|error| refusal(plan, error))?;
+    sent.ended_ns = clock::monotonic_ns();
+    Ok(sent)
+}
+
+fn send_as_they_fit(
+    outgoing: &mut Outgoing,
+    plan: &PacketPlan,
+    window: &Window,
+    sent: &mut Sent,
+) -> io::Result<()> {
     loop {
-        let burst = plan.until.left(&sent, begun_ns).min(window.burst());
+        let burst = plan.until.left(sent).min(window.burst());
         if burst == 0 || !window.wait_for_room(burst) {
-            return Ok(sent);
+            return Ok(());
         }
-        outgoing
-            .burst(socket, burst, &mut sent)
-            .map_err(|error| refusal(plan, error))?;
+        outgoing.burst(burst, sent)?;
         window.note_sent(burst);
     }
 }
 
+fn send_by_clock(
+    outgoing: &mut Outgoing,
+    plan: &PacketPlan,
+    pace: PacketPace,
+    window: &Window,
+    sent: &mut Sent,
+) -> io::Result<()> {
+    let mut due = Due::begin(pace, plan.until);
+    sent.begun_ns = due.begun_ns;
+    let most = u64::from(plan.send.packets());
+    // A receiver that has failed says why.
+    while !window.is_over() {
+        let count = due.wait(most);
+        if count == 0 {
+            break;
+        }
+        outgoing.burst(count, sent)?;
+        window.note_sent(count);
+    }
+    sent.late = due.late;
+    Ok(())
+}
+
 impl Until {
     /// How many may still be sent; of a time one burst at least, so that there is something to tell.
-    fn left(self, sent: &Sent, begun_ns: u64) -> u64 {
+    fn left(self, sent: &Sent) -> u64 {
         match self {
             Self::Count(all) => all.saturating_sub(sent.packets),
             Self::Time(time) => {
-                let passed_ns = clock::monotonic_ns() - begun_ns;
+                let passed_ns = clock::monotonic_ns() - sent.begun_ns;
                 let is_over = sent.packets > 0 && u128::from(passed_ns) >= time.as_nanos();
                 if is_over { 0 } else { u64::MAX }
             }
@@ -64,7 +111,7 @@ fn refusal(plan: &PacketPlan, source: io::Error) -> PacketError {
     match plan.send {
         SendWay::Segments(segments) if is_refused(&source) => PacketError::Segments {
             segments,
-            bytes: plan.packet_bytes,
+            bytes: plan.largest_bytes(),
             source,
         },
         _ => PacketError::Sending(source),
@@ -77,30 +124,99 @@ fn is_refused(error: &io::Error) -> bool {
         .is_some_and(|errno| REFUSED.contains(&errno))
 }
 
-/// The packets of one call.
-enum Outgoing {
-    Single(Vec<u8>),
-    Batch(Batch, usize),
-    /// One after the other, and the size of each.
-    Segments(Vec<u8>, usize),
+/// Packets as they are made, and how they leave.
+struct Outgoing {
+    maker: Maker,
+    by: By,
+}
+
+/// The packets of one call, and what takes them.
+enum By {
+    Single(OwnedFd, Vec<u8>),
+    Batch(OwnedFd, Batch, usize),
+    /// One after the other.
+    Segments(OwnedFd, Segments),
+    Ring(TransmitRing, Vec<u8>, usize),
+}
+
+struct Segments {
+    bytes: Vec<u8>,
+    /// What stands before them all.
+    head_bytes: usize,
+    each_bytes: usize,
+}
+
+/// Writes packets.
+struct Maker {
+    sizes: PacketSizes,
+    /// Where the number stands.
+    head_bytes: usize,
+    /// Whether that is behind the headers of a frame, which are written too.
+    is_framed: bool,
+}
+
+impl Maker {
+    /// Writes the packet of a number into the place for it; how long it is.
+    fn write(&self, place: &mut [u8], number: u64, at_ns: u64) -> usize {
+        let bytes = self.sizes.of_number(number);
+        if self.is_framed {
+            frame::write_header(place, bytes);
+        }
+        let head = [number, at_ns].map(u64::to_ne_bytes);
+        let room = &mut place[self.head_bytes..bytes];
+        for (to, from) in room.chunks_exact_mut(SMALLEST_BYTES).zip(head) {
+            to.copy_from_slice(&from);
+        }
+        bytes
+    }
 }
 
 impl Outgoing {
-    fn new(plan: &PacketPlan) -> Self {
-        let (bytes, count) = (plan.packet_bytes, usize::from(plan.send.packets()));
-        match plan.send {
-            SendWay::Single => Self::Single(vec![0; bytes]),
-            SendWay::Batch(_) => Self::Batch(Batch::new(count, bytes), count),
-            SendWay::Segments(_) => Self::Segments(vec![0; count * bytes], bytes),
-        }
+    fn new(plan: &PacketPlan, outlet: Outlet) -> Self {
+        let (bytes, count) = (plan.largest_bytes(), usize::from(plan.send.packets()));
+        let is_raw = plan.is_raw();
+        let by = match outlet {
+            Outlet::Ring(ring) => By::Ring(ring, vec![0; bytes], count),
+            Outlet::Socket(socket) => match plan.send {
+                SendWay::Batch(_) => By::Batch(socket, Batch::new(count, bytes), count),
+                SendWay::Segments(_) => {
+                    let [head_bytes, each_bytes] = match is_raw {
+                        true => [CUT_BYTES + HEADER_BYTES, bytes - HEADER_BYTES],
+                        false => [0, bytes],
+                    };
+                    let bytes = vec![0; head_bytes + count * each_bytes];
+                    let segments = Segments {
+                        bytes,
+                        head_bytes,
+                        each_bytes,
+                    };
+                    By::Segments(socket, segments)
+                }
+                SendWay::Single | SendWay::Ring(_) => By::Single(socket, vec![0; bytes]),
+            },
+        };
+        // The kernel puts the headers before what it has cut.
+        let is_cut = matches!(plan.send, SendWay::Segments(_));
+        let is_framed = is_raw && !is_cut;
+        let sizes = match is_raw && is_cut {
+            true => PacketSizes::of(bytes - HEADER_BYTES),
+            false => plan.sizes.clone(),
+        };
+        let head_bytes = if is_framed { HEADER_BYTES } else { 0 };
+        let maker = Maker {
+            sizes,
+            head_bytes,
+            is_framed,
+        };
+        Self { maker, by }
     }
 
     /// Sends so many, each with its number.
-    fn burst(&mut self, socket: &UdpSocket, count: u64, sent: &mut Sent) -> io::Result<()> {
+    fn burst(&mut self, count: u64, sent: &mut Sent) -> io::Result<()> {
         let begun_ns = clock::thread_cpu_ns();
         let end = sent.packets + count;
         while sent.packets < end {
-            sent.packets += self.call(socket, sent.packets, end)?;
+            sent.packets += self.call(sent.packets, end)?;
             sent.calls += 1;
         }
         sent.cpu_ns += clock::thread_cpu_ns() - begun_ns;
@@ -108,35 +224,52 @@ impl Outgoing {
     }
 
     /// Sends those from one number on that one call takes, of those before another; how many.
-    fn call(&mut self, socket: &UdpSocket, from: u64, end: u64) -> io::Result<u64> {
-        match self {
-            Self::Single(packet) => {
-                number(packet, from);
-                socket.send(packet)?;
+    fn call(&mut self, from: u64, end: u64) -> io::Result<u64> {
+        let (maker, at_ns) = (&self.maker, clock::monotonic_ns());
+        let mut numbers = from..end;
+        match &mut self.by {
+            By::Single(socket, packet) => {
+                let bytes = maker.write(packet, from, at_ns);
+                datagram::send(socket.as_fd(), &packet[..bytes])?;
                 Ok(1)
             }
-            Self::Batch(batch, slots) => {
+            By::Batch(socket, batch, slots) => {
                 let count = at_most(*slots, end - from);
-                let numbered = (from..).zip(batch.datagrams_mut());
-                numbered.for_each(|(at, packet)| number(packet, at));
+                batch.fill(count, |slot| {
+                    numbers
+                        .next()
+                        .map_or(0, |number| maker.write(slot, number, at_ns))
+                });
                 batch.send(socket.as_fd(), count).map(|sent| sent as u64)
             }
-            Self::Segments(bytes, each) => {
-                let count = at_most(bytes.len() / *each, end - from);
-                let of_these = &mut bytes[..count * *each];
-                let numbered = (from..).zip(of_these.chunks_exact_mut(*each));
-                numbered.for_each(|(at, packet)| number(packet, at));
-                socket.send(of_these)?;
+            By::Segments(socket, segments) => {
+                let each = segments.each_bytes;
+                let most = (segments.bytes.len() - segments.head_bytes) / each;
+                let count = at_most(most, end - from);
+                let of_these = &mut segments.bytes[..segments.head_bytes + count * each];
+                let (head, payloads) = of_these.split_at_mut(segments.head_bytes);
+                for (number, payload) in numbers.zip(payloads.chunks_exact_mut(each)) {
+                    maker.write(payload, number, at_ns);
+                }
+                if !head.is_empty() {
+                    frame::write_cut(head, HEADER_BYTES + count * each, each);
+                }
+                datagram::send(socket.as_fd(), of_these)?;
                 Ok(count as u64)
             }
+            By::Ring(ring, frame, most) => {
+                let mut count = 0;
+                for number in numbers.take(*most) {
+                    let bytes = maker.write(frame, number, at_ns);
+                    if !ring.write(&frame[..bytes]) {
+                        break;
+                    }
+                    count += 1;
+                }
+                ring.send()?;
+                Ok(count)
+            }
         }
-    }
-}
-
-/// Writes its number at the head of a packet, which has room for it.
-fn number(packet: &mut [u8], number: u64) {
-    if let Some(head) = packet.first_chunk_mut::<SMALLEST_BYTES>() {
-        *head = number.to_ne_bytes();
     }
 }
 

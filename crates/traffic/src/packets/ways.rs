@@ -4,13 +4,15 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-/// What one call of sendmmsg(2) or recvmmsg(2) takes (`UIO_MAXIOV`); one is `single`.
+use serde::{Deserialize, Serialize};
+
+/// What one call of sendmmsg(2) or recvmmsg(2) takes (`UIO_MAXIOV`); one is `single`. A ring is no longer.
 const BATCH: RangeInclusive<u16> = 2..=1024;
 /// `UDP_MAX_SEGMENTS` of linux/udp.h since Linux 6.9; 64 before.
 const SEGMENTS: RangeInclusive<u16> = 2..=128;
 
 /// How a sender gives packets to the kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SendWay {
     /// A call for each.
     Single,
@@ -18,10 +20,12 @@ pub enum SendWay {
     Batch(u16),
     /// So many as one send, which the kernel cuts: `UDP_SEGMENT`.
     Segments(u16),
+    /// So many out of memory with each call, raw frames alone: `PACKET_TX_RING`.
+    Ring(u16),
 }
 
 /// How a receiver takes them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ReceiveWay {
     /// A call for each.
     Single,
@@ -29,6 +33,8 @@ pub enum ReceiveWay {
     Batch(u16),
     /// As the kernel merges them: `UDP_GRO`.
     Merged,
+    /// Out of memory that the kernel writes into, raw frames alone: `PACKET_RX_RING`.
+    Ring,
 }
 
 impl SendWay {
@@ -36,7 +42,7 @@ impl SendWay {
     pub(super) fn packets(self) -> u16 {
         match self {
             Self::Single => 1,
-            Self::Batch(count) | Self::Segments(count) => count,
+            Self::Batch(count) | Self::Segments(count) | Self::Ring(count) => count,
         }
     }
 }
@@ -45,7 +51,7 @@ impl ReceiveWay {
     /// Packets that one call is asked for.
     pub(super) fn packets(self) -> u16 {
         match self {
-            Self::Single | Self::Merged => 1,
+            Self::Single | Self::Merged | Self::Ring => 1,
             Self::Batch(count) => count,
         }
     }
@@ -59,11 +65,12 @@ impl FromStr for SendWay {
             None => (text == "single").then_some(Self::Single),
             Some(("batch", count)) => number(count, BATCH).map(Self::Batch),
             Some(("segments", count)) => number(count, SEGMENTS).map(Self::Segments),
+            Some(("ring", count)) => number(count, BATCH).map(Self::Ring),
             Some(_) => None,
         };
         way.ok_or_else(|| {
             format!(
-                "`{text}` is no way to send: `single`, `batch:N` with N from {} to {}, or \
+                "`{text}` is no way to send: `single`, `batch:N` (or `ring:N`) with N from {} to {}, or \
                  `segments:N` with N from {} to {}",
                 BATCH.start(),
                 BATCH.end(),
@@ -105,6 +112,7 @@ impl fmt::Display for SendWay {
             Self::Single => write!(formatter, "single"),
             Self::Batch(count) => write!(formatter, "batch:{count}"),
             Self::Segments(count) => write!(formatter, "segments:{count}"),
+            Self::Ring(count) => write!(formatter, "ring:{count}"),
         }
     }
 }
@@ -115,6 +123,7 @@ impl fmt::Display for ReceiveWay {
             Self::Single => write!(formatter, "single"),
             Self::Batch(count) => write!(formatter, "batch:{count}"),
             Self::Merged => write!(formatter, "merged"),
+            Self::Ring => write!(formatter, "ring"),
         }
     }
 }
@@ -131,6 +140,7 @@ mod tests {
             "batch:1024",
             "segments:2",
             "segments:128",
+            "ring:256",
         ] {
             assert_eq!(text.parse::<SendWay>().unwrap().to_string(), text);
         }

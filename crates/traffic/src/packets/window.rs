@@ -12,6 +12,9 @@ const QUARTERS_THERE: u64 = 3;
 const ACCOUNT_PER_BYTE: u64 = 2;
 const ACCOUNT_BYTES: u64 = 1_280;
 
+/// Of packets that leave by a clock, as many times more.
+const PACED_ROOMS: u64 = 16;
+
 /// Packets under way; both ends wait here for each other.
 pub(super) struct Window {
     counts: Mutex<WindowCounts>,
@@ -34,16 +37,15 @@ impl WindowCounts {
 }
 
 impl Window {
-    /// For a buffer of so many bytes.
-    pub(super) fn for_room(room_bytes: u32, plan: &PacketPlan) -> Result<Self, PacketError> {
-        let room = u64::from(room_bytes) * QUARTERS_THERE / 4 / account_bytes(plan);
+    /// For a buffer with room for so many.
+    pub(super) fn for_room(room: u64, plan: &PacketPlan) -> Result<Self, PacketError> {
         let most = room.min(wanted(plan));
         let calls = calls(plan);
         let [one_send, _] = calls;
         if one_send > most {
             return Err(PacketError::NoRoom {
                 packets: one_send,
-                bytes: plan.packet_bytes,
+                bytes: plan.largest_bytes(),
                 room,
             });
         }
@@ -76,6 +78,11 @@ impl Window {
         let is_empty = |counts: &mut WindowCounts| !counts.is_over && counts.outstanding() == 0;
         let outstanding = self.wait_while(is_empty).outstanding();
         (outstanding > 0).then_some(outstanding)
+    }
+
+    /// Whether one end has gone.
+    pub(super) fn is_over(&self) -> bool {
+        self.lock().is_over
     }
 
     pub(super) fn note_sent(&self, count: u64) {
@@ -124,10 +131,20 @@ fn burst(most: u64, [one_send, one_receive]: [u64; 2]) -> u64 {
     fitting.map_or(one_send, |(step, place)| place / step * step)
 }
 
+/// Packets that a buffer of so many bytes holds.
+pub(super) fn room_in(room_bytes: u32, plan: &PacketPlan) -> u64 {
+    u64::from(room_bytes) * QUARTERS_THERE / 4 / account_bytes(plan)
+}
+
 /// What is asked of the kernel, which doubles it.
 pub(super) fn wanted_room_bytes(plan: &PacketPlan) -> i32 {
     let there_bytes = account_bytes(plan) * wanted(plan);
-    i32::try_from((there_bytes * 4 / QUARTERS_THERE).div_ceil(2)).unwrap_or(i32::MAX)
+    let wanted_bytes = match plan.pace {
+        // What comes while the receiver is not on its CPU has to wait.
+        Some(_) => there_bytes * PACED_ROOMS,
+        None => there_bytes,
+    };
+    i32::try_from((wanted_bytes * 4 / QUARTERS_THERE).div_ceil(2)).unwrap_or(i32::MAX)
 }
 
 /// Packets that should fit: two calls at least.
@@ -142,7 +159,7 @@ fn calls(plan: &PacketPlan) -> [u64; 2] {
 }
 
 fn account_bytes(plan: &PacketPlan) -> u64 {
-    plan.packet_bytes as u64 * ACCOUNT_PER_BYTE + ACCOUNT_BYTES
+    plan.largest_bytes() as u64 * ACCOUNT_PER_BYTE + ACCOUNT_BYTES
 }
 
 /// The largest number that divides both (Euclid).
@@ -156,25 +173,16 @@ fn common_divisor(one: u64, other: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::packets::{ReceiveWay, SendWay, Until};
 
     fn plan(packet_bytes: usize, send: SendWay, receive: ReceiveWay) -> PacketPlan {
-        PacketPlan {
-            packet_bytes,
-            send,
-            receive,
-            until: Until::Time(Duration::ZERO),
-            sender_cpu: 0,
-            receiver_cpu: 0,
-        }
+        PacketPlan::of_udp(packet_bytes, (send, receive), Until::Count(1), [0, 0])
     }
 
     fn window(room_bytes: u32, send: SendWay, receive: ReceiveWay) -> Result<Window, String> {
         let plan = plan(1200, send, receive);
-        Window::for_room(room_bytes, &plan).map_err(|error| error.to_string())
+        Window::for_room(room_in(room_bytes, &plan), &plan).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -194,7 +202,7 @@ mod tests {
     fn where_two_bursts_of_whole_calls_do_not_fit_the_room_one_is_sent_at_once() {
         let burst = |send, receive| {
             let plan = plan(1470, send, receive);
-            let window = Window::for_room(OLD_ROOM_BYTES, &plan).unwrap();
+            let window = Window::for_room(room_in(OLD_ROOM_BYTES, &plan), &plan).unwrap();
             (window.most(), window.burst())
         };
         let many = ReceiveWay::Batch(42);

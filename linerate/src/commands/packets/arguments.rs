@@ -2,40 +2,88 @@
 
 use std::time::Duration;
 
-use anyhow::ensure;
+use anyhow::{bail, ensure};
+use clap::ValueEnum;
 use machine::cpus::CpuSplit;
-use traffic::packets::{PacketPlan, ReceiveWay, SendWay, Until};
+use model::workload::Arrivals;
+use traffic::packets::{
+    PacketPace, PacketPath, PacketPlan, PacketSizes, ReceiveWay, SendWay, Until,
+};
 
 use crate::values;
 
 /// What a path with an MTU of 1,280 bytes carries, the least that IPv6 has, as QUIC begins with.
-const USUAL_BYTES: &str = "1200";
+const USUAL_BYTES: usize = 1200;
+/// What small frames are measured with; these have no checksum.
+const USUAL_FRAME_BYTES: usize = 64;
+/// Small enough to stay in a CPU's caches.
+const USUAL_RING: u16 = 128;
 
-/// What packets of UDP cost their sender and their receiver, one at a time or many
+/// What packets cost their sender and receiver, how many come, and when: UDP or raw frames
 ///
-/// Both are on this machine, each on a CPU of its own that it keeps busy at once, also where the
-/// machine is at work, and speak over its loopback. The sender gives
-/// packets to the kernel one by one, several with one call (sendmmsg), or as one send that the
-/// kernel cuts into segments (UDP_SEGMENT, GSO); the receiver takes them one by one, several with one
-/// call (recvmmsg), or as the kernel merges them (UDP_GRO). Each has a number and its size is
-/// checked. No more are under way than the receiver's buffer holds, so that what is lost was lost by
+/// Both ends are on this machine, each on a CPU of its own that it keeps busy at once, also where the
+/// machine is at work. They speak UDP over its loopback, or, with --raw, whole Ethernet frames through
+/// packet sockets between two network namespaces of our own: raw frames go nowhere else.
+///
+/// The sender gives packets to the kernel one by one, several with one call (sendmmsg), as one send that
+/// the kernel cuts into segments (UDP_SEGMENT, GSO), or raw out of memory (PACKET_TX_RING); the receiver
+/// takes them one by one, several with one call (recvmmsg), or as the kernel merges them (UDP_GRO), and
+/// raw out of memory. Each has a number, and its size is checked.
+///
+/// Without --rate no more are under way than the receiver's buffer holds, so that what is lost was lost by
 /// the kernel; the CPU time is that of the calls, without the waiting of one end for the other. Where
 /// nothing comes, or nothing of five bursts in a row, it ends with an error.
 ///
-/// Over loopback the sender's calls bring each packet to the receiver's socket, and only what was
-/// sent as segments is merged.
+/// With --rate they leave by a clock, whatever becomes of them: what is lost, late or came twice is
+/// counted by the numbers, and the one-way time runs from before a packet's call until it was received,
+/// the receiver's being woken included. --find searches for the highest rate without loss.
+///
+/// Over loopback, and between virtual devices, the sender's calls bring each packet to the receiver's
+/// socket, and only what was sent as segments is merged.
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Payload of each, bytes, from 8
-    #[arg(long, value_name = "BYTES", default_value = USUAL_BYTES)]
-    size: usize,
-    /// How they are sent: single, batch:N (sendmmsg) or segments:N (UDP_SEGMENT)
-    #[arg(long, value_name = "HOW", default_value = "single")]
-    send: SendWay,
-    /// How they are received: single, batch:N (recvmmsg) or merged (UDP_GRO)
-    #[arg(long, value_name = "HOW", default_value = "single")]
-    receive: ReceiveWay,
+    /// Bytes of each, from 8 (raw: 60), or several with their shares as 64:7,576:4,1500:1 [default: 1200, raw 64]
+    ///
+    /// Of UDP its payload; of raw frames all from the Ethernet header on but the checksum behind them.
+    #[arg(long, value_name = "BYTES")]
+    size: Option<PacketSizes>,
+    /// How they are sent: single, batch:N (sendmmsg), segments:N (GSO), raw ring:N [default: single, raw ring:128]
+    #[arg(long, value_name = "HOW")]
+    send: Option<SendWay>,
+    /// How they are received: single, batch:N (recvmmsg) or merged (UDP_GRO) [default: single]
+    #[arg(long, value_name = "HOW", conflicts_with = "raw")]
+    receive: Option<ReceiveWay>,
+    /// Ethernet frames between two namespaces of our own, by packet sockets
+    #[arg(long)]
+    pub(super) raw: bool,
+    /// Where raw frames go: netns, two namespaces joined by a pair of devices, and nowhere else
+    #[arg(hide_short_help = true, long, value_name = "RIG")]
+    rig: Option<String>,
+    /// Past the device's queueing discipline (PACKET_QDISC_BYPASS)
+    #[arg(long, requires = "raw")]
+    qdisc_bypass: bool,
+    /// Packets a second, such as 100k, whatever becomes of them
+    #[arg(long, value_name = "N", value_parser = parse_rate)]
+    rate: Option<f64>,
+    /// How they are spread: constant or poisson
+    #[arg(
+        long,
+        value_name = "HOW",
+        value_enum,
+        default_value_t,
+        hide_possible_values = true
+    )]
+    arrivals: Spread,
+    /// Packets that leave at once, of a rate
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    burst: u32,
+    /// Find the highest rate that loses nothing
+    #[arg(long, conflicts_with_all = ["rate", "duration", "count"])]
+    pub(super) find: bool,
+    /// Per cent that may be lost at that rate, such as 0.1%
+    #[arg(long, value_name = "PERCENT", requires = "find", value_parser = values::parse_percent)]
+    loss: Option<f64>,
     /// For how long
     #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = values::parse_duration)]
     duration: Duration,
@@ -49,30 +97,111 @@ pub(crate) struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  What does a packet cost, sent and received one by one?
+  What does a datagram cost, sent and received one by one?
     linerate packets
   And 32 with one call at both ends?
     linerate packets --send batch:32 --receive batch:32
   And as segments of one send, merged for the receiver, as QUIC has them?
     linerate packets --send segments:32 --receive merged
   A million small ones, for a script:
-    linerate packets --size 64 --count 1000000 --json | jq .sender.cpu_seconds_per_million";
+    linerate packets --size 64 --count 1000000 --json | jq .sender.cpu_seconds_per_million
+  What becomes of a mix at a rate, and how long is each on its way?
+    linerate packets --rate 20k --arrivals poisson --size 64:7,576:4,1400:1
+  Raw frames of 64 bytes, cut by the kernel, as many as go:
+    linerate packets --raw --send segments:64
+  The highest rate at which none is lost:
+    linerate packets --find --size 64";
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum Spread {
+    #[default]
+    Constant,
+    Poisson,
+}
+
+/// A number of packets, in thousands or millions with a letter.
+fn parse_rate(text: &str) -> Result<f64, String> {
+    let (digits, unit) = match text.strip_suffix(['k', 'K']) {
+        Some(digits) => (digits, 1e3),
+        None => match text.strip_suffix(['m', 'M']) {
+            Some(digits) => (digits, 1e6),
+            None => (text, 1.0),
+        },
+    };
+    let rate = digits.parse::<f64>().ok().map(|rate| rate * unit);
+    rate.filter(|rate| (1.0..=1e9).contains(rate))
+        .ok_or_else(|| {
+            format!("`{text}` is no rate from 1 to 1000M packets a second, such as 100k")
+        })
+}
 
 impl Arguments {
     /// The sender where a server would be.
     pub(super) fn plan(&self, cpus: &CpuSplit) -> anyhow::Result<PacketPlan> {
+        self.check_rig()?;
         ensure!(
             !self.duration.is_zero(),
             "--duration 0 leaves no time to send anything in"
         );
+        ensure!(
+            self.rate.is_some()
+                || self.find
+                || (self.burst == 1 && matches!(self.arrivals, Spread::Constant)),
+            "--burst and --arrivals say how packets leave at a rate: give --rate or --find too"
+        );
         let first = |cpus: &[usize]| cpus.first().copied().unwrap_or_default();
+        let (bytes, send, receive) = match self.raw {
+            true => (
+                USUAL_FRAME_BYTES,
+                SendWay::Ring(USUAL_RING),
+                ReceiveWay::Ring,
+            ),
+            false => (USUAL_BYTES, SendWay::Single, ReceiveWay::Single),
+        };
+        let passes_by_qdisc = self.qdisc_bypass;
+        let (arrivals, burst) = self.arrivals();
         Ok(PacketPlan {
-            packet_bytes: self.size,
-            send: self.send,
-            receive: self.receive,
+            path: match self.raw {
+                true => PacketPath::Raw { passes_by_qdisc },
+                false => PacketPath::Udp,
+            },
+            sizes: self.size.clone().unwrap_or_else(|| PacketSizes::of(bytes)),
+            send: self.send.unwrap_or(send),
+            receive: self.receive.unwrap_or(receive),
+            pace: self.rate.map(|rate| PacketPace {
+                rate,
+                arrivals,
+                burst,
+            }),
             until: self.count.map_or(Until::Time(self.duration), Until::Count),
             sender_cpu: first(&cpus.server),
             receiver_cpu: first(&cpus.client),
         })
+    }
+
+    /// Raw frames go between hosts of a rig, and UDP over loopback.
+    fn check_rig(&self) -> anyhow::Result<()> {
+        match (self.rig.as_deref(), self.raw) {
+            (None, _) | (Some("netns"), true) | (Some("loopback"), false) => Ok(()),
+            (Some(rig), true) => bail!(
+                "raw frames only ever go between two namespaces of our own, --rig netns, not to `{rig}`"
+            ),
+            (Some(rig), false) => {
+                bail!("UDP is exchanged over loopback, not on the rig `{rig}`; --raw is on `netns`")
+            }
+        }
+    }
+
+    /// How packets of a rate are spread, and how many leave at once.
+    pub(super) fn arrivals(&self) -> (Arrivals, u32) {
+        let arrivals = match self.arrivals {
+            Spread::Constant => Arrivals::Uniform,
+            Spread::Poisson => Arrivals::Poisson,
+        };
+        (arrivals, self.burst)
+    }
+
+    pub(super) fn tolerated_share(&self) -> f64 {
+        self.loss.unwrap_or_default() / 100.0
     }
 }

@@ -1,7 +1,10 @@
 //! What about exchanged packets a reader should know before the figures are used.
 
+use judge::capacity::KEPT_UP_SHARE;
 use model::{Doubt, PacketDoubt};
 use traffic::packets::{Exchanged, PacketPlan, ReceiveWay};
+
+use super::find::sent_per_second;
 
 /// To which CPUs what comes by lo is handed, as a mask: whole groups of hexadecimal digits.
 const STEERING: &str = "/sys/class/net/lo/queues/rx-0/rps_cpus";
@@ -9,7 +12,13 @@ const STEERING: &str = "/sys/class/net/lo/queues/rx-0/rps_cpus";
 pub(super) fn doubts(plan: &PacketPlan, went: &Exchanged) -> Vec<Doubt> {
     let is_shared = plan.sender_cpu == plan.receiver_cpu;
     let shared = is_shared.then_some(Doubt::SharedCpus { cpus: 1 });
-    let of_packets = [short_calls(plan, went), lost(went), steered()];
+    let steered = if plan.is_raw() { None } else { steered() };
+    let of_packets = [
+        short_calls(plan, went),
+        lost(went),
+        behind(plan, went),
+        steered,
+    ];
     let of_packets = of_packets.into_iter().flatten().map(Doubt::Packets);
     shared.into_iter().chain(of_packets).collect()
 }
@@ -19,8 +28,19 @@ fn lost(went: &Exchanged) -> Option<PacketDoubt> {
     (lost_share > 0.0).then_some(PacketDoubt::Lost { lost_share })
 }
 
+fn behind(plan: &PacketPlan, went: &Exchanged) -> Option<PacketDoubt> {
+    let asked_per_second = plan.pace?.rate;
+    let sent_per_second = sent_per_second(went);
+    let is_behind = sent_per_second < KEPT_UP_SHARE * asked_per_second;
+    // The gaps of few packets by chance add up to more or less.
+    (is_behind && went.sent.packets > 10_000).then_some(PacketDoubt::Behind {
+        asked_per_second,
+        sent_per_second,
+    })
+}
+
 fn short_calls(plan: &PacketPlan, went: &Exchanged) -> Option<PacketDoubt> {
-    let ReceiveWay::Batch(call) = plan.receive else {
+    let (ReceiveWay::Batch(call), None) = (plan.receive, plan.pace) else {
         return None;
     };
     let (sent_at_once, call) = (went.sent_at_once, u64::from(call));

@@ -1,12 +1,17 @@
-//! `linerate packets`: UDP from one CPU to another, by one system call for each packet or for many.
+//! `linerate packets`: UDP or raw frames from one CPU to another, by one system call for each or for many.
 
 mod arguments;
 mod doubts;
+mod find;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
 use machine::instruments::cpu::MachineWatch;
+use machine::rig::Lab;
+use model::Histogram;
+use model::Topology;
 use model::cpus::CpuWish;
 use model::doubt::{WordedDoubt, worded};
 use model::reading::{MachineCpu, MachinePerUnit};
@@ -14,30 +19,46 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use traffic::packets::{Exchanged, PacketPlan, exchange};
 
+use super::quantiles::Quantiles;
 use super::whole_machine;
 use crate::console::Console;
+use crate::failure::words;
+use crate::ourselves::OURSELVES;
 use crate::shape;
 use crate::told::{self, template};
 pub(crate) use arguments::Arguments;
+use find::HighestRate;
 
-/// Packets of UDP sent from one CPU of this machine to another, and what they cost each end.
+/// Packets sent from one CPU of this machine to another, what they cost each end, and what became of them.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Packets {
     /// Version of the program.
     linerate_version: &'static str,
-    /// Payload of each, bytes.
-    packet_bytes: usize,
+    /// What carries them: udp over loopback, or raw frames between two namespaces.
+    path: &'static str,
+    /// Bytes of each, or several with their shares: of UDP its payload, of raw frames all but their checksum.
+    size: String,
+    /// The same in the mean, bytes.
+    packet_bytes: f64,
+    /// Rate at which they were to leave, packets/s; null where as many left as fitted.
+    asked_per_second: Option<f64>,
+    /// How these were spread: uniform or poisson; null where there is no rate.
+    arrivals: Option<&'static str>,
     /// From before the first was sent until the last was received, s.
     window_seconds: f64,
     /// Packets that the kernel took, count.
     sent: u64,
     /// Packets that came, each of the size that was sent, count.
     received: u64,
-    /// sent − received: those that had not come a second after the others of their burst,
-    /// count.
+    /// Those that had not come a second after the others of their burst, or, of a rate, a tenth of a
+    /// second after the last, count.
     lost: u64,
-    /// Of those received, such as came after one that was sent later, or once more, count.
+    /// lost ÷ sent, 0 to 1.
+    lost_share: f64,
+    /// Of those received, such as came after one that was sent later, count.
     out_of_order: u64,
+    /// Of those received, such as had come before, count.
+    duplicates: u64,
     /// received ÷ window_seconds.
     packets_per_second: f64,
     /// Payload received, Gbit/s.
@@ -51,20 +72,35 @@ pub(crate) struct Packets {
     sender: Sender,
     /// The end that receives.
     receiver: Receiver,
-    /// Packets that may be under way at once, count.
-    outstanding_most: u64,
+    /// From before the call that sent a packet until it was received, by one clock; null where there is no rate.
+    one_way_us: Option<Times>,
+    /// How much later than due packets left; a burst once; null where there is no rate.
+    sent_late_us: Option<Times>,
+    /// Packets that may be under way at once, count; null where there is a rate.
+    outstanding_most: Option<u64>,
+    /// What --find found, the figures around it being of the last block that held; null unasked.
+    highest: Option<HighestRate>,
     /// Where the two ends were not as they should be.
     doubts: Vec<WordedDoubt>,
+}
+
+/// Times of packets.
+#[derive(Serialize, JsonSchema)]
+struct Times {
+    #[serde(flatten)]
+    quantiles: Quantiles,
+    /// The longest, µs.
+    max: Option<f64>,
 }
 
 /// The end that receives.
 #[derive(Serialize, JsonSchema)]
 struct Receiver {
-    /// As it was asked for: single, batch:N or merged.
+    /// As it was asked for: single, batch:N or merged; ring of raw frames.
     how: String,
     /// The CPU that it runs on, by the kernel's number.
     cpu: usize,
-    /// System calls that received, count.
+    /// System calls that received, of a ring turns at which something stood in it, count.
     calls: u64,
     /// Whether the kernel says that it may merge what came in a row (UDP_GRO).
     may_merge: bool,
@@ -73,7 +109,7 @@ struct Receiver {
     /// The most that came in one piece, bytes.
     largest_bytes: usize,
     /// The socket's receive buffer (SO_RCVBUF as the kernel tells it), its own account
-    /// included, bytes.
+    /// included, bytes; 0 of a ring.
     buffer_bytes: u32,
     #[serde(flatten)]
     cost: Cost,
@@ -82,7 +118,7 @@ struct Receiver {
 /// The end that sends.
 #[derive(Serialize, JsonSchema)]
 struct Sender {
-    /// As it was asked for: single, batch:N or segments:N.
+    /// As it was asked for: single, batch:N, segments:N or ring:N.
     how: String,
     /// The CPU that it runs on, by the kernel's number.
     cpu: usize,
@@ -104,17 +140,50 @@ struct Cost {
     cpu_seconds_per_gb: f64,
     /// CPU time of the calls per 10⁶ packets received, s.
     cpu_seconds_per_million: f64,
+    /// The same for one packet, ns.
+    cpu_ns_per_packet: f64,
+    /// Packets received for a second of this end's CPU.
+    packets_per_cpu_second: f64,
 }
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
     let cpus = machine::cpus::here(&CpuWish::default()).context("asking for CPUs")?;
     let plan = arguments.plan(&cpus)?;
+    let lab = match arguments.raw {
+        true => Some(Lab::build(Path::new(OURSELVES), Topology::Netns)?),
+        false => None,
+    };
+    let through = |plan: &PacketPlan| -> anyhow::Result<Exchanged> {
+        match &lab {
+            Some(lab) => {
+                agent::packets::exchange_between(Path::new(OURSELVES), lab, plan).map_err(words)
+            }
+            None => Ok(exchange(plan)?),
+        }
+    };
     let mut watch = MachineWatch::new();
     watch.open();
-    let went = exchange(&plan)?;
-    let packets = Packets::of(&plan, &went, watch.spent());
+    let packets = if arguments.find {
+        let (spread, tolerated) = (arguments.arrivals(), arguments.tolerated_share());
+        let (plan, went, highest) = find::highest(&plan, spread, tolerated, console, through)?;
+        let mut packets = Packets::of(&plan, &went, None);
+        packets.highest = Some(highest);
+        packets
+    } else {
+        let went = through(&plan)?;
+        Packets::of(&plan, &went, watch.spent())
+    };
     told::say(&packets, template!("packets"), arguments.json, console);
     Ok(ExitCode::SUCCESS)
+}
+
+impl From<&Histogram> for Times {
+    fn from(histogram: &Histogram) -> Self {
+        Self {
+            quantiles: histogram.into(),
+            max: histogram.quantile(1.0).map(|ns| ns as f64 / 1e3),
+        }
+    }
 }
 
 impl Packets {
@@ -122,12 +191,14 @@ impl Packets {
     fn of(plan: &PacketPlan, went: &Exchanged, machine: Option<MachineCpu>) -> Self {
         let (sent, received) = (&went.sent, &went.received);
         let window_seconds = went.window_ns.max(1) as f64 / 1e9;
-        let bytes = received.packets as f64 * plan.packet_bytes as f64;
+        let bytes = received.bytes as f64;
         let cost = |packets: u64, calls: u64, cpu_ns: u64| Cost {
             packets_per_call: packets as f64 / calls as f64,
             // ns per byte are s per GB, and ns for each are s for a thousand million.
             cpu_seconds_per_gb: cpu_ns as f64 / bytes,
             cpu_seconds_per_million: cpu_ns as f64 / received.packets as f64 / 1e3,
+            cpu_ns_per_packet: cpu_ns as f64 / received.packets as f64,
+            packets_per_cpu_second: received.packets as f64 / cpu_ns.max(1) as f64 * 1e9,
         };
         let of_sender = cost(sent.packets, sent.calls, sent.cpu_ns);
         let of_receiver = cost(received.packets, received.calls, received.cpu_ns);
@@ -135,12 +206,18 @@ impl Packets {
         doubts.extend(whole_machine::doubt());
         Self {
             linerate_version: shape::VERSION,
-            packet_bytes: plan.packet_bytes,
+            path: if plan.is_raw() { "raw" } else { "udp" },
+            size: plan.sizes.to_string(),
+            packet_bytes: plan.sizes.mean(),
+            asked_per_second: plan.pace.map(|pace| pace.rate),
+            arrivals: plan.pace.map(|pace| pace.arrivals.name()),
             window_seconds,
             sent: sent.packets,
             received: received.packets,
             lost: went.lost(),
-            out_of_order: received.out_of_order,
+            lost_share: went.lost() as f64 / sent.packets.max(1) as f64,
+            out_of_order: received.disorder.late,
+            duplicates: received.disorder.twice,
             packets_per_second: received.packets as f64 / window_seconds,
             throughput_gbit_per_second: bytes * 8.0 / 1e9 / window_seconds,
             cpu_seconds_per_gb: of_sender.cpu_seconds_per_gb + of_receiver.cpu_seconds_per_gb,
@@ -164,7 +241,10 @@ impl Packets {
                 buffer_bytes: went.held.room_bytes,
                 cost: of_receiver,
             },
-            outstanding_most: went.outstanding_most,
+            one_way_us: plan.pace.map(|_| (&received.one_way).into()),
+            sent_late_us: plan.pace.map(|_| (&sent.late).into()),
+            outstanding_most: plan.pace.is_none().then_some(went.outstanding_most),
+            highest: None,
             doubts: worded(&doubts),
         }
     }

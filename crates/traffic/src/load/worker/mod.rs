@@ -15,11 +15,11 @@ use super::gate::{Gate, Passage};
 use super::outcome::WorkerOutcome;
 use super::plan::LoadPlan;
 use super::recorder::{Edges, Recorder, Scoring};
-use super::schedule::Schedule;
 use super::tally::Live;
 use super::usage::Usage;
 use super::{LoadError, Observer};
 use crate::protocol::{Fate, Protocol};
+use crate::schedule::Schedule;
 
 /// How long answers are waited for after the block; what is late then is unfinished.
 const GRACE_NS: u64 = 50_000_000;

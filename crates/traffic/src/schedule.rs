@@ -6,7 +6,7 @@ use model::workload::Arrivals;
 /// The due times of one thread, in ns from the start of the block. Together, the schedules of
 /// all threads make up the rate that was asked for.
 #[derive(Clone, Debug)]
-pub(super) struct Schedule {
+pub(crate) struct Schedule {
     due_ns: f64,
     gaps: Gaps,
 }
@@ -27,7 +27,7 @@ enum Gaps {
 
 impl Schedule {
     /// The part of thread `thread` of `threads` in `rate_rps` requests per second.
-    pub(super) fn new(
+    pub(crate) fn new(
         rate_rps: f64,
         arrivals: Arrivals,
         seed: u64,
@@ -69,13 +69,13 @@ impl Schedule {
         clippy::cast_possible_truncation,
         reason = "nanoseconds since the start, never negative; `as` saturates"
     )]
-    pub(super) fn due_ns(&self) -> u64 {
+    pub(crate) fn due_ns(&self) -> u64 {
         self.due_ns as u64
     }
 
     /// Goes on to the request after it.
     #[inline]
-    pub(super) fn advance(&mut self) {
+    pub(crate) fn advance(&mut self) {
         match &mut self.gaps {
             Gaps::Even {
                 first_ns,

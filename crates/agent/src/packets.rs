@@ -1,0 +1,74 @@
+//! Raw frames between the hosts of a rig: a process of ours opens a packet socket on each, and is both ends.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use machine::rig::{Lab, is_inside};
+use model::failure::Failure;
+use serde::{Deserialize, Serialize};
+use sys::namespace::NetworkNamespace;
+use traffic::packets::{Exchanged, PacketPlan, exchange_raw, raw_inlet, raw_outlet};
+
+use crate::role::{Role, RoleProcess, Said, say};
+
+/// The devices of the rig `netns`, as its layout names them: the client's and the server's.
+const DEVICES: [&str; 2] = ["lr-server", "lr-client"];
+
+/// What such a process is told, on the host that sends.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct FramesOrder {
+    plan: PacketPlan,
+    /// Whoever holds the host that receives, and under which descriptor.
+    receiver: (u32, i32),
+}
+
+/// Sends raw frames from the client of a rig to its server; `program` is Linerate.
+///
+/// # Errors
+/// Says what could not be done, and where.
+pub fn exchange_between(
+    program: &Path,
+    lab: &Lab,
+    plan: &PacketPlan,
+) -> Result<Exchanged, Failure> {
+    let [client, .., server] = lab.hosts() else {
+        return Err(Failure {
+            what: "this rig has no two hosts".to_owned(),
+            advice: "raw frames are of the rig `netns`".to_owned(),
+        });
+    };
+    let role = Role::Frames(FramesOrder {
+        plan: plan.clone(),
+        receiver: server.held_as(),
+    });
+    RoleProcess::start(program, |command| client.put(command), &role)?.said()
+}
+
+/// Sends and receives as it is told, and says what came of it.
+pub(crate) fn exchange(order: &FramesOrder, output: &mut impl Write) -> io::Result<()> {
+    let exchanged: Said<Exchanged> = exchanged(order);
+    say(output, &exchanged)
+}
+
+fn exchanged(order: &FramesOrder) -> Said<Exchanged> {
+    let plan = &order.plan;
+    inside_a_rig("the sender")?;
+    let outlet = raw_outlet(plan, DEVICES[0]).map_err(|error| error.to_string())?;
+    let (holder, descriptor) = order.receiver;
+    NetworkNamespace::held_by(holder, descriptor)
+        .and_then(|place| place.enter())
+        .map_err(|error| format!("going to the receiver's host: {error}"))?;
+    inside_a_rig("the receiver")?;
+    let inlet = raw_inlet(plan, DEVICES[1]).map_err(|error| error.to_string())?;
+    exchange_raw(plan, (outlet, inlet)).map_err(|error| error.to_string())
+}
+
+/// Nothing raw leaves a rig.
+fn inside_a_rig(end: &str) -> Said<()> {
+    match is_inside() {
+        true => Ok(()),
+        false => Err(format!(
+            "{end} is not on a host of a rig of ours, and raw frames go nowhere else"
+        )),
+    }
+}

@@ -1,0 +1,132 @@
+//! Packets that leave by a clock, whatever becomes of them: an open loop.
+
+use std::time::Duration;
+
+use model::Histogram;
+use model::workload::Arrivals;
+use serde::{Deserialize, Serialize};
+use sys::clock;
+
+use super::Until;
+use crate::schedule::Schedule;
+
+/// Until the other end is there to receive.
+const BEFORE: Duration = Duration::from_millis(5);
+/// Who sleeps is woken so much late at most, as a rule; the rest is waited for awake.
+const AWAKE_NS: u64 = 100_000;
+/// What was due and has not left so long after the end is not sent: a sender that cannot keep up would
+/// go on for ever.
+const AFTER_NS: u64 = 100_000_000;
+/// One machine has one sequence of gaps.
+const SEED: u64 = 1;
+
+/// How many leave when.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PacketPace {
+    /// Packets a second.
+    pub rate: f64,
+    pub arrivals: Arrivals,
+    /// Packets that are due at once.
+    pub burst: u32,
+}
+
+/// The packets that are due one after another.
+pub(super) struct Due {
+    schedule: Schedule,
+    pub(super) begun_ns: u64,
+    end_ns: u64,
+    burst: u64,
+    left: u64,
+    /// How much later than due each burst was begun.
+    pub(super) late: Histogram,
+}
+
+impl Due {
+    pub(super) fn begin(pace: PacketPace, until: Until) -> Self {
+        let bursts = pace.rate / f64::from(pace.burst);
+        let before_ns = u64::try_from(BEFORE.as_nanos()).unwrap_or_default();
+        let begun_ns = clock::monotonic_ns() + before_ns;
+        let (left, time) = match until {
+            Until::Count(count) => (count, Duration::MAX),
+            Until::Time(time) => (u64::MAX, time),
+        };
+        let time_ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        Self {
+            schedule: Schedule::new(bursts, pace.arrivals, SEED, 0, 1),
+            begun_ns,
+            end_ns: begun_ns.saturating_add(time_ns),
+            burst: u64::from(pace.burst),
+            left,
+            late: Histogram::default(),
+        }
+    }
+
+    /// Waits for the next, and says how many are due then, at most so many but for a whole burst; none
+    /// when it is over.
+    pub(super) fn wait(&mut self, most: u64) -> u64 {
+        let due_ns = self.next_ns();
+        if due_ns >= self.end_ns || self.left == 0 {
+            return 0;
+        }
+        let mut now_ns = clock::monotonic_ns();
+        if now_ns > self.end_ns.saturating_add(AFTER_NS) {
+            return 0;
+        }
+        if now_ns + 2 * AWAKE_NS < due_ns {
+            clock::sleep_until_ns(due_ns - AWAKE_NS);
+        }
+        while now_ns < due_ns {
+            std::hint::spin_loop();
+            now_ns = clock::monotonic_ns();
+        }
+        let mut count = 0;
+        while count == 0 || (count + self.burst <= most && self.next_ns() <= now_ns) {
+            if self.next_ns() >= self.end_ns || count >= self.left {
+                break;
+            }
+            self.late.record(now_ns.saturating_sub(self.next_ns()));
+            self.schedule.advance();
+            count += self.burst;
+        }
+        let count = count.min(self.left);
+        self.left -= count;
+        count
+    }
+
+    fn next_ns(&self) -> u64 {
+        self.begun_ns.saturating_add(self.schedule.due_ns())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_are_due_as_the_rate_has_in_the_time_and_none_before() {
+        let pace = PacketPace {
+            rate: 20_000.0,
+            arrivals: Arrivals::Uniform,
+            burst: 4,
+        };
+        let begun_ns = clock::monotonic_ns();
+        let mut due = Due::begin(pace, Until::Count(1000));
+        let counts: Vec<u64> =
+            std::iter::from_fn(|| Some(due.wait(8)).filter(|count| *count > 0)).collect();
+        assert_eq!(counts.iter().sum::<u64>(), 1000);
+        assert!(
+            counts.iter().all(|count| [4, 8].contains(count)),
+            "{counts:?}"
+        );
+        // The last are due a gap before the end of 50 ms.
+        assert!(clock::monotonic_ns() - begun_ns >= 49_000_000);
+        let mut few = Due::begin(pace, Until::Count(6));
+        assert_eq!([few.wait(4), few.wait(4), few.wait(4)], [4, 2, 0]);
+        // Who cannot keep up is let off when the time has passed.
+        let flood = PacketPace { rate: 1e9, ..pace };
+        let mut due = Due::begin(flood, Until::Time(Duration::from_secs(3600)));
+        due.end_ns = due.begun_ns + 1_000_000;
+        clock::sleep_until_ns(due.end_ns + AFTER_NS + 1);
+        assert_eq!(due.wait(8), 0);
+    }
+}

@@ -1,0 +1,120 @@
+//! What is sent, how, and for how long.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    LARGEST_BYTES, PacketError, PacketPace, PacketSizes, ReceiveWay, SMALLEST_BYTES,
+    SMALLEST_FRAME_BYTES, SendWay,
+};
+
+/// What carries packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PacketPath {
+    /// UDP over loopback.
+    Udp,
+    /// Whole frames between two devices, past their queueing disciplines where that is asked for.
+    Raw { passes_by_qdisc: bool },
+}
+
+/// What is sent, how, and for how long.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PacketPlan {
+    pub path: PacketPath,
+    /// Of UDP its payload, of raw frames all but their checksum.
+    pub sizes: PacketSizes,
+    pub send: SendWay,
+    pub receive: ReceiveWay,
+    /// None where no more are under way than fit.
+    pub pace: Option<PacketPace>,
+    pub until: Until,
+    pub sender_cpu: usize,
+    pub receiver_cpu: usize,
+}
+
+impl PacketPlan {
+    /// Of datagrams that are alike, without a pace.
+    pub fn of_udp(
+        bytes: usize,
+        (send, receive): (SendWay, ReceiveWay),
+        until: Until,
+        [sender_cpu, receiver_cpu]: [usize; 2],
+    ) -> Self {
+        Self {
+            path: PacketPath::Udp,
+            sizes: PacketSizes::of(bytes),
+            send,
+            receive,
+            pace: None,
+            until,
+            sender_cpu,
+            receiver_cpu,
+        }
+    }
+
+    pub fn is_raw(&self) -> bool {
+        matches!(self.path, PacketPath::Raw { .. })
+    }
+
+    pub(super) fn largest_bytes(&self) -> usize {
+        let [_, largest] = self.sizes.range();
+        largest
+    }
+
+    /// Whether such packets, and a send of them, can be; `most` bytes are what the path takes.
+    pub(super) fn check(&self, most: usize) -> Result<(), PacketError> {
+        let [smallest, largest] = self.sizes.range();
+        let is_raw = self.is_raw();
+        let least = if is_raw {
+            SMALLEST_FRAME_BYTES
+        } else {
+            SMALLEST_BYTES
+        };
+        if let Some(bytes) = [smallest, largest]
+            .into_iter()
+            .find(|bytes| !(least..=most).contains(bytes))
+        {
+            return Err(match is_raw {
+                true => PacketError::FrameSize { bytes, most },
+                false => PacketError::Size { bytes },
+            });
+        }
+        let way = |way: &dyn std::fmt::Display| {
+            let way = way.to_string();
+            Err(PacketError::Way { way, is_raw })
+        };
+        match (self.send, self.receive) {
+            (SendWay::Ring(_), _) if !is_raw => way(&self.send),
+            (_, receive) if (receive == ReceiveWay::Ring) != is_raw => way(&receive),
+            (SendWay::Segments(_), _) if !self.sizes.are_alike() => Err(PacketError::MixedSegments),
+            (SendWay::Segments(segments), _) if usize::from(segments) * largest > LARGEST_BYTES => {
+                let bytes = largest;
+                Err(PacketError::LargeSend { segments, bytes })
+            }
+            _ => self.check_pace(smallest),
+        }
+    }
+
+    fn check_pace(&self, smallest: usize) -> Result<(), PacketError> {
+        let Some(PacketPace { rate, .. }) = self.pace else {
+            return Ok(());
+        };
+        if smallest < 2 * SMALLEST_BYTES {
+            return Err(PacketError::NoTime { bytes: smallest });
+        }
+        match rate > 0.0 && rate.is_finite() {
+            true => Ok(()),
+            false => Err(PacketError::NoRate { rate }),
+        }
+    }
+}
+
+/// When it is over.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub enum Until {
+    /// So many were sent.
+    Count(u64),
+    /// So much time has passed.
+    Time(Duration),
+}
