@@ -10,9 +10,8 @@ mod records;
 
 use std::cell::RefCell;
 
-use traffic::tls::{
-    Buffers, Client, ClientOptions, Common, Config, Identity, Options, Trust, Version,
-};
+use model::request::TlsVersion;
+use traffic::tls::{Buffers, Client, ClientOptions, Common, Config, Identity, Options, Trust};
 
 use self::peer::Peers;
 
@@ -40,7 +39,7 @@ pub enum Role {
 /// What there is to choose of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Choice {
-    pub version: Version,
+    pub version: TlsVersion,
     pub ours: Role,
     /// Records hold little content.
     pub is_small: bool,
@@ -52,7 +51,7 @@ impl Choice {
     /// By the lowest bits of a byte.
     pub fn of(byte: u8) -> Self {
         Self {
-            version: [Version::Tls12, Version::Tls13][usize::from(byte & 1)],
+            version: [TlsVersion::Tls12, TlsVersion::Tls13][usize::from(byte & 1)],
             ours: [Role::Server, Role::Client][usize::from(byte >> 1 & 1)],
             is_small: byte >> 2 & 1 == 1,
         }
@@ -79,7 +78,7 @@ impl SharedTls {
         let made = made.expect("a certificate can be made");
         let (certificate, key) = (made.cert.pem(), made.signing_key.serialize_pem());
         Self {
-            clients: [Version::Tls12, Version::Tls13].map(client),
+            clients: [TlsVersion::Tls12, TlsVersion::Tls13].map(client),
             buffers: Buffers::default(),
             commons: [None, Some(SMALL_RECORD_BYTES)].map(|most| common(&certificate, &key, most)),
             peers: Peers::new(&certificate, &key),
@@ -98,7 +97,7 @@ fn common(certificate: &str, key: &str, record_bytes: Option<usize>) -> Common {
     Common::new(Config::new(&identity, &options).expect("an identity of its own making"))
 }
 
-fn client(version: Version) -> Client {
+fn client(version: TlsVersion) -> Client {
     let options = ClientOptions {
         trust: Trust::Anybody,
         version: Some(version),

@@ -5,8 +5,9 @@ use std::net::TcpStream;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 
+use model::request::TlsVersion;
 use traffic::engine::channel::{Channel as _, Received};
-use traffic::tls::{ClientEnd, Handshake, Secured, Version};
+use traffic::tls::{ClientEnd, Handshake, Secured};
 
 use super::memory::MemoryStream;
 use super::{Choice, Role, SharedTls};
@@ -159,7 +160,7 @@ impl Caller {
     /// Says its first message.
     fn new(place: &mut SharedTls, kind: Choice) -> Self {
         let (socket, peer) = sockets();
-        let client = &place.clients[usize::from(kind.version == Version::Tls13)];
+        let client = &place.clients[usize::from(kind.version == TlsVersion::Tls13)];
         let mut caller = Self {
             end: ClientEnd::new(client).expect("there is randomness"),
             socket,

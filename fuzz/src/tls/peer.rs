@@ -3,13 +3,14 @@
 use std::io::{Read as _, Write as _};
 use std::sync::Arc;
 
+use model::request::TlsVersion;
 use rustls::client::Resumption;
 use rustls::pki_types::ServerName;
 use rustls::version::{TLS12, TLS13};
 use rustls::{
     ClientConfig, ClientConnection, Connection, RootCertStore, ServerConfig, ServerConnection,
 };
-use traffic::tls::{Version, chain, key};
+use traffic::tls::{chain, key};
 
 use super::{Choice, Role};
 
@@ -27,7 +28,7 @@ pub(super) struct Peers {
 impl Peers {
     pub(super) fn new(certificate: &str, private_key: &str) -> Self {
         let sizes = [None, Some(SMALL_RECORD_BYTES + HEADER_BYTES)];
-        let versions = [Version::Tls12, Version::Tls13];
+        let versions = [TlsVersion::Tls12, TlsVersion::Tls13];
         Self {
             servers: sizes.map(|most| Arc::new(server(certificate, private_key, most))),
             clients: versions
@@ -41,7 +42,7 @@ impl Peers {
         let mut connection = match kind.ours {
             Role::Client => ServerConnection::new(Arc::clone(&self.servers[size])).map(Into::into),
             Role::Server => {
-                let version = usize::from(kind.version == Version::Tls13);
+                let version = usize::from(kind.version == TlsVersion::Tls13);
                 let name = ServerName::try_from("a.test").expect("a name");
                 let config = Arc::clone(&self.clients[version][size]);
                 ClientConnection::new(config, name).map(Into::<Connection>::into)
@@ -63,12 +64,12 @@ fn server(certificate: &str, private_key: &str, record_bytes: Option<usize>) -> 
     config
 }
 
-fn client(certificate: &str, version: Version, record_bytes: Option<usize>) -> ClientConfig {
+fn client(certificate: &str, version: TlsVersion, record_bytes: Option<usize>) -> ClientConfig {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(chain(certificate).expect("of our making"));
     let version = match version {
-        Version::Tls12 => &TLS12,
-        Version::Tls13 => &TLS13,
+        TlsVersion::Tls12 => &TLS12,
+        TlsVersion::Tls13 => &TLS13,
     };
     let mut config = ClientConfig::builder_with_protocol_versions(&[version])
         .with_root_certificates(roots)

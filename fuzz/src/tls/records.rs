@@ -5,7 +5,7 @@
 use std::cell::RefCell;
 use std::sync::LazyLock;
 
-use traffic::tls::Version;
+use model::request::TlsVersion;
 
 use super::ours::OurStage;
 use super::pair::{Pair, nobody, unaltered};
@@ -178,7 +178,7 @@ impl Turn {
     }
 
     fn update_keys(&self, pair: &mut Pair, place: &mut SharedTls) {
-        if self.kind.version == Version::Tls13 {
+        if self.kind.version == TlsVersion::Tls13 {
             pair.peer.update_keys();
         }
         self.peer_says(pair, place);
