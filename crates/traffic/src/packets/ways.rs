@@ -70,7 +70,7 @@ impl FromStr for SendWay {
         };
         way.ok_or_else(|| {
             format!(
-                "`{text}` is no way to send: `single`, `batch:N` (or `ring:N`) with N from {} to {}, or \
+                "`{text}` is no way to send: `single`, `ring:N` or `batch:N` with N from {} to {}, or \
                  `segments:N` with N from {} to {}",
                 BATCH.start(),
                 BATCH.end(),

@@ -19,7 +19,7 @@ const USUAL_FRAME_BYTES: usize = 64;
 /// Small enough to stay in a CPU's caches.
 const USUAL_RING: u16 = 128;
 
-/// What packets cost their sender and receiver, how many come, and when: UDP or raw frames
+/// What packets of UDP or raw frames cost both ends, how many come, and when
 ///
 /// Both ends are on this machine, each on a CPU of its own that it keeps busy at once, also where the
 /// machine is at work. They speak UDP over its loopback, or, with --raw, whole Ethernet frames through

@@ -33,7 +33,8 @@ fn behind(plan: &PacketPlan, went: &Exchanged) -> Option<PacketDoubt> {
     let sent_per_second = sent_per_second(went);
     let is_behind = sent_per_second < KEPT_UP_SHARE * asked_per_second;
     // The gaps of few packets by chance add up to more or less.
-    (is_behind && went.sent.packets > 10_000).then_some(PacketDoubt::Behind {
+    let asked = asked_per_second * went.window_ns as f64 / 1e9;
+    (is_behind && asked > 10_000.0).then_some(PacketDoubt::Behind {
         asked_per_second,
         sent_per_second,
     })
