@@ -73,7 +73,8 @@ rounds = 10
 smallest_effect = 0.05
 [workload]
 kind = "command"
-run = ["echo", '{{"cpu": 1, "overhead_percent": {way}}}']
+# Braces are of variables, so those of JSON are written as printf has them.
+run = ["printf", '\173"cpu": 1, "overhead_percent": {way}, "link": "{link}"\175']
 timeout_s = 10
 [[factor]]
 name = "way"
@@ -92,6 +93,9 @@ title = "Link"
 [[factor.level]]
 name = "free"
 title = "nothing holds it"
+[[factor.level]]
+name = "lossy"
+title = "0.1 % lost"
 [[metric]]
 name = "cpu"
 title = "CPU time"

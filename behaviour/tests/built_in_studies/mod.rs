@@ -202,9 +202,11 @@ fn without_levels(study: &str, left_out: &[&str]) -> String {
         })
     };
     let text = shipped(study);
-    let kept: Vec<&str> = text
+    // Its files stand behind the last block, whatever that is of.
+    let (blocks, files) = text.split_once("\n[files]").unwrap();
+    let kept: Vec<&str> = blocks
         .split("\n[[")
         .filter(|block| !is_left_out(block))
         .collect();
-    kept.join("\n[[")
+    format!("{}\n[files]{files}", kept.join("\n[["))
 }
