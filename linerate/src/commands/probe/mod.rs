@@ -15,7 +15,7 @@ use crate::console::Console;
 /// Without a word behind it all that take a moment: system calls, switches and wake-ups of threads, timers, TCP over
 /// loopback and a pair of devices, memory, cryptography, the page cache and a disk. Each has a value in each of 16 rounds, in random
 /// order, and is told as their median. It keeps the CPUs that it measures busy at once, also where the machine is at
-/// work, for about four seconds; needs no root, changes nothing, and measures on CPUs that this process may use. A file of
+/// work, for about four seconds; needs no root but for the pair of devices, changes nothing, and measures on CPUs that this process may use. A file of
 /// 64 MiB at most has no name, and is gone however it ends. docs/probes.md says what each is and how it can lie.
 #[derive(clap::Args)]
 #[command(
@@ -27,7 +27,7 @@ Examples:
   With the disk that a folder is on, for a script:
     linerate probe --folder /srv --json | jq '.ceilings[] | {name, value: .found.value}'
   And how far is my other machine, through the network's devices?
-    linerate probe --to 127.0.0.1
+    linerate probe --to 10.0.0.2 --mine 10.0.0.2
   Which CPUs are near one another, and how far is it to the others?
     linerate probe cores"
 )]
