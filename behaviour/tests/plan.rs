@@ -123,10 +123,9 @@ fn overheads_of_a_run_count_in_the_place_of_the_articles_and_the_run_is_named() 
     let source = |at: usize| plan["overheads"][at]["source"].as_str().unwrap();
     assert_says(source(0), "vpn-run, OpenVPN, nothing holds it");
     assert_says(source(1), "the article's own figure");
-    assert_says(
-        plan["notes"][0].as_str().unwrap(),
-        "ssh: vpn-run has no figure of it",
-    );
+    let notes = plan["notes"].to_string();
+    assert_says(&notes, "ssh: vpn-run has no figure of it");
+    assert_says(&notes, "vpn-run: doubts: ");
     let line = format!("plan network {flags}");
     let said = answer(&mut linerate(&folder, &words(&line)));
     assert_says(&said, "+ 20 % = 600 Mbit/s (vpn-run, OpenVPN");
@@ -142,7 +141,12 @@ fn what_cannot_be_planned_with_is_named() {
         ("--need 5 --over mine=x", "--over mine=x: "),
         ("--need 5 --prices bad.toml", "bad.toml"),
         ("--need 5 --prices nowhere", "reading nowhere"),
-        ("--need 5 --overheads .", "is no run folder"),
+        ("--need 5 --over ssh --overheads .", "is no run folder"),
+        ("--need 5 --overheads .", "--over"),
+        (
+            "--need 5 --over mine=5% --overheads .",
+            "names none of that",
+        ),
         ("--need 5 --measured x=y", "no such machine"),
         ("--need 5 --measured t4g.small=.", "is no run folder"),
         ("--need 5 --measured t4g.small", "is not MACHINE=FOLDER"),

@@ -42,7 +42,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NAME[=SHARE],…", value_delimiter = ',')]
     over: Vec<String>,
     /// What the overheads of the list were measured to be: the run folder of linerate study run vpn
-    #[arg(long, value_name = "FOLDER", value_hint = clap::ValueHint::DirPath)]
+    #[arg(long, requires = "over", value_name = "FOLDER", value_hint = clap::ValueHint::DirPath)]
     overheads: Option<PathBuf>,
     /// Machines, prices and overheads (TOML), in the place of the article's
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
@@ -192,7 +192,12 @@ impl PlannedOverhead {
         notes: &mut Vec<String>,
     ) -> anyhow::Result<Vec<Self>> {
         let folder = arguments.overheads.as_deref();
+        ensure!(
+            folder.is_none() || arguments.over.iter().any(|over| !over.contains('=')),
+            "--overheads measures what the list names, and --over names none of that"
+        );
         let measured = folder.map(MeasuredOverheads::of).transpose()?;
+        notes.extend(measured.as_ref().and_then(MeasuredOverheads::note));
         let mut wire = arguments.need as f64;
         let mut overheads = Vec::new();
         for over in &arguments.over {

@@ -29,6 +29,20 @@ impl MeasuredOverheads {
         })
     }
 
+    /// What stands against its figures.
+    pub(super) fn note(&self) -> Option<String> {
+        let (judged, place) = (&self.judged, self.folder.display());
+        let is_whole = judged.rounds_done >= judged.rounds_planned;
+        (!judged.doubts.is_empty() || !is_whole).then(|| {
+            format!(
+                "{place}: doubts: {}, rounds: {} of {}; `linerate study report {place}` says more",
+                judged.doubts.len(),
+                judged.rounds_done,
+                judged.rounds_planned
+            )
+        })
+    }
+
     /// The share of an overhead and who says so.
     ///
     /// # Errors

@@ -125,6 +125,12 @@ impl Overhead {
             "{}: an overhead is a share of the payload, 0 to 10",
             self.name
         );
+        let measured = self.measured.as_ref();
+        ensure!(
+            measured.is_none_or(|by| !by.levels.is_empty()),
+            "{}: measured names no levels, so that any arm would do",
+            self.name
+        );
         Ok(())
     }
 }
