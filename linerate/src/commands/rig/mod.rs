@@ -65,6 +65,7 @@ Examples:
     linerate rig up tunnel --json | jq -r '.rig.hosts[] | [.name, .address] | @tsv'")]
     Up {
         /// Hosts and links: netns, router or tunnel
+        // What carries nothing by itself would as a rig to stay only puzzle.
         #[arg(default_value = "netns", value_parser = values::one_of::<Topology>(["netns", "router", "tunnel"]))]
         kind: Topology,
         /// What to call it; otherwise it has the name of its kind
@@ -133,7 +134,6 @@ LINERATE_RIG is set to the rig's name.")]
     Hold { kind: Topology },
 }
 
-/// What carries nothing by itself would as a rig to stay only puzzle.
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
     let is_ours = matches!(arguments.action, Action::Hold { .. });
     ensure!(

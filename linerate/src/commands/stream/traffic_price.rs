@@ -32,6 +32,9 @@ pub(super) fn forecast(plan: &StreamPlan, server: IpAddr) -> Option<String> {
 
 /// Whether it is an address of this machine, from which it reaches itself.
 fn is_ours(server: IpAddr) -> bool {
+    if server.to_canonical().is_loopback() {
+        return true;
+    }
     let any: IpAddr = match server {
         IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
         IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
@@ -83,5 +86,6 @@ mod tests {
             assert!(told.contains(expected), "{words}: {told}");
         }
         assert_eq!(told("--for 1h", "127.0.0.1"), None);
+        assert_eq!(told("--for 1h", "127.0.0.2"), None);
     }
 }
