@@ -61,7 +61,7 @@ fn raw_frames_go_nowhere_but_between_namespaces_of_our_own() {
         );
     }
     // Whoever orders the process itself to, here, is refused too, before it opens a socket.
-    let order = r#"{"Frames":{"plan":{"path":{"Raw":{"passes_by_qdisc":false}},"sizes":{"parts":[[64,1]],"order":[64]},"send":"Single","receive":"Ring","pace":null,"until":{"Count":1},"sender_cpu":0,"receiver_cpu":0},"receiver":[1,3]}}"#;
+    let order = r#"{"Frames":{"plan":{"path":{"Raw":{"passes_by_qdisc":false}},"sizes":"64","send":"single","receive":"ring","pace":null,"until":{"Count":1},"sender_cpu":0,"receiver_cpu":0},"receiver":[1,3]}}"#;
     let mut role = linerate(&folder, &["role"]);
     let mut role = role
         .stdin(Stdio::piped())

@@ -52,6 +52,9 @@ pub(crate) fn exchange(order: &FramesOrder, output: &mut impl Write) -> io::Resu
 
 fn exchanged(order: &FramesOrder) -> Said<Exchanged> {
     let plan = &order.plan;
+    if !plan.is_raw() {
+        return Err("raw frames alone are sent from one host to another".to_owned());
+    }
     inside_a_rig("the sender")?;
     let outlet = raw_outlet(plan, DEVICES[0]).map_err(|error| error.to_string())?;
     let (holder, descriptor) = order.receiver;

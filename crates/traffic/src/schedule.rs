@@ -1,4 +1,4 @@
-//! When the requests of an open loop are due: absolute times, never moved and never skipped.
+//! When what leaves by a clock, a request or packets, is due: absolute times, never moved and never skipped.
 
 use model::random::SplitMix64;
 use model::workload::Arrivals;
@@ -26,7 +26,7 @@ enum Gaps {
 }
 
 impl Schedule {
-    /// The part of thread `thread` of `threads` in `rate_rps` requests per second.
+    /// The part of thread `thread` of `threads` in so many a second.
     pub(crate) fn new(
         rate_rps: f64,
         arrivals: Arrivals,
@@ -63,7 +63,7 @@ impl Schedule {
         }
     }
 
-    /// When the next request is due, in ns from the start.
+    /// When the next is due, in ns from the start.
     #[inline]
     #[expect(
         clippy::cast_possible_truncation,
@@ -73,7 +73,7 @@ impl Schedule {
         self.due_ns as u64
     }
 
-    /// Goes on to the request after it.
+    /// Goes on to the one after it.
     #[inline]
     pub(crate) fn advance(&mut self) {
         match &mut self.gaps {

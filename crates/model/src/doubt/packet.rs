@@ -33,8 +33,8 @@ doubts! {
             "{} of the packets were lost: what they cost is in the figures of those that came",
             percent(*lost_share)
         ),
-            "look at `nstat -az UdpInErrors UdpRcvbufErrors`, and for rules of a firewall that \
-             hold for lo",
+            "of UDP look at `nstat -az UdpInErrors UdpRcvbufErrors`, and for rules of a firewall that \
+             hold for lo; raw frames found no room in the receiver's ring or in a queue of the kernel",
             severity: *lost_share;
 
         /// The sender did not keep the pace that was asked for.

@@ -28,6 +28,8 @@ pub enum PacketError {
     MixedSegments,
     #[error("packets leave at a rate above 0, such as 100000 a second, not at {rate}")]
     NoRate { rate: f64 },
+    #[error("no packet was due in that time: ask for a higher rate, or for longer")]
+    NoneDue,
     #[error("`{way}` is no way {}: see `linerate packets --help`", match is_raw {
         true => "of raw frames",
         false => "of UDP, only of raw frames (--raw)",

@@ -14,7 +14,7 @@ use super::SMALLEST_BYTES;
 pub(super) const HEADER_BYTES: usize = 42;
 const ETHERNET_BYTES: usize = 14;
 /// The shortest frame of Ethernet, without its checksum.
-pub const SMALLEST_FRAME_BYTES: usize = 60;
+pub(super) const SMALLEST_FRAME_BYTES: usize = 60;
 const _: () = assert!(HEADER_BYTES + 2 * SMALLEST_BYTES <= SMALLEST_FRAME_BYTES);
 /// What stands before a send that the kernel cuts: `virtio_net_hdr`.
 pub(super) const CUT_BYTES: usize = 10;

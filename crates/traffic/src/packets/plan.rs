@@ -97,13 +97,13 @@ impl PacketPlan {
     }
 
     fn check_pace(&self, smallest: usize) -> Result<(), PacketError> {
-        let Some(PacketPace { rate, .. }) = self.pace else {
+        let Some(PacketPace { rate, burst, .. }) = self.pace else {
             return Ok(());
         };
         if smallest < 2 * SMALLEST_BYTES {
             return Err(PacketError::NoTime { bytes: smallest });
         }
-        match rate > 0.0 && rate.is_finite() {
+        match rate > 0.0 && rate.is_finite() && burst > 0 {
             true => Ok(()),
             false => Err(PacketError::NoRate { rate }),
         }

@@ -183,8 +183,9 @@ impl Incoming {
     /// Receives until so many have come, or no other comes for longer than is waited.
     fn take(&mut self, end: u64) -> Result<(), PacketError> {
         while self.received.packets < end {
-            match self.call(end - self.received.packets) {
-                Ok(()) => self.received.calls += 1,
+            let before = self.received.packets;
+            match self.call(end - before) {
+                Ok(()) => self.received.calls += u64::from(self.received.packets > before),
                 Err(PacketError::Receiving(error)) => match error.kind() {
                     ErrorKind::WouldBlock => break,
                     // As by being stopped and continued (signal(7)), whatever handles the signal.

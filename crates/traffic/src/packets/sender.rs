@@ -16,12 +16,14 @@ use super::{Outlet, PacketError, PacketPlan, PacketSizes, SMALLEST_BYTES, SendWa
 
 /// `EINVAL` and `EMSGSIZE`: by its version a kernel says either of a segment beyond the MTU.
 const REFUSED: [i32; 2] = [22, 90];
+/// `ENOBUFS`: the device, or the queue of the CPU at its other end, has no room.
+const NO_ROOM: i32 = 105;
 
 /// What the sender did.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Sent {
     pub packets: u64,
-    /// System calls that sent.
+    /// System calls that sent; of a ring those that tell the kernel to.
     pub calls: u64,
     /// CPU time of the sending, ns.
     pub cpu_ns: u64,
@@ -79,7 +81,7 @@ fn send_by_clock(
 ) -> io::Result<()> {
     let mut due = Due::begin(pace, plan.until);
     sent.begun_ns = due.begun_ns;
-    let most = u64::from(plan.send.packets());
+    let most = window.burst();
     // A receiver that has failed says why.
     while !window.is_over() {
         let count = due.wait(most);
@@ -146,6 +148,13 @@ struct Segments {
     each_bytes: usize,
 }
 
+impl Segments {
+    /// How many of so many one call sends.
+    fn of_call(&self, left: u64) -> usize {
+        at_most((self.bytes.len() - self.head_bytes) / self.each_bytes, left)
+    }
+}
+
 /// Writes packets.
 struct Maker {
     sizes: PacketSizes,
@@ -153,6 +162,8 @@ struct Maker {
     head_bytes: usize,
     /// Whether that is behind the headers of a frame, which are written too.
     is_framed: bool,
+    /// Whether the receiver wants to know when each left.
+    is_timed: bool,
 }
 
 impl Maker {
@@ -207,6 +218,7 @@ impl Outgoing {
             sizes,
             head_bytes,
             is_framed,
+            is_timed: plan.pace.is_some(),
         };
         Self { maker, by }
     }
@@ -216,16 +228,34 @@ impl Outgoing {
         let begun_ns = clock::thread_cpu_ns();
         let end = sent.packets + count;
         while sent.packets < end {
-            sent.packets += self.call(sent.packets, end)?;
+            sent.packets += match self.call(sent.packets, end) {
+                Err(error) if error.raw_os_error() == Some(NO_ROOM) => {
+                    self.dropped(end - sent.packets)
+                }
+                called => called?,
+            };
             sent.calls += 1;
         }
         sent.cpu_ns += clock::thread_cpu_ns() - begun_ns;
         Ok(())
     }
 
+    /// How many are lost with a call for which there was no room, of so many.
+    fn dropped(&self, left: u64) -> u64 {
+        match &self.by {
+            By::Segments(_, segments) => segments.of_call(left) as u64,
+            _ => 1,
+        }
+    }
+
     /// Sends those from one number on that one call takes, of those before another; how many.
     fn call(&mut self, from: u64, end: u64) -> io::Result<u64> {
-        let (maker, at_ns) = (&self.maker, clock::monotonic_ns());
+        let maker = &self.maker;
+        let at_ns = if maker.is_timed {
+            clock::monotonic_ns()
+        } else {
+            0
+        };
         let mut numbers = from..end;
         match &mut self.by {
             By::Single(socket, packet) => {
@@ -243,9 +273,7 @@ impl Outgoing {
                 batch.send(socket.as_fd(), count).map(|sent| sent as u64)
             }
             By::Segments(socket, segments) => {
-                let each = segments.each_bytes;
-                let most = (segments.bytes.len() - segments.head_bytes) / each;
-                let count = at_most(most, end - from);
+                let (each, count) = (segments.each_bytes, segments.of_call(end - from));
                 let of_these = &mut segments.bytes[..segments.head_bytes + count * each];
                 let (head, payloads) = of_these.split_at_mut(segments.head_bytes);
                 for (number, payload) in numbers.zip(payloads.chunks_exact_mut(each)) {

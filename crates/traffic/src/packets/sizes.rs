@@ -10,6 +10,7 @@ const LONGEST_ORDER: u32 = 1_000;
 
 /// A size for each packet, known by its number at both ends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct PacketSizes {
     /// Bytes, and how many of the packets of an order have so many.
     parts: Vec<(usize, u32)>,
@@ -45,10 +46,6 @@ impl PacketSizes {
             [bytes] => *bytes,
             order => order[usize::try_from(number % order.len() as u64).unwrap_or_default()],
         }
-    }
-
-    pub fn parts(&self) -> &[(usize, u32)] {
-        &self.parts
     }
 
     /// The smallest and the largest.
@@ -91,6 +88,8 @@ impl FromStr for PacketSizes {
         }
     }
 }
+
+model::as_text!(PacketSizes);
 
 impl fmt::Display for PacketSizes {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -13,6 +13,7 @@ const SEGMENTS: RangeInclusive<u16> = 2..=128;
 
 /// How a sender gives packets to the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub enum SendWay {
     /// A call for each.
     Single,
@@ -26,6 +27,7 @@ pub enum SendWay {
 
 /// How a receiver takes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub enum ReceiveWay {
     /// A call for each.
     Single,
@@ -87,6 +89,7 @@ impl FromStr for ReceiveWay {
     fn from_str(text: &str) -> Result<Self, String> {
         let way = match text.split_once(':') {
             None if text == "merged" => Some(Self::Merged),
+            None if text == "ring" => Some(Self::Ring),
             None => (text == "single").then_some(Self::Single),
             Some(("batch", count)) => number(count, BATCH).map(Self::Batch),
             Some(_) => None,
@@ -105,6 +108,8 @@ impl FromStr for ReceiveWay {
 fn number(text: &str, range: RangeInclusive<u16>) -> Option<u16> {
     text.parse().ok().filter(|count| range.contains(count))
 }
+
+model::as_text!(SendWay, ReceiveWay);
 
 impl fmt::Display for SendWay {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -144,7 +149,7 @@ mod tests {
         ] {
             assert_eq!(text.parse::<SendWay>().unwrap().to_string(), text);
         }
-        for text in ["single", "batch:2", "batch:1024", "merged"] {
+        for text in ["single", "batch:2", "batch:1024", "merged", "ring"] {
             assert_eq!(text.parse::<ReceiveWay>().unwrap().to_string(), text);
         }
         for wrong in [

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use anyhow::{bail, ensure};
-use clap::ValueEnum;
 use machine::cpus::CpuSplit;
 use model::workload::Arrivals;
 use traffic::packets::{
@@ -43,7 +42,7 @@ const USUAL_RING: u16 = 128;
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Bytes of each, from 8 (raw: 60), or several with their shares as 64:7,576:4,1500:1 [default: 1200, raw 64]
+    /// Bytes of each, from 8 (16 at a rate, raw 60), or several with their shares as 64:7,576:4,1500:1 [default: 1200, raw 64]
     ///
     /// Of UDP its payload; of raw frames all from the Ethernet header on but the checksum behind them.
     #[arg(long, value_name = "BYTES")]
@@ -66,15 +65,9 @@ pub(crate) struct Arguments {
     /// Packets a second, such as 100k, whatever becomes of them
     #[arg(long, value_name = "N", value_parser = parse_rate)]
     rate: Option<f64>,
-    /// How they are spread: constant or poisson
-    #[arg(
-        long,
-        value_name = "HOW",
-        value_enum,
-        default_value_t,
-        hide_possible_values = true
-    )]
-    arrivals: Spread,
+    /// How they are spread: uniform or poisson [default: uniform]
+    #[arg(long, value_name = "SPREAD", value_parser = values::one_of::<Arrivals>(Arrivals::ALL.map(Arrivals::name)), hide_possible_values = true)]
+    arrivals: Option<Arrivals>,
     /// Packets that leave at once, of a rate
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
     burst: u32,
@@ -112,13 +105,6 @@ Examples:
   The highest rate at which none is lost:
     linerate packets --find --size 64";
 
-#[derive(Clone, Copy, Default, ValueEnum)]
-enum Spread {
-    #[default]
-    Constant,
-    Poisson,
-}
-
 /// A number of packets, in thousands or millions with a letter.
 fn parse_rate(text: &str) -> Result<f64, String> {
     let (digits, unit) = match text.strip_suffix(['k', 'K']) {
@@ -144,10 +130,13 @@ impl Arguments {
             "--duration 0 leaves no time to send anything in"
         );
         ensure!(
-            self.rate.is_some()
-                || self.find
-                || (self.burst == 1 && matches!(self.arrivals, Spread::Constant)),
+            self.rate.is_some() || self.find || (self.burst == 1 && self.arrivals.is_none()),
             "--burst and --arrivals say how packets leave at a rate: give --rate or --find too"
+        );
+        ensure!(
+            !(self.qdisc_bypass && matches!(self.send, Some(SendWay::Segments(_)))),
+            "what the kernel cuts goes by the queueing discipline: leave out --qdisc-bypass, or send by single, \
+             batch:N or ring:N"
         );
         let first = |cpus: &[usize]| cpus.first().copied().unwrap_or_default();
         let (bytes, send, receive) = match self.raw {
@@ -194,11 +183,7 @@ impl Arguments {
 
     /// How packets of a rate are spread, and how many leave at once.
     pub(super) fn arrivals(&self) -> (Arrivals, u32) {
-        let arrivals = match self.arrivals {
-            Spread::Constant => Arrivals::Uniform,
-            Spread::Poisson => Arrivals::Poisson,
-        };
-        (arrivals, self.burst)
+        (self.arrivals.unwrap_or_default(), self.burst)
     }
 
     pub(super) fn tolerated_share(&self) -> f64 {

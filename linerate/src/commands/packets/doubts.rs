@@ -4,7 +4,7 @@ use judge::capacity::KEPT_UP_SHARE;
 use model::{Doubt, PacketDoubt};
 use traffic::packets::{Exchanged, PacketPlan, ReceiveWay};
 
-use super::find::sent_per_second;
+use super::find::sending_ns;
 
 /// To which CPUs what comes by lo is handed, as a mask: whole groups of hexadecimal digits.
 const STEERING: &str = "/sys/class/net/lo/queues/rx-0/rps_cpus";
@@ -30,7 +30,7 @@ fn lost(went: &Exchanged) -> Option<PacketDoubt> {
 
 fn behind(plan: &PacketPlan, went: &Exchanged) -> Option<PacketDoubt> {
     let asked_per_second = plan.pace?.rate;
-    let sent_per_second = sent_per_second(went);
+    let sent_per_second = went.sent.packets as f64 / sending_ns(went) as f64 * 1e9;
     let is_behind = sent_per_second < KEPT_UP_SHARE * asked_per_second;
     // The gaps of few packets by chance add up to more or less.
     let asked = asked_per_second * went.window_ns as f64 / 1e9;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::ensure;
-use judge::capacity::{BLOCKS_AS_A_RULE, KEPT_UP_SHARE, Range, Search, Seen, TRUST};
+use judge::capacity::{BLOCKS_AS_A_RULE, Range, Search, Seen, TRUST};
 use model::random::SplitMix64;
 use model::workload::Arrivals;
 use schemars::JsonSchema;
@@ -14,6 +14,9 @@ use crate::console::Console;
 
 /// Long enough that a queue which grows is full.
 const BLOCK: Duration = Duration::from_millis(200);
+/// So much longer than a block the sender may take for it; a longer one has not kept up. Of the time and not of the rate,
+/// which varies by chance where gaps do.
+const KEPT_UP_IN: f64 = 1.02;
 /// Rates that are tried, by the one at which the ends wait for each other.
 const RANGE: [f64; 3] = [0.02, 0.25, 2.0];
 
@@ -26,7 +29,7 @@ pub(crate) struct HighestRate {
     holds_per_second: Option<f64>,
     /// The lowest that was confirmed not to, or could not be sent, packets/s; null where none was.
     fails_per_second: Option<f64>,
-    /// Whether it is the sender that goes no faster, and nothing was lost before.
+    /// Whether at fails_per_second it was the sender that went no faster.
     is_sender_limit: bool,
     /// Between these lies nine tenths of what the search weighed, packets/s.
     likely_per_second: [f64; 2],
@@ -61,7 +64,7 @@ pub(super) fn highest(
         highest_rps,
     };
     let mut search = Search::new(range, SplitMix64::new(1));
-    let (mut best, mut was_sender) = (None, false);
+    let mut best = None;
     while let Some(rate) = search.next_rps() {
         let (arrivals, burst) = arrivals;
         plan.pace = Some(PacketPace {
@@ -70,49 +73,82 @@ pub(super) fn highest(
             burst,
         });
         let went = exchange(&plan)?;
-        let seen = seen(&went, rate, tolerated_share);
+        let seen = seen(&went, tolerated_share);
         console.note(&format!(
             "  {}: {rate:.0} packets/s {}",
             search.purpose(),
             seen.name()
         ));
         search.saw(seen, TRUST);
-        match seen {
-            Seen::Holds => best = Some((plan.clone(), went)),
-            Seen::Fails => was_sender = false,
-            Seen::NotOffered => was_sender = true,
+        if seen == Seen::Holds {
+            best = Some((plan.clone(), went));
         }
     }
     let found = search.found();
     let Some((plan, went)) = best else {
-        anyhow::bail!(
-            "no rate from {lowest_rps:.0} packets/s on lost less than is tolerated; is the machine at work?"
-        );
+        anyhow::bail!("no rate from {lowest_rps:.0} packets/s on held; is the machine at work?");
     };
     let highest = HighestRate {
         tolerated_share,
         holds_per_second: found.holds.map(|tally| tally.rate_rps),
         fails_per_second: found.fails.map(|tally| tally.rate_rps),
-        is_sender_limit: was_sender,
+        is_sender_limit: found
+            .fails
+            .is_some_and(|tally| tally.agreed() == Some(Seen::NotOffered)),
         likely_per_second: found.likely_rps,
         blocks: found.blocks,
     };
     Ok((plan, went, highest))
 }
 
-fn seen(went: &Exchanged, rate: f64, tolerated_share: f64) -> Seen {
+fn seen(went: &Exchanged, tolerated_share: f64) -> Seen {
     let lost_share = went.lost() as f64 / went.sent.packets.max(1) as f64;
     if lost_share > tolerated_share {
         Seen::Fails
-    } else if sent_per_second(went) < KEPT_UP_SHARE * rate {
+    } else if sending_ns(went) as f64 > KEPT_UP_IN * BLOCK.as_nanos() as f64 {
         Seen::NotOffered
     } else {
         Seen::Holds
     }
 }
 
-/// From the first that was sent to the last.
-pub(super) fn sent_per_second(went: &Exchanged) -> f64 {
-    let sending_ns = went.sent.ended_ns.saturating_sub(went.sent.begun_ns);
-    went.sent.packets as f64 / sending_ns.max(1) as f64 * 1e9
+/// From when the first was due until the last was sent.
+pub(super) fn sending_ns(went: &Exchanged) -> u64 {
+    went.sent.ended_ns.saturating_sub(went.sent.begun_ns).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use traffic::packets::{Received, Sent, SocketSettings};
+
+    use super::*;
+
+    #[test]
+    fn a_rate_holds_where_all_came_and_the_sender_took_no_longer_than_the_block() {
+        let went = |came: u64, sending_ns: u64| Exchanged {
+            sent: Sent {
+                packets: 1000,
+                ended_ns: sending_ns,
+                ..Sent::default()
+            },
+            received: Received {
+                packets: came,
+                ..Received::default()
+            },
+            window_ns: sending_ns,
+            held: SocketSettings::default(),
+            outstanding_most: 0,
+            sent_at_once: 1,
+        };
+        for (came, sending_ns, tolerated_share, expected) in [
+            (1000, 200_000_000, 0.0, Seen::Holds),
+            (999, 200_000_000, 0.0, Seen::Fails),
+            (999, 200_000_000, 0.001, Seen::Holds),
+            (1000, 205_000_000, 0.0, Seen::NotOffered),
+            (990, 205_000_000, 0.001, Seen::Fails),
+        ] {
+            let found = seen(&went(came, sending_ns), tolerated_share);
+            assert_eq!(found, expected, "{came} in {sending_ns} ns");
+        }
+    }
 }

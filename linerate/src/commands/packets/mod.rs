@@ -46,7 +46,7 @@ pub(crate) struct Packets {
     arrivals: Option<&'static str>,
     /// From before the first was sent until the last was received, s.
     window_seconds: f64,
-    /// Packets that the kernel took, count.
+    /// Packets that were given to the kernel, count.
     sent: u64,
     /// Packets that came, each of the size that was sent, count.
     received: u64,
@@ -61,12 +61,12 @@ pub(crate) struct Packets {
     duplicates: u64,
     /// received ÷ window_seconds.
     packets_per_second: f64,
-    /// Payload received, Gbit/s.
+    /// Bytes received, as `size` counts them, Gbit/s.
     throughput_gbit_per_second: f64,
-    /// CPU time of both ends' calls per 10⁹ bytes of payload received, s.
+    /// CPU time of both ends' calls per 10⁹ bytes received, as `size` counts them, s.
     cpu_seconds_per_gb: f64,
-    /// CPU time of all CPUs of this machine per 10⁹ bytes of payload received, getting ready
-    /// included, s; null where it is hidden.
+    /// CPU time of all CPUs of this machine per 10⁹ bytes received, getting ready and, of a rate, the
+    /// sender's waiting awake included, s; null where it is hidden, and with --find.
     machine_cpu_seconds_per_gb: Option<MachinePerUnit>,
     /// The end that sends.
     sender: Sender,
@@ -136,7 +136,7 @@ struct Sender {
 struct Cost {
     /// Packets that it sent or received, for each of its calls.
     packets_per_call: f64,
-    /// CPU time of the calls per 10⁹ bytes of payload received, s.
+    /// CPU time of the calls per 10⁹ bytes received, as `size` counts them, s.
     cpu_seconds_per_gb: f64,
     /// CPU time of the calls per 10⁶ packets received, s.
     cpu_seconds_per_million: f64,
