@@ -7,6 +7,7 @@ mod reboot;
 mod rigs;
 pub(crate) mod site;
 mod ssh;
+mod streams;
 mod upon_one_another;
 mod whole_ladder;
 

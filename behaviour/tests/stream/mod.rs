@@ -300,7 +300,7 @@ fn what_cannot_be_is_refused_with_what_can() {
             "the congestion control `nonsense`",
         ),
         ("127.0.0.1:1", "nobody takes streams at 127.0.0.1:1"),
-        ("--rig tunnel", "the rigs `loopback` and `netns`"),
+        ("--rig tunnel", "the rigs `loopback`, `netns` and `hosts`"),
         ("-u -Z", "cannot be used with"),
         ("-u --receive copy", "cannot be used with"),
         ("--listen 0 -P 2", "cannot be used with"),

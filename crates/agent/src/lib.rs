@@ -43,7 +43,7 @@ use model::{Ask, Tell};
 
 pub use block::reading;
 use desk::Desk;
-pub use role::play;
+pub use role::{PLAY, play};
 
 /// How an agent is set up by whoever starts it.
 #[derive(Clone, Debug)]

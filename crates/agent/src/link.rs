@@ -12,7 +12,7 @@ use model::{Doubt, LinkDoubt};
 use serde::{Deserialize, Serialize};
 use traffic::link::{Link, LinkReadings};
 
-use crate::role::{Role, RoleProcess, Said, dismissed, say};
+use crate::role::{Role, RoleProcess, Said, dismissed, here, say};
 
 /// A link between two devices, the client's and the server's.
 #[derive(Debug, Serialize, Deserialize)]
@@ -137,7 +137,7 @@ impl LinkProcess {
             true => Role::Link(order),
             false => Role::KernelLink(order),
         };
-        let mut process = RoleProcess::start(program, |command| middle.put(command), &role)?;
+        let mut process = RoleProcess::start(here(program, Some(middle))?, &role)?;
         process.said::<()>()?;
         let plan = *plan;
         Ok(Self { process, plan })

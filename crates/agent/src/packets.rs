@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use sys::namespace::NetworkNamespace;
 use traffic::packets::{Exchanged, PacketPlan, exchange_raw, raw_inlet, raw_outlet};
 
-use crate::role::{Role, RoleProcess, Said, say};
+use crate::role::{Role, RoleProcess, Said, here, say};
 
 /// The devices of the rig `netns`, as its layout names them: the client's and the server's.
 const DEVICES: [&str; 2] = ["lr-server", "lr-client"];
@@ -41,7 +41,7 @@ pub fn exchange_between(
         plan: plan.clone(),
         receiver: server.held_as(),
     });
-    RoleProcess::start(program, |command| client.put(command), &role)?.said()
+    RoleProcess::start(here(program, Some(client))?, &role)?.said()
 }
 
 /// Sends and receives as it is told, and says what came of it.

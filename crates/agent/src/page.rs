@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use sys::kernel_file;
 use traffic::page::{Fetched, PageServer, fetch};
 
-use crate::role::{Role, RoleProcess, Said, dismissed, say};
+use crate::role::{Role, RoleProcess, Said, dismissed, here, say};
 
 /// Fetched first and not counted: the neighbours' addresses are asked for with it, and the windows
 /// looked at.
@@ -74,13 +74,13 @@ pub fn fetch_pages(program: &Path, lab: &Lab, order: &PageOrder) -> Result<Pages
         client: client_address,
         order: order.clone(),
     });
-    let mut serving = RoleProcess::start(program, |command| server.put(command), &role)?;
+    let mut serving = RoleProcess::start(here(program, Some(server))?, &role)?;
     let (listening, congestion_control): (SocketAddr, String) = serving.said()?;
     let role = Role::PageClient(PageFetching {
         server: listening,
         order: order.clone(),
     });
-    let mut fetching = RoleProcess::start(program, |command| client.put(command), &role)?;
+    let mut fetching = RoleProcess::start(here(program, Some(client))?, &role)?;
     check_room(order, &fetching.said()?)?;
     Ok(PagesFetched {
         fetched: fetching.said()?,

@@ -1,4 +1,4 @@
-//! Processes of ours for the hosts of a rig, each with one thing to do. The order for it is a JSON
+//! Processes of ours for the hosts of a rig or for other machines, each with one thing to do. The order for it is a JSON
 //! line on standard input, what it says a JSON line each on standard output. One that goes on ends
 //! when its input does, and all with whoever started them. Unlike targets they set up their host,
 //! so they stay root over it.
@@ -8,6 +8,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
+use machine::rig::Host;
 use model::failure::Failure;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -19,7 +20,7 @@ use crate::page::{self, PageFetching, PageServing};
 use crate::stream::{self, StreamAsking, StreamEndServing};
 
 /// The word with which this program is started to play a role.
-const PLAY: &str = "role";
+pub const PLAY: &str = "role";
 
 /// What such a process does, and with what.
 #[derive(Serialize, Deserialize)]
@@ -60,6 +61,28 @@ pub fn play(mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
 /// What is said: a value, or in words why there is none.
 pub(crate) type Said<T> = Result<T, String>;
 
+/// What starts a process on a host of a rig, or on this machine where there is none; `program` is Linerate.
+pub(crate) fn here(program: &Path, host: Option<&Host>) -> Result<Command, Failure> {
+    let mut command = Command::new(program);
+    command.arg(PLAY);
+    let put = host.map_or(Ok(()), |host| host.put(&mut command));
+    put.map_err(|error| {
+        failure(
+            ("a host of the rig", "see what it has come to"),
+            &error.to_string(),
+        )
+    })?;
+    Ok(command)
+}
+
+/// Keeps this process on CPUs; where none are named it goes where the kernel lets it.
+pub(crate) fn pin(cpus: &[usize]) -> io::Result<()> {
+    match cpus {
+        [] => Ok(()),
+        cpus => sys::cpu::pin(cpus),
+    }
+}
+
 /// The other end of the line. Dropping it ends the process.
 #[derive(Debug)]
 pub(crate) struct RoleProcess {
@@ -71,13 +94,9 @@ pub(crate) struct RoleProcess {
 }
 
 impl RoleProcess {
-    /// Starts a role, where `put` has it start; `program` is Linerate.
-    pub(crate) fn start(
-        program: &Path,
-        put: impl FnOnce(&mut Command) -> io::Result<()>,
-        role: &Role,
-    ) -> Result<Self, Failure> {
-        let started = Self::spawn(program, put, role.name()).and_then(|mut process| {
+    /// Has a role played by what a command starts, which is [`here`] or on another machine.
+    pub(crate) fn start(command: Command, role: &Role) -> Result<Self, Failure> {
+        let started = Self::spawn(command, role.name()).and_then(|mut process| {
             let orders = process.orders.as_mut();
             say(orders.ok_or(io::ErrorKind::BrokenPipe)?, role)?;
             Ok(process)
@@ -85,19 +104,13 @@ impl RoleProcess {
         started.map_err(|error| failure(role.name(), &error.to_string()))
     }
 
-    fn spawn(
-        program: &Path,
-        put: impl FnOnce(&mut Command) -> io::Result<()>,
-        name: (&'static str, &'static str),
-    ) -> io::Result<Self> {
-        let mut command = Command::new(program);
+    fn spawn(mut command: Command, name: (&'static str, &'static str)) -> io::Result<Self> {
         command
-            .arg(PLAY)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
+            .stderr(Stdio::inherit())
             // Out of reach of the terminal's Ctrl-C: it ends when we say so.
             .process_group(0);
-        put(&mut command)?;
         sys::process::prepare_child(&mut command, ChildSetup::default());
         let mut child = command.spawn()?;
         let orders = child.stdin.take();

@@ -1,7 +1,8 @@
-//! Streams between the hosts of a rig, or over this machine's loopback: both ends are processes of ours.
+//! Streams between the hosts of a rig, over this machine's loopback, or between two other machines: both ends are processes of
+//! ours.
 
 use std::io::{self, BufRead, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::Command;
@@ -15,12 +16,12 @@ use traffic::stream::{
     ReceiveBy, StreamInterval, StreamPlan, StreamServer, StreamServing, Streamed, run,
 };
 
-use crate::role::{Role, RoleProcess, Said, dismissed, say};
+use crate::role::{self, Role, RoleProcess, Said, dismissed, say};
 
 /// What the server is told.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct StreamEndServing {
-    address: Ipv4Addr,
+    address: IpAddr,
     cpus: Vec<usize>,
     receive: ReceiveBy,
 }
@@ -40,35 +41,58 @@ enum StreamTold {
     Outcome(Box<Streamed>),
 }
 
-/// Runs streams between the ends of a rig, or over loopback where there is none; `program` is Linerate. Where the
-/// server listened comes with what came of it.
+/// What starts both ends, and where the server is to listen.
+#[derive(Debug)]
+pub struct StreamEnds {
+    pub client: Command,
+    pub server: Command,
+    /// Of the server, as the client reaches it.
+    pub address: IpAddr,
+    /// On which CPUs they run; none where the kernel decides.
+    pub cpus: CpuSplit,
+}
+
+impl StreamEnds {
+    /// The ends of a rig, or of loopback where there is none; `program` is Linerate.
+    ///
+    /// # Errors
+    /// When the rig has none.
+    pub fn here(program: &Path, lab: Option<&Lab>, cpus: CpuSplit) -> Result<Self, Failure> {
+        let ends = lab.map(|lab| lab.ends().ok_or_else(no_ends)).transpose()?;
+        let host = |at: usize| ends.map(|ends| ends[at].0);
+        Ok(Self {
+            client: role::here(program, host(0))?,
+            server: role::here(program, host(1))?,
+            address: ends
+                .map_or(Ipv4Addr::LOCALHOST, |[_, (_, address)]| address)
+                .into(),
+            cpus,
+        })
+    }
+}
+
+/// Runs streams between two ends. Where the server listened comes with what came of it.
 ///
 /// # Errors
 /// Says what could not be done, and where.
 pub fn stream(
-    program: &Path,
-    lab: Option<&Lab>,
-    cpus: &CpuSplit,
+    ends: StreamEnds,
     plan: &StreamPlan,
     told: &mut dyn FnMut(&StreamInterval) -> ControlFlow<()>,
 ) -> Result<(SocketAddr, Streamed), Failure> {
-    let ends = lab.map(|lab| lab.ends().ok_or_else(no_ends)).transpose()?;
-    let put = |at: usize| {
-        move |command: &mut Command| ends.map_or(Ok(()), |ends| ends[at].0.put(command))
-    };
     let role = Role::StreamServer(StreamEndServing {
-        address: ends.map_or(Ipv4Addr::LOCALHOST, |[_, (_, address)]| address),
-        cpus: cpus.server.clone(),
+        address: ends.address,
+        cpus: ends.cpus.server,
         receive: plan.receive,
     });
-    let mut serving = RoleProcess::start(program, put(1), &role)?;
+    let mut serving = RoleProcess::start(ends.server, &role)?;
     let server: SocketAddr = serving.said()?;
     let role = Role::StreamClient(StreamAsking {
         server,
-        cpus: cpus.client.clone(),
+        cpus: ends.cpus.client,
         plan: plan.clone(),
     });
-    let mut asking = RoleProcess::start(program, put(0), &role)?;
+    let mut asking = RoleProcess::start(ends.client, &role)?;
     loop {
         match asking.said()? {
             // Without input it comes to its end.
@@ -100,7 +124,7 @@ pub(crate) fn serve(
         longest: Duration::from_secs(86_400),
         ours_only: true,
     };
-    let listening = sys::cpu::pin(&serving.cpus).and_then(|()| {
+    let listening = role::pin(&serving.cpus).and_then(|()| {
         let listener = TcpListener::bind((serving.address, 0))?;
         let address = listener.local_addr()?;
         Ok((
@@ -122,7 +146,7 @@ pub(crate) fn serve(
 
 /// Says each interval, and what came of it.
 pub(crate) fn ask(asking: &StreamAsking, output: &mut impl Write) -> io::Result<()> {
-    if let Err(why) = sys::cpu::pin(&asking.cpus) {
+    if let Err(why) = role::pin(&asking.cpus) {
         return say(output, &Said::<()>::Err(why.to_string()));
     }
     let mut told = |interval: &StreamInterval| {

@@ -107,7 +107,7 @@ pub(crate) fn run(
         Some(Command::Echo(arguments)) => echo::run(&arguments, console),
         Some(Command::Ask(arguments)) => ask::run(&arguments, console),
         Some(Command::Agent(arguments)) => agent::run(&arguments),
-        Some(Command::Role(_)) => role::run(),
+        Some(Command::Role(arguments)) => role::run(&arguments),
         None => study::measure(
             MAIN_STUDY,
             &TargetFlags::default(),

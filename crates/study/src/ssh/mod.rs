@@ -55,7 +55,27 @@ pub enum SshError {
 }
 
 /// Brings a program to a host, by the name that is typed after `ssh`, unless it is there already, and
-/// starts its agent.
+/// says what starts it there with some words: who kills that, or whose line to there is cut, ends its input.
+///
+/// # Errors
+/// What `ssh` or the host said, and what to do.
+pub fn command(
+    host: &str,
+    program: &Program,
+    words: &str,
+    is_stopped: fn() -> bool,
+) -> Result<Command, SshError> {
+    let far = Far {
+        host: host.to_owned(),
+        // Whoever starts it says how.
+        prepare: |_| (),
+        is_stopped,
+    };
+    let path = program.bring_to(&far)?;
+    Ok(far.session(&format!("exec {path} {words}")))
+}
+
+/// Brings a program to a host likewise, and starts its agent.
 ///
 /// # Errors
 /// What `ssh` or the host said, and what to do.

@@ -53,8 +53,8 @@ const OF_CLIENTS: [&str; 25] = [
 
 /// As much as a path carries: TCP or UDP from one end to another, and who the limit is
 ///
-/// Without HOST both ends are started here, on CPUs of their own: over loopback, or between two namespaces with
-/// --rig netns. With --listen it takes streams of any number of clients at once, and with HOST it sends them to
+/// Without HOST both ends are started, on CPUs of their own: over loopback, between two namespaces with
+/// --rig netns, or with --rig hosts by SSH on the two machines of your hosts file. With --listen it takes streams of any number of clients at once, and with HOST it sends them to
 /// such a server, or to a stock iperf3 -s: both speak iperf3's protocol.
 ///
 /// Each stream has a thread of its own at both ends. Receivers throw away what comes within the kernel, by
@@ -75,7 +75,7 @@ pub(crate) struct Arguments {
     /// The other end may be iperf3: a listener takes its clients, a client asks for nothing else
     #[arg(long)]
     pub(super) iperf3: bool,
-    /// Both ends here: over loopback, or netns, two namespaces joined by a pair of devices
+    /// Both ends are started: loopback, netns (two namespaces joined by a pair of devices) or hosts (over SSH)
     #[arg(long, value_name = "RIG", value_parser = parse_rig)]
     pub(super) rig: Option<RigKind>,
     /// Streams each way
@@ -180,6 +180,8 @@ Examples:
     linerate stream
   Eight streams between two namespaces, both ways at once:
     linerate stream --rig netns -P 8 --both
+  Between two machines of yours, of which this is neither:
+    linerate stream --rig hosts --hosts hosts.toml
   A server, and a client of it; either could be iperf3:
     linerate stream --listen --iperf3
     linerate stream 127.0.0.1
@@ -201,9 +203,11 @@ fn parse_name(name: &str) -> Result<String, String> {
 }
 
 fn parse_rig(name: &str) -> Result<RigKind, String> {
-    let kinds = [RigKind::Loopback, RigKind::Netns];
+    let kinds = [RigKind::Loopback, RigKind::Netns, RigKind::Hosts];
     let kind = kinds.into_iter().find(|kind| kind.name() == name);
-    kind.ok_or_else(|| "both ends can be here on the rigs `loopback` and `netns`".to_owned())
+    kind.ok_or_else(|| {
+        "both ends are started on the rigs `loopback`, `netns` and `hosts`".to_owned()
+    })
 }
 
 impl Arguments {
@@ -286,8 +290,8 @@ impl Arguments {
             "--iperf3 says what the other end is: it goes with --listen or with a HOST where `iperf3 -s` runs"
         );
         ensure!(
-            self.hosts.hosts.is_none() || self.host.is_some(),
-            "--hosts says which hosts are yours: it goes with a HOST"
+            self.hosts.hosts.is_none() || self.host.is_some() || self.rig == Some(RigKind::Hosts),
+            "--hosts says which hosts are yours: it goes with a HOST or with --rig hosts"
         );
         let bits = self.pace.unwrap_or(LEAST_PACE_BITS);
         ensure!(

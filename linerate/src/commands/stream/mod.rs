@@ -14,19 +14,23 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use agent::stream::StreamEnds;
 use anyhow::{Context as _, bail};
+use machine::cpus::CpuSplit;
 use machine::instruments::cpu::MachineWatch;
 use machine::rig::Lab;
 use model::Topology;
 use model::cpus::CpuWish;
 use model::rig::RigKind;
 use model::run::Rig;
+use study::hosts::Hosts;
+use study::ssh::{self, Program};
 use sys::address::Address;
 use sys::socket_file::SocketFile;
 use sys::stop::{Again, StopSignal};
 use traffic::stream::{
-    StreamError, StreamInterval, StreamPlan, StreamServed, StreamServer, StreamServing, Streamed,
-    USUAL_PORT, Way,
+    StreamError, StreamInterval, StreamPlan, StreamServed, StreamServer, StreamServing,
+    StreamUntil, Streamed, USUAL_PORT, Way,
 };
 
 use crate::console::Console;
@@ -43,6 +47,8 @@ pub(crate) use shape::Streams;
 
 /// No test of a listener takes longer.
 const LONGEST: Duration = Duration::from_secs(86_400);
+/// For what an end does before and after its streams, with room to spare.
+const BESIDES: Duration = Duration::from_secs(60);
 /// Connections that wait to be let in, as of TCP.
 const BACKLOG: u32 = 128;
 
@@ -68,7 +74,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     };
     let went = match &arguments.host {
         Some(host) => at_host(host, arguments, console, &mut told),
-        None => here(arguments, &mut told),
+        None => at_both_ends(arguments, console, &mut told),
     };
     let stopped = sys::stop::heard();
     drop(stop);
@@ -108,36 +114,66 @@ fn kept(arguments: &Arguments, plan: &StreamPlan) -> anyhow::Result<Option<KeptT
     let rig = arguments.rig.unwrap_or(RigKind::Loopback).name();
     let target = arguments.host.as_deref().unwrap_or(rig);
     let rig = match (&arguments.host, arguments.rig) {
-        (Some(_), _) => Rig::Hosts,
+        (Some(_), _) | (None, Some(RigKind::Hosts)) => Rig::Hosts,
         (None, Some(RigKind::Netns)) => Rig::Netns,
         (None, _) => Rig::Loopback { reason: None },
     };
     KeptTest::begin(folder, plan, target, rig).map(Some)
 }
 
-/// Both ends of ours.
-fn here(
+/// Both ends are of ours: on this machine, or on two that the hosts file names.
+fn at_both_ends(
     arguments: &Arguments,
+    console: &Console,
     told: &mut dyn FnMut(&StreamInterval) -> ControlFlow<()>,
 ) -> anyhow::Result<(StreamPlace, Streamed)> {
     let plan = arguments.plan()?;
-    let cpus = machine::cpus::here(&CpuWish::default()).context("asking for CPUs")?;
     let rig = arguments.rig.unwrap_or(RigKind::Loopback);
     let lab = match rig {
-        RigKind::Loopback => None,
-        _ => Some(Lab::build(Path::new(OURSELVES), Topology::Netns)?),
+        RigKind::Netns => Some(Lab::build(Path::new(OURSELVES), Topology::Netns)?),
+        _ => None,
     };
+    let is_far = rig == RigKind::Hosts;
+    let ends = match is_far {
+        true => far_ends(&arguments.hosts.find(console)?, &plan, console)?,
+        false => {
+            let cpus = machine::cpus::here(&CpuWish::default()).context("asking for CPUs")?;
+            StreamEnds::here(Path::new(OURSELVES), lab.as_ref(), cpus).map_err(words)?
+        }
+    };
+    let doubts = ends.cpus.doubt().into_iter().collect();
     let mut watch = MachineWatch::new();
     watch.open();
-    let went = agent::stream::stream(Path::new(OURSELVES), lab.as_ref(), &cpus, &plan, told);
-    let (server, went) = went.map_err(words)?;
+    let (server, went) = agent::stream::stream(ends, &plan, told).map_err(words)?;
     let setting = StreamPlace {
         place: rig.name(),
         server: server.into(),
-        machine: watch.spent(),
-        doubts: cpus.doubt().into_iter().collect(),
+        machine: watch.spent().filter(|_| !is_far),
+        doubts,
     };
     Ok((setting, went))
+}
+
+/// A client and a server on machines over SSH, where the kernel says on which CPUs they run.
+fn far_ends(hosts: &Hosts, plan: &StreamPlan, console: &Console) -> anyhow::Result<StreamEnds> {
+    let (client, server) = (&hosts.host.client, &hosts.host.server);
+    if let Some(forecast) = traffic_price::forecast(plan, server.address) {
+        console.note(&forecast);
+    }
+    let longest = match plan.until {
+        StreamUntil::Time(time) => time + BESIDES,
+        StreamUntil::Bytes(_) => LONGEST,
+    };
+    let words = format!("{} --longest-s {}", agent::PLAY, longest.as_secs());
+    let program = Program::at(&std::env::current_exe().context("finding the program itself")?)?;
+    let is_stopped = || sys::stop::heard().is_some();
+    let role = |host: &str| ssh::command(host, &program, &words, is_stopped);
+    Ok(StreamEnds {
+        client: role(&client.ssh)?,
+        server: role(&server.ssh)?,
+        address: server.address,
+        cpus: CpuSplit::default(),
+    })
 }
 
 /// To a server that is there.

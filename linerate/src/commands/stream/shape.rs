@@ -25,8 +25,8 @@ pub(crate) struct Streams {
     linerate_version: &'static str,
     /// What carried the bytes.
     carrier: Carrier,
-    /// Where both ends were: loopback, netns, or host for a server that was there already.
-    #[schemars(extend("enum" = ["loopback", "netns", "host"]))]
+    /// Where both ends were: loopback, netns, hosts over SSH, or host for a server that was there already.
+    #[schemars(extend("enum" = ["loopback", "netns", "hosts", "host"]))]
     place: &'static str,
     /// Where the server listened: an address and a port, or unix: and a path.
     server_address: String,
@@ -59,8 +59,8 @@ pub(crate) struct Streams {
     server: StreamEnd,
     /// CPU time of both ends' workers per 10⁹ bytes received, s.
     pub(super) cpu_seconds_per_gb: Option<f64>,
-    /// CPU time of all CPUs of this machine per 10⁹ bytes received, s; null where it is hidden, and beside
-    /// a server that is elsewhere.
+    /// CPU time of all CPUs of this machine per 10⁹ bytes received, s; null where it is hidden, and where
+    /// an end is elsewhere.
     machine_cpu_seconds_per_gb: Option<MachinePerUnit>,
     /// Round trips of small datagrams beside the streams; null where they were not asked for.
     latency: Option<StreamLatency>,

@@ -1,0 +1,62 @@
+//! Streams between two machines of the hosts file.
+
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::common::processes::{Ours, wait_for};
+use crate::common::{answer, assert_says, refusal_of};
+use crate::hosts::site::{Host, Site};
+
+const BETWEEN: [&str; 3] = ["stream", "--rig", "hosts"];
+
+fn assert_nothing_is_left(site: &Site) {
+    for host in ["client", "server"] {
+        wait_for("its end has gone", || site.at_work(host).is_empty());
+    }
+}
+
+#[test]
+fn streams_go_between_two_machines_either_way_and_leave_no_process_there() {
+    crate::common::needs_root!();
+    let site = Site::new("far-streams", Host::Usual);
+    let flags = [
+        "--both",
+        "--latency",
+        "--for",
+        "1s",
+        "--out",
+        "kept",
+        "--json",
+    ];
+    let said = answer(&mut site.linerate(&[&BETWEEN[..], &flags].concat()));
+    let said: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(said["place"], "hosts");
+    assert_eq!(said["machine_cpu_seconds_per_gb"], Value::Null);
+    for way in said["ways"].as_array().unwrap() {
+        assert!(way["received_bytes"].as_u64().unwrap() > 0, "{way}");
+    }
+    assert!(said["latency"].is_object(), "{said}");
+    assert_says(&site.folder.text("kept/run.json"), "hosts");
+    assert_nothing_is_left(&site);
+}
+
+#[test]
+fn killed_streams_end_on_both_machines_and_an_unknown_one_is_refused() {
+    crate::common::needs_root!();
+    let site = Site::new("killed-streams", Host::Usual);
+    let mut run = site.linerate(&[&BETWEEN[..], &["--for", "1h", "--interval", "100ms"]].concat());
+    let child = run.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let mut child = Ours(child.unwrap());
+    wait_for("both ends are at work", || {
+        ["client", "server"]
+            .iter()
+            .all(|host| !site.at_work(host).is_empty())
+    });
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_nothing_is_left(&site);
+    site.know(&["client"]);
+    let said = refusal_of(&mut site.linerate(&BETWEEN));
+    assert_says(&said, "Host key verification failed");
+}
