@@ -108,11 +108,11 @@ fn what_a_servers_time_goes_to_is_seen_on_its_machine_while_the_other_loads_it()
     write_study(&site.folder, "stacks = true", 2);
     answer(&mut site.linerate(&RUN));
     let record = record(&site.folder, "run");
-    // Where much else goes on, a burst may find no answer.
+    // Where much else goes on, a burst may find few answers, or few of their calls.
     let demands: Vec<_> = record.demands.iter().map(|it| it.calls).collect();
     assert_eq!(demands.len(), 2);
     let mut known = demands.iter().flatten();
-    assert!(known.all(|calls| *calls > 1.0), "{demands:?}");
+    assert!(known.all(|calls| *calls > 0.1), "{demands:?}");
     let stacks = site.folder.text("run/baseline-one.folded");
     assert_says(&stacks, "sendto_[k]");
 }

@@ -337,6 +337,12 @@ pub struct PublishedFigure {
     pub metric: String,
     /// In the metric's unit; a ratio where there is something that it is against.
     pub value: f64,
+    /// Lowest value here that bears the article's claim out, as `value` is; absent where any lower one does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_least: Option<f64>,
+    /// Highest such value; a figure with neither is of its machine alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_most: Option<f64>,
     /// What it was measured on; several machines of one article are told apart by this.
     pub machine: String,
     /// What else is to be said of it; absent where nothing.

@@ -264,6 +264,7 @@ fn published(page: &mut Page, view: View<'_>) {
         Column::words("metric"),
         Column::figures("published"),
         Column::figures("here"),
+        Column::words("claim"),
         Column::words("machine"),
     ];
     let row = |cells: Vec<String>| Row::of(cells.into_iter().map(Shown::text).collect());

@@ -1,13 +1,33 @@
 //! The article's figures beside those measured here.
 
 use model::command_study::PublishedFigure;
-use model::judgement::{ArmFigures, LevelResult, Levels, MeanResult, MetricInfo};
-use model::{Effect, Role};
+use model::judgement::{ArmFigures, Change, LevelResult, Levels, MeanResult, MetricInfo};
+use model::{Effect, Role, Verdict};
 
 use super::view::{View, figure_on};
 use super::words;
 use crate::numbers;
 use crate::view::Shown;
+
+/// What a run has beside a figure of the article.
+#[derive(Clone, Default)]
+struct OwnFigure {
+    shown: Shown,
+    /// Lower and upper end of its interval; `None` where none is known.
+    bounds: Option<[f64; 2]>,
+}
+
+impl OwnFigure {
+    /// What it says of the article's claim, which values in a range bear out.
+    fn verdict(&self, [low, high]: [f64; 2]) -> &'static str {
+        match self.bounds {
+            None if self.shown.is_empty() => "not measured",
+            Some([least, most]) if low <= least && most <= high => "confirmed",
+            Some([least, most]) if most < low || high < least => "contradicted",
+            _ => "cannot tell",
+        }
+    }
+}
 
 /// A ratio of this run, of some level to another.
 struct Compared<'a> {
@@ -16,7 +36,7 @@ struct Compared<'a> {
     /// The levels that it is a mean over.
     over: &'a [String],
     ratio: Option<f64>,
-    shown: Shown,
+    here: OwnFigure,
 }
 
 impl<'a> Compared<'a> {
@@ -26,7 +46,10 @@ impl<'a> Compared<'a> {
             cell: &mean.cell,
             over: &mean.of,
             ratio: Some(effect.ratio),
-            shown: Shown::effect(effect),
+            here: OwnFigure {
+                shown: Shown::effect(effect),
+                bounds: Some([effect.low, effect.high]),
+            },
         }
     }
 
@@ -36,7 +59,13 @@ impl<'a> Compared<'a> {
             cell: &found.cell,
             over: &[],
             ratio: found.change.ratio(),
-            shown: Shown::changed(&found.change),
+            here: OwnFigure {
+                shown: Shown::changed(&found.change),
+                bounds: match &found.change {
+                    Change::Estimated(effect) => Some([effect.low, effect.high]),
+                    exact => exact.ratio().map(|ratio| [ratio, ratio]),
+                },
+            },
         }
     }
 
@@ -107,11 +136,11 @@ impl<'a> View<'a> {
 
     /// What this run has of a ratio of the article; `None` where it has none, or several. Two levels
     /// that were both compared with a third are told by those two ratios.
-    fn measured_ratio(&self, figure: &PublishedFigure) -> Option<Shown> {
+    fn measured_ratio(&self, figure: &PublishedFigure) -> Option<OwnFigure> {
         let [level, against] = self.pair_of(figure)?;
         let own = self.comparisons_of(figure, level);
         let itself = own.iter().filter(|one| one.against == against);
-        if let Some(found) = only(itself.map(|one| one.shown.clone())) {
+        if let Some(found) = only(itself.map(|one| one.here.clone())) {
             return Some(found);
         }
         let other = self.comparisons_of(figure, against);
@@ -119,7 +148,10 @@ impl<'a> View<'a> {
             let alike = other.iter().filter(|other| one.is_beside(other));
             alike.filter_map(|other| Some(one.ratio? / other.ratio?))
         });
-        only(ratios).map(Shown::ratio)
+        only(ratios).map(|ratio| OwnFigure {
+            shown: Shown::ratio(ratio),
+            bounds: None,
+        })
     }
 
     /// All that a level was compared with, on the whole or in a cell, as a figure is.
@@ -183,8 +215,33 @@ impl<'a> View<'a> {
             "" => figure.machine.clone(),
             note => format!("{}; {note}", figure.machine),
         };
-        let here = here.unwrap_or_default().value;
-        vec![levels, metric.clone(), published, here, machine]
+        let here = here.unwrap_or_default();
+        let claim = match (figure.at_least, figure.at_most) {
+            (None, None) => numbers::MISSING,
+            _ if self.is_without_verdicts() => "cannot tell",
+            (low, high) => here.verdict([
+                low.unwrap_or(f64::NEG_INFINITY),
+                high.unwrap_or(f64::INFINITY),
+            ]),
+        };
+        let claim = claim.to_owned();
+        vec![
+            levels,
+            metric.clone(),
+            published,
+            here.shown.value,
+            claim,
+            machine,
+        ]
+    }
+
+    /// Whether something made every comparison invalid, and so whatever the figures seem to say.
+    fn is_without_verdicts(&self) -> bool {
+        let contrasts = &self.judgement.contrasts;
+        !contrasts.is_empty()
+            && contrasts
+                .iter()
+                .all(|found| found.verdict == Verdict::Invalid)
     }
 
     /// `CPython 3.11 against CPython 3.10, coroutines`.
@@ -199,11 +256,15 @@ impl<'a> View<'a> {
     }
 
     /// What this run has of a figure of the article; `None` where no arm is meant, or several.
-    fn measured_figure(&self, figure: &PublishedFigure, metric: &MetricInfo) -> Option<Shown> {
+    fn measured_figure(&self, figure: &PublishedFigure, metric: &MetricInfo) -> Option<OwnFigure> {
         let arms = self.judgement.arms.iter();
         let mut about = arms.filter(|arm| arm.role != Role::Control && is_about(figure, arm));
         let arm = about.next().filter(|_| about.next().is_none())?;
-        Some(Shown::figure(figure_on(arm, &figure.metric), metric))
+        let found = figure_on(arm, &figure.metric);
+        Some(OwnFigure {
+            shown: Shown::figure(found, metric),
+            bounds: found.map(|found| [found.estimate.low, found.estimate.high]),
+        })
     }
 }
 

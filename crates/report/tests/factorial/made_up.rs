@@ -141,6 +141,8 @@ pub(crate) fn versions() -> CommandRun {
         against: None,
         metric: "time_ns".to_owned(),
         value,
+        at_least: None,
+        at_most: None,
         machine: "Core i7-8750H".to_owned(),
         note: String::new(),
     })
@@ -159,6 +161,8 @@ pub(crate) fn published_ratio(of: &[(&str, &str)], against: &str, value: f64) ->
         against: Some(levels(&[("python", against)])),
         metric: "time_ns".to_owned(),
         value,
+        at_least: None,
+        at_most: None,
         machine: "another".to_owned(),
         note: String::new(),
     }

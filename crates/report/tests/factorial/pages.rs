@@ -207,6 +207,32 @@ fn a_published_ratio_of_two_levels_that_were_compared_with_a_third_is_told_by_th
 }
 
 #[test]
+fn a_claim_is_confirmed_contradicted_or_not_told_by_the_whole_interval() {
+    let mut made = made_up::benchmarks();
+    let coverage = [("python", "new"), ("benchmark", "coverage")];
+    for (of, within, says) in [
+        (&coverage[..], [4.0, 4.4], "confirmed"),
+        (&coverage[..], [1.0, 2.0], "contradicted"),
+        (&coverage[..], [0.5, 4.21], "cannot tell"),
+        (
+            &[("python", "newest"), ("benchmark", "absent")],
+            [0.1, 9.0],
+            "not measured",
+        ),
+    ] {
+        let mut figure = made_up::published_ratio(of, "old", 4.2);
+        [figure.at_least, figure.at_most] = within.map(Some);
+        made.run.study.published = vec![figure];
+        let text = made.text(200);
+        let begins = ["3.11 against 3.10,", "3.12 against 3.10,"];
+        let mut lines = text.lines().filter(|line| line.contains("another"));
+        let line = lines.find(|line| begins.iter().any(|words| line.starts_with(words)));
+        let line = line.unwrap_or_else(|| panic!("{text}"));
+        assert!(line.contains(says), "{within:?}: {line}");
+    }
+}
+
+#[test]
 fn short_evidence_is_open_on_the_page_and_long_evidence_folded() {
     let mut made = made_up::strength();
     assert!(made.page().contains("<details>\n<summary>The inner loop"));
