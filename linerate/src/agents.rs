@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use agent::link::{Carried, LinkProcess};
 use anyhow::{Context as _, ensure};
@@ -12,7 +13,7 @@ use machine::rig::{Host, Lab};
 use model::Topology;
 use model::link::{LinkPlan, LinkRecord, LinkSpec};
 use model::rig::RigKind;
-use study::hosts::Hosts;
+use study::hosts::{Hosts, Roles};
 use study::pair::{NamedAgent, Pair};
 use study::ssh::{self, Program};
 use study::transport::LineAgent;
@@ -217,6 +218,17 @@ pub(crate) fn start_private() -> anyhow::Result<LineAgent> {
     let mut command = own_agent()?;
     command.arg("--private-namespace");
     start(command)
+}
+
+/// A far end that has nothing to do says something sooner.
+pub(crate) const FAR_SILENCE: Duration = Duration::from_secs(30);
+
+/// What starts a process of ours on the client's machine, and on the server's, to play a role there.
+pub(crate) fn far_roles(hosts: &Hosts) -> anyhow::Result<[Command; 2]> {
+    let program = Program::at(&own_program()?)?;
+    let role = |name: &str| ssh::command(name, &program, agent::PLAY, prepare, is_stopped);
+    let Roles { client, server } = &hosts.host;
+    Ok([role(&client.ssh)?, role(&server.ssh)?])
 }
 
 fn own_program() -> anyhow::Result<std::path::PathBuf> {

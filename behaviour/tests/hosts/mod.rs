@@ -3,6 +3,7 @@
 mod cut_session;
 mod explain;
 mod links;
+mod packets;
 mod reboot;
 mod rigs;
 pub(crate) mod site;

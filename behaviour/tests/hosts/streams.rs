@@ -5,12 +5,12 @@ use std::process::Stdio;
 use serde_json::Value;
 
 use crate::common::processes::{Ours, wait_for};
-use crate::common::{answer, assert_says, refusal_of};
+use crate::common::{answer, assert_says, refusal_of, words};
 use crate::hosts::site::{Host, Site};
 
 const BETWEEN: [&str; 3] = ["stream", "--rig", "hosts"];
 
-fn assert_nothing_is_left(site: &Site) {
+pub(super) fn assert_nothing_is_left(site: &Site) {
     for host in ["client", "server"] {
         wait_for("its end has gone", || site.at_work(host).is_empty());
     }
@@ -20,15 +20,7 @@ fn assert_nothing_is_left(site: &Site) {
 fn streams_go_between_two_machines_either_way_and_leave_no_process_there() {
     crate::common::needs_root!();
     let site = Site::new("far-streams", Host::Usual);
-    let flags = [
-        "--both",
-        "--latency",
-        "--for",
-        "1s",
-        "--out",
-        "kept",
-        "--json",
-    ];
+    let flags = ["--both", "--latency", "--for", "1s", "--json"];
     let said = answer(&mut site.linerate(&[&BETWEEN[..], &flags].concat()));
     let said: Value = serde_json::from_str(&said).unwrap();
     assert_eq!(said["place"], "hosts");
@@ -37,25 +29,31 @@ fn streams_go_between_two_machines_either_way_and_leave_no_process_there() {
         assert!(way["received_bytes"].as_u64().unwrap() > 0, "{way}");
     }
     assert!(said["latency"].is_object(), "{said}");
-    assert_says(&site.folder.text("kept/run.json"), "hosts");
+    let said = refusal_of(&mut site.linerate(&[&BETWEEN[..], &["--out", "kept"]].concat()));
+    assert_says(&said, "neither end is here");
     assert_nothing_is_left(&site);
 }
 
 #[test]
-fn killed_streams_end_on_both_machines_and_an_unknown_one_is_refused() {
+fn killed_they_end_on_both_machines_and_an_unknown_one_is_refused() {
     crate::common::needs_root!();
     let site = Site::new("killed-streams", Host::Usual);
-    let mut run = site.linerate(&[&BETWEEN[..], &["--for", "1h", "--interval", "100ms"]].concat());
-    let child = run.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-    let mut child = Ours(child.unwrap());
-    wait_for("both ends are at work", || {
-        ["client", "server"]
-            .iter()
-            .all(|host| !site.at_work(host).is_empty())
-    });
-    child.kill().unwrap();
-    child.wait().unwrap();
-    assert_nothing_is_left(&site);
+    for flags in [
+        "stream --rig hosts --for 1h",
+        "packets --rig hosts --rate 1k --duration 1h",
+    ] {
+        let mut run = site.linerate(&words(flags));
+        let child = run.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        let mut child = Ours(child.unwrap());
+        wait_for("both ends are at work", || {
+            ["client", "server"]
+                .iter()
+                .all(|host| !site.at_work(host).is_empty())
+        });
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_nothing_is_left(&site);
+    }
     site.know(&["client"]);
     let said = refusal_of(&mut site.linerate(&BETWEEN));
     assert_says(&said, "Host key verification failed");

@@ -237,7 +237,10 @@ fn what_cannot_be_sent_or_received_so_is_refused_by_name() {
         ),
         (&["--burst", "4"], "give --rate or --find too"),
         (&["--send", "ring:64"], "`ring:64` is no way of UDP"),
-        (&["--rig", "netns"], "UDP is exchanged over loopback"),
+        (
+            &["--rig", "netns"],
+            "UDP goes over loopback or between your `hosts`",
+        ),
         (
             &["--raw", "--size", "7"],
             "ask for 60, the shortest of Ethernet",

@@ -1,5 +1,5 @@
-//! The input of an agent on another machine: a line that falls silent has ended, since the end of a
-//! connection that was cut never arrives.
+//! A line to another machine: one that falls silent has ended, since the end of a connection that was cut
+//! never arrives.
 
 use std::io::{self, PipeReader, Read};
 use std::os::fd::AsFd;
@@ -9,10 +9,12 @@ use std::time::Duration;
 use sys::epoll::{Epoll, Events, Interest};
 
 /// An input that ends when nothing has come for a time.
+#[derive(Debug)]
 pub struct HeldLine<R> {
     input: R,
     ready: Epoll,
     limit: Duration,
+    ends_at_stop: bool,
 }
 
 impl<R: Read + AsFd> HeldLine<R> {
@@ -25,7 +27,17 @@ impl<R: Read + AsFd> HeldLine<R> {
             input,
             ready,
             limit,
+            ends_at_stop: true,
         })
+    }
+
+    /// One of which something is still expected after a wish to stop.
+    #[must_use]
+    pub fn past_stops(self) -> Self {
+        Self {
+            ends_at_stop: false,
+            ..self
+        }
     }
 }
 
@@ -40,7 +52,7 @@ impl<R: Read> Read for HeldLine<R> {
             if events.iter().next().is_some() {
                 return self.input.read(buffer);
             }
-            if left_ns == 0 || sys::stop::heard().is_some() {
+            if left_ns == 0 || (self.ends_at_stop && sys::stop::heard().is_some()) {
                 return Ok(0);
             }
         }

@@ -4,16 +4,22 @@
 //! so they stay root over it.
 
 use std::io::{self, BufRead, BufReader, Write};
+use std::net::IpAddr;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::thread;
+use std::time::Duration;
 
+use foreign::{clipped, shown};
 use machine::rig::Host;
 use model::failure::Failure;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sys::process::ChildSetup;
 
+use crate::held_line::HeldLine;
 use crate::link::{self, LinkOrder};
 use crate::packets::{self, FramesOrder};
 use crate::page::{self, PageFetching, PageServing};
@@ -21,6 +27,10 @@ use crate::stream::{self, StreamAsking, StreamEndServing};
 
 /// The word with which this program is started to play a role.
 pub const PLAY: &str = "role";
+/// Well below the silence after which a line has ended.
+const KEEP_ALIVE: Duration = Duration::from_secs(3);
+/// What is shown of the words of a process.
+const SHOWN_LETTERS: usize = 500;
 
 /// What such a process does, and with what.
 #[derive(Serialize, Deserialize)]
@@ -39,6 +49,10 @@ pub(crate) enum Role {
     StreamClient(StreamAsking),
     /// Sends raw frames from this host to another.
     Frames(FramesOrder),
+    /// Sends packets to such a receiver elsewhere, as often as it is told.
+    PacketSender,
+    /// Receives packets at an address of this machine, as often as it is told.
+    PacketReceiver(IpAddr),
 }
 
 /// Plays the role that is ordered on this end of the line.
@@ -55,6 +69,8 @@ pub fn play(mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
         Role::StreamServer(order) => stream::serve(&order, input, output),
         Role::StreamClient(order) => stream::ask(&order, output),
         Role::Frames(order) => packets::exchange(&order, output),
+        Role::PacketSender => packets::apart::send(input, output),
+        Role::PacketReceiver(address) => packets::apart::receive(address, input, output),
     }
 }
 
@@ -68,7 +84,10 @@ pub(crate) fn here(program: &Path, host: Option<&Host>) -> Result<Command, Failu
     let put = host.map_or(Ok(()), |host| host.put(&mut command));
     put.map_err(|error| {
         failure(
-            ("a host of the rig", "see what it has come to"),
+            (
+                "a process on a host of the rig",
+                "see `linerate rig status`",
+            ),
             &error.to_string(),
         )
     })?;
@@ -89,37 +108,59 @@ pub(crate) struct RoleProcess {
     /// What it is called where it fails, and what to do then.
     name: (&'static str, &'static str),
     child: Child,
-    orders: Option<ChildStdin>,
-    tells: BufReader<ChildStdout>,
+    orders: Arc<Mutex<Option<ChildStdin>>>,
+    tells: BufReader<HeldLine<ChildStdout>>,
 }
 
 impl RoleProcess {
-    /// Has a role played by what a command starts, which is [`here`] or on another machine.
+    /// Has a role played by what a command starts, which is [`here`].
     pub(crate) fn start(command: Command, role: &Role) -> Result<Self, Failure> {
-        let started = Self::spawn(command, role.name()).and_then(|mut process| {
-            let orders = process.orders.as_mut();
-            say(orders.ok_or(io::ErrorKind::BrokenPipe)?, role)?;
-            Ok(process)
-        });
-        started.map_err(|error| failure(role.name(), &error.to_string()))
+        Self::start_held(command, role, Duration::MAX)
     }
 
-    fn spawn(mut command: Command, name: (&'static str, &'static str)) -> io::Result<Self> {
+    /// One that is given up after so long without a word.
+    pub(crate) fn start_held(
+        command: Command,
+        role: &Role,
+        silence: Duration,
+    ) -> Result<Self, Failure> {
+        let name = role.name();
+        let started = Self::spawn(command, name, silence);
+        let mut process = started.map_err(|error| failure(name, &error.to_string()))?;
+        process.order(role)?;
+        Ok(process)
+    }
+
+    /// Tells it the next thing to do.
+    pub(crate) fn order(&mut self, order: &impl Serialize) -> Result<(), Failure> {
+        let gone = || io::Error::from(io::ErrorKind::BrokenPipe);
+        let mut orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
+        let told = orders.as_mut().ok_or_else(gone);
+        let told = told.and_then(|orders| say(orders, order));
+        told.map_err(|error| failure(self.name, &error.to_string()))
+    }
+
+    fn spawn(
+        mut command: Command,
+        name: (&'static str, &'static str),
+        silence: Duration,
+    ) -> io::Result<Self> {
         command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::inherit())
             // Out of reach of the terminal's Ctrl-C: it ends when we say so.
             .process_group(0);
         sys::process::prepare_child(&mut command, ChildSetup::default());
         let mut child = command.spawn()?;
-        let orders = child.stdin.take();
+        let orders = Arc::new(Mutex::new(child.stdin.take()));
+        let beating = Arc::downgrade(&orders);
+        thread::Builder::new().spawn(move || keep_alive(&beating))?;
         let tells = child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
         Ok(Self {
             name,
             child,
             orders,
-            tells: BufReader::new(tells),
+            tells: BufReader::new(HeldLine::new(tells, silence)?.past_stops()),
         })
     }
 
@@ -132,7 +173,8 @@ impl RoleProcess {
 
     /// Ends its input, by which it knows that it is over.
     pub(crate) fn dismiss(&mut self) {
-        drop(self.orders.take());
+        let mut orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(orders.take());
     }
 }
 
@@ -159,6 +201,8 @@ impl Role {
             Self::StreamServer(_) => ("the server of streams", "see what the kernel allows there"),
             Self::StreamClient(_) => ("the client of streams", "see `linerate stream --help`"),
             Self::Frames(_) => ("raw frames", "see `linerate packets --help`"),
+            Self::PacketSender => ("the sender of packets", "see `linerate packets --help`"),
+            Self::PacketReceiver(_) => ("the receiver of packets", "see `linerate packets --help`"),
             Self::PageClient(_) => (
                 "the client",
                 "see whether the link loses what it should not",
@@ -167,10 +211,28 @@ impl Role {
     }
 }
 
+/// The words may be another machine's.
 fn failure((who, advice): (&str, &str), what: &str) -> Failure {
+    let what = what.replace('\n', " ");
+    let what = clipped(&what, SHOWN_LETTERS);
     Failure {
-        what: format!("{who}: {what}"),
+        what: format!("{who}: {}", shown(&what)),
         advice: advice.to_owned(),
+    }
+}
+
+/// Says every now and then that the line holds, until it does not: on another machine its silence is its end.
+fn keep_alive(orders: &Weak<Mutex<Option<ChildStdin>>>) {
+    loop {
+        thread::park_timeout(KEEP_ALIVE);
+        let Some(orders) = orders.upgrade() else {
+            return;
+        };
+        let mut orders = orders.lock().unwrap_or_else(PoisonError::into_inner);
+        let said = orders.as_mut().map(|orders| orders.write_all(b"\n"));
+        if !matches!(said, Some(Ok(()))) {
+            return;
+        }
     }
 }
 
@@ -182,17 +244,21 @@ pub(crate) fn say(output: &mut impl Write, message: &impl Serialize) -> io::Resu
     output.flush()
 }
 
-/// Reads one line; `UnexpectedEof` at the end of the input, `InvalidData` for what is no `T`.
+/// Reads one line that is not empty; `UnexpectedEof` at the end of the input, `InvalidData` for what is no `T`.
 pub(crate) fn heard<T: DeserializeOwned>(input: &mut impl BufRead) -> io::Result<T> {
-    let line = foreign::line::next(input, || false)?;
-    let line = line.ok_or(io::ErrorKind::UnexpectedEof)?;
-    Ok(serde_json::from_slice(&line)?)
+    loop {
+        let line = foreign::line::next(input, || false)?;
+        let line = line.ok_or(io::ErrorKind::UnexpectedEof)?;
+        if !line.is_empty() {
+            return Ok(serde_json::from_slice(&line)?);
+        }
+    }
 }
 
 /// Why nothing was heard from a process.
 fn silence(error: &io::Error) -> String {
     if error.kind() == io::ErrorKind::UnexpectedEof {
-        "its process has ended".to_owned()
+        "its process has ended, or the line to it".to_owned()
     } else {
         format!("what it says is not understood: {error}")
     }

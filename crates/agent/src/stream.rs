@@ -13,10 +13,13 @@ use machine::rig::Lab;
 use model::failure::Failure;
 use serde::{Deserialize, Serialize};
 use traffic::stream::{
-    ReceiveBy, StreamInterval, StreamPlan, StreamServer, StreamServing, Streamed, run,
+    ReceiveBy, StreamInterval, StreamPlan, StreamServer, StreamServing, StreamUntil, Streamed, run,
 };
 
 use crate::role::{self, Role, RoleProcess, Said, dismissed, say};
+
+/// No test takes longer.
+const LONGEST: Duration = Duration::from_secs(86_400);
 
 /// What the server is told.
 #[derive(Debug, Serialize, Deserialize)]
@@ -50,6 +53,8 @@ pub struct StreamEnds {
     pub address: IpAddr,
     /// On which CPUs they run; none where the kernel decides.
     pub cpus: CpuSplit,
+    /// After so long without a word they are given up, beyond the interval between two readings.
+    pub silence: Duration,
 }
 
 impl StreamEnds {
@@ -67,6 +72,7 @@ impl StreamEnds {
                 .map_or(Ipv4Addr::LOCALHOST, |[_, (_, address)]| address)
                 .into(),
             cpus,
+            silence: Duration::MAX,
         })
     }
 }
@@ -85,18 +91,24 @@ pub fn stream(
         cpus: ends.cpus.server,
         receive: plan.receive,
     });
-    let mut serving = RoleProcess::start(ends.server, &role)?;
-    let server: SocketAddr = serving.said()?;
+    let silence = ends.silence.saturating_add(plan.interval);
+    let mut serving = RoleProcess::start_held(ends.server, &role, silence)?;
+    // The port alone: where the load goes is not for the far end to say.
+    let listening: SocketAddr = serving.said()?;
+    let server = SocketAddr::new(ends.address, listening.port());
     let role = Role::StreamClient(StreamAsking {
         server,
         cpus: ends.cpus.client,
         plan: plan.clone(),
     });
-    let mut asking = RoleProcess::start(ends.client, &role)?;
+    let mut asking = RoleProcess::start_held(ends.client, &role, silence)?;
+    let mut left = most_intervals(plan);
     loop {
         match asking.said()? {
+            StreamTold::Interval(_) if left == 0 => return Err(too_many()),
             // Without input it comes to its end.
             StreamTold::Interval(interval) => {
+                left -= 1;
                 if told(&interval).is_break() {
                     asking.dismiss();
                 }
@@ -106,10 +118,27 @@ pub fn stream(
     }
 }
 
+/// As many readings as a test can have, and more.
+fn most_intervals(plan: &StreamPlan) -> u64 {
+    let time = match plan.until {
+        StreamUntil::Time(time) => time,
+        StreamUntil::Bytes(_) => LONGEST,
+    };
+    let longest_ms = (time + Duration::from_secs(60)).as_millis();
+    u64::try_from(2 * longest_ms / plan.interval.as_millis().max(1)).unwrap_or(u64::MAX)
+}
+
+fn too_many() -> Failure {
+    Failure {
+        what: "the client of streams says more than there can be".to_owned(),
+        advice: "is the same Linerate there?".to_owned(),
+    }
+}
+
 fn no_ends() -> Failure {
     Failure {
         what: "this rig has no client and server with addresses".to_owned(),
-        advice: "streams are of the rigs `loopback` and `netns`".to_owned(),
+        advice: "streams are of the rigs `loopback`, `netns` and `hosts`".to_owned(),
     }
 }
 
@@ -121,7 +150,7 @@ pub(crate) fn serve(
 ) -> io::Result<()> {
     let of_server = StreamServing {
         receive: serving.receive,
-        longest: Duration::from_secs(86_400),
+        longest: LONGEST,
         ours_only: true,
     };
     let listening = role::pin(&serving.cpus).and_then(|()| {
@@ -152,9 +181,10 @@ pub(crate) fn ask(asking: &StreamAsking, output: &mut impl Write) -> io::Result<
     let mut told = |interval: &StreamInterval| {
         // Whoever listens no longer ends this process.
         let _ = say(output, &Said::Ok(StreamTold::Interval(interval.clone())));
-        match sys::standard_input::has_ended() {
-            Ok(true) => ControlFlow::Break(()),
-            _ => ControlFlow::Continue(()),
+        // As the end of the input has it.
+        match sys::stop::heard() {
+            Some(_) => ControlFlow::Break(()),
+            None => ControlFlow::Continue(()),
         }
     };
     let came = run(&asking.plan, &asking.server.into(), &mut told);

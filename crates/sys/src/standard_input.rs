@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
 use crate::check;
@@ -35,17 +35,6 @@ pub fn read_to_end_or(bell: BorrowedFd<'_>) -> io::Result<()> {
             return Ok(());
         }
     }
-}
-
-/// Whether a read of it would not wait: of an input on which nothing more is said, whether it has ended.
-///
-/// # Errors
-/// `EBADF` where it is closed.
-pub fn has_ended() -> io::Result<bool> {
-    let input = io::stdin();
-    let mut polled = [PollFd::from_borrowed_fd(input.as_fd(), PollFlags::IN)];
-    let now = Timespec::default();
-    Ok(poll(&mut polled, Some(&now))? > 0)
 }
 
 /// Waits until a read of one of them would not wait.

@@ -34,6 +34,7 @@ if [ "$2" = "HOSTILE" ]; then
 fi
 case "$3" in
     *uname*) uname -sm; echo here ;;
+    *" role "*) exec PROGRAM role --silence-limit-s 12 ;;
     *) exec PROGRAM agent --rig hosts --silence-limit-s 12 ;;
 esac
 "#;
@@ -98,8 +99,11 @@ impl Site {
 
     /// What a run says at its end, with bounded memory.
     fn refusal(&self) -> String {
-        let run = words("study run short.toml --hosts hosts.toml --yes --out run");
-        let program = linerate(&self.0, &run);
+        self.refusal_of("study run short.toml --hosts hosts.toml --yes --out run")
+    }
+
+    fn refusal_of(&self, run: &str) -> String {
+        let program = linerate(&self.0, &words(run));
         let limited = format!("ulimit -v {MOST_KIB}; exec \"$0\" \"$@\"");
         let mut command = Command::new("sh");
         command.args(["-c", &limited]).arg(program.get_program());
@@ -212,6 +216,34 @@ fn silence_has_an_end() {
         &said,
         &["client (bench-client)", "did not answer within 30 s"],
     );
+}
+
+#[test]
+fn an_end_of_streams_or_packets_that_means_harm_is_given_up_with_few_plain_words() {
+    for (name, attack) in [
+        ("endless", "tr '\\0' x < /dev/zero; exit"),
+        (
+            "evil",
+            "echo '{\"Err\":\"\\u001b[2J\\u202eall is well\\nlinerate: done\"}'; exit",
+        ),
+        ("deep", "yes '[' | tr -d '\\n' | head -c 100000; echo; exit"),
+        ("other", "echo '{\"Ok\":\"203.0.113.7\"}'; exit"),
+        ("silence", "exec sleep 600"),
+    ] {
+        let runs = ["stream --for 1s", "packets --rate 1k"];
+        // Half a minute each.
+        let runs = if name == "silence" { &runs[..1] } else { &runs };
+        for run in runs {
+            let site = Site::new(
+                &format!("role-{name}"),
+                "server",
+                &format!("{LOOK}{attack}"),
+            );
+            let said = site.refusal_of(&format!("{run} --hosts hosts.toml"));
+            assert_says(&said, &["linerate: the "]);
+            assert!(said.lines().count() < 4, "{said}");
+        }
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ mod copy;
 mod session;
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use crate::transport::{AgentError, LineAgent, SILENCE};
 use session::Far;
@@ -63,16 +63,21 @@ pub fn command(
     host: &str,
     program: &Program,
     words: &str,
+    prepare: Prepare,
     is_stopped: fn() -> bool,
 ) -> Result<Command, SshError> {
     let far = Far {
         host: host.to_owned(),
-        // Whoever starts it says how.
-        prepare: |_| (),
+        prepare,
         is_stopped,
     };
     let path = program.bring_to(&far)?;
-    Ok(far.session(&format!("exec {path} {words}")))
+    let silence_s = SILENCE.as_secs();
+    let script = format!("exec {path} {words} --silence-limit-s {silence_s}");
+    let mut command = far.session(&script);
+    // What is to be said of it comes on its output.
+    command.stderr(Stdio::null());
+    Ok(command)
 }
 
 /// Brings a program to a host likewise, and starts its agent.

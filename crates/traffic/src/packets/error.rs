@@ -1,6 +1,7 @@
 //! Why packets could not be exchanged.
 
 use std::io;
+use std::net::SocketAddr;
 
 use super::{LARGEST_BYTES, SMALLEST_BYTES, SMALLEST_FRAME_BYTES};
 
@@ -68,7 +69,7 @@ pub enum PacketError {
         bytes: usize,
         source: io::Error,
     },
-    #[error("the sockets of loopback: {0}")]
+    #[error("the sockets of UDP: {0}")]
     Sockets(io::Error),
     #[error("CPU {cpu} for one end: {source}; `taskset -p $$` shows what is allowed")]
     Pin { cpu: usize, source: io::Error },
@@ -77,12 +78,26 @@ pub enum PacketError {
     #[error("receiving: {0}")]
     Receiving(io::Error),
     #[error(
-        "none of {packets} packets in a row came: does a firewall drop UDP on the device lo? \
+        "none of {packets} packets in a row came: does a firewall drop UDP, over loopback on the device lo? \
          `nft list ruleset` shows its rules"
     )]
     NoneCame { packets: u64 },
     #[error("a packet of {came} bytes came where {bytes} were sent")]
     WrongSize { came: usize, bytes: usize },
+    #[error("between two machines packets leave by a clock, as UDP: ask for a rate")]
+    NoClock,
+    #[error(
+        "the receiver at {server} did not answer, and nothing was sent: does a firewall drop UDP on the way?"
+    )]
+    NoAnswer { server: SocketAddr },
+    #[error("packets go to one machine, and {server} is the address of none or of many")]
+    NoMachine { server: SocketAddr },
+    #[error("the receiver at {server} fell silent while it was sent to, and so sending has ended")]
+    Silent { server: SocketAddr },
+    #[error(
+        "the two ends say what cannot be of the same packets; is one Linerate on both machines?"
+    )]
+    Absurd,
     #[error("one end has ended before the other; please report it")]
     Ended,
 }

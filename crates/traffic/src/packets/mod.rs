@@ -2,7 +2,8 @@
 //! cost either end, whether all came, and when.
 //!
 //! They are datagrams of UDP over loopback, or raw frames between packet sockets at the two devices of a
-//! rig. The ends are two threads, each on a CPU of its own.
+//! rig. The ends are two threads, each on a CPU of its own; of UDP by a clock they can be processes on
+//! machines of their own, too ([`FarInlet`], [`send_far`]).
 //!
 //! Without a pace the sender sends a burst, tells the receiver of it, and never has more under way than
 //! the receiver's buffer holds: a flood would lose what the slower end cannot take, and the cost of a
@@ -18,6 +19,7 @@
 //! call that sends it, on the sender's time. Nothing waits in a row there for the kernel to merge, so
 //! `merged` receives hold several only where they were sent as segments of one send.
 
+mod apart;
 mod error;
 mod frame;
 mod numbers;
@@ -38,6 +40,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use sys::{clock, datagram};
 
+pub use apart::{FarInlet, GreetingWords, send_far};
 pub use error::PacketError;
 use frame::SMALLEST_FRAME_BYTES;
 pub use numbers::Disorder;
@@ -102,7 +105,10 @@ impl Exchanged {
 pub fn exchange(plan: &PacketPlan) -> Result<Exchanged, PacketError> {
     plan.check(LARGEST_BYTES)?;
     let [outgoing, incoming] = connected_pair(plan).map_err(PacketError::Sockets)?;
-    let held = prepare(&outgoing, &incoming, plan)?;
+    let held = SocketSettings {
+        segment_bytes: cut_sends(&outgoing, plan).map_err(PacketError::NoSegments)?,
+        ..prepare_to_receive(&incoming, plan)?
+    };
     let window = Window::for_room(window::room_in(held.room_bytes, plan), plan)?;
     let ends = (
         Outlet::Socket(outgoing.into()),
@@ -176,19 +182,17 @@ fn patience(plan: &PacketPlan) -> Duration {
     }
 }
 
-/// Gives both sockets their options, and reads them back.
-fn prepare(
-    outgoing: &UdpSocket,
+/// Gives a receiver's socket its options, and reads them back.
+fn prepare_to_receive(
     incoming: &UdpSocket,
     plan: &PacketPlan,
 ) -> Result<SocketSettings, PacketError> {
-    let segment_bytes = cut_sends(outgoing, plan).map_err(PacketError::NoSegments)?;
     let may_merge = merge_receives(incoming, plan).map_err(PacketError::NoMerging)?;
     let incoming = incoming.as_fd();
     let room = datagram::ask_for_room(incoming, window::wanted_room_bytes(plan));
     let room_bytes = room.and_then(|()| datagram::room_bytes(incoming));
     Ok(SocketSettings {
-        segment_bytes,
+        segment_bytes: None,
         may_merge,
         room_bytes: room_bytes.map_err(PacketError::Sockets)?,
     })

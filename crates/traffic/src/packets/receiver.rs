@@ -10,6 +10,7 @@ use sys::clock;
 use sys::datagram::{self, Batch, receive_merged};
 use sys::packet::Receiver;
 
+use super::apart::GREETING;
 use super::numbers::{Disorder, Numbers};
 use super::window::Window;
 use super::{Inlet, PacketError, PacketPlan, PacketSizes, ReceiveWay, SMALLEST_BYTES, frame};
@@ -38,7 +39,8 @@ pub struct Received {
     pub largest_bytes: usize,
     /// From before a packet's sending to after its receiving, if there is a pace.
     pub one_way: Histogram,
-    /// When the last came, if there is a pace, by the monotonic clock.
+    /// When the first and the last came, if there is a pace, by the monotonic clock.
+    pub first_ns: u64,
     pub last_ns: u64,
 }
 
@@ -276,6 +278,9 @@ impl PacketCheck {
     ) -> Result<(), PacketError> {
         let (number, rest) = head.split_first_chunk::<SMALLEST_BYTES>().unzip();
         let number = number.map(|number| u64::from_ne_bytes(*number));
+        if number == Some(GREETING) {
+            return Ok(());
+        }
         let bytes = self.sizes.of_number(number.unwrap_or_default());
         let Some(number) = number.filter(|_| came == bytes) else {
             return Err(PacketError::WrongSize { came, bytes });
@@ -288,6 +293,9 @@ impl PacketCheck {
         if let (Some(sent), true) = (sent, self.is_timed) {
             let sent_ns = u64::from_ne_bytes(*sent);
             received.one_way.record(now_ns.saturating_sub(sent_ns));
+            if received.first_ns == 0 {
+                received.first_ns = now_ns;
+            }
             received.last_ns = now_ns;
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! What lies between the ends: how many packets are under way, and may be.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use super::{PacketError, PacketPlan, USUAL_OUTSTANDING};
 
@@ -80,6 +81,14 @@ impl Window {
         (outstanding > 0).then_some(outstanding)
     }
 
+    /// Whether one end goes within that time.
+    pub(super) fn ends_within(&self, time: Duration) -> bool {
+        let waited = self
+            .changed
+            .wait_timeout_while(self.lock(), time, |counts| !counts.is_over);
+        waited.unwrap_or_else(PoisonError::into_inner).0.is_over
+    }
+
     /// Whether one end has gone.
     pub(super) fn is_over(&self) -> bool {
         self.lock().is_over
@@ -105,7 +114,7 @@ impl Window {
 
     fn change(&self, change: impl FnOnce(&mut WindowCounts)) {
         change(&mut self.lock());
-        self.changed.notify_one();
+        self.changed.notify_all();
     }
 
     fn lock(&self) -> MutexGuard<'_, WindowCounts> {

@@ -4,17 +4,21 @@ use std::time::Duration;
 
 use anyhow::{bail, ensure};
 use machine::cpus::CpuSplit;
+use model::rig::RigKind;
 use model::workload::Arrivals;
 use traffic::packets::{
     PacketPace, PacketPath, PacketPlan, PacketSizes, ReceiveWay, SendWay, Until,
 };
 
+use crate::rig_flags::HostsFlag;
 use crate::values;
 
 /// What a path with an MTU of 1,280 bytes carries, the least that IPv6 has, as QUIC begins with.
 const USUAL_BYTES: usize = 1200;
 /// What small frames are measured with; these have no checksum.
 const USUAL_FRAME_BYTES: usize = 64;
+/// More than any CPU sends, packets/s.
+const FLOOD: f64 = 1e9;
 /// Small enough to stay in a CPU's caches.
 const USUAL_RING: u16 = 128;
 
@@ -22,7 +26,8 @@ const USUAL_RING: u16 = 128;
 ///
 /// Both ends are on this machine, each on a CPU of its own that it keeps busy at once, also where the
 /// machine is at work. They speak UDP over its loopback, or, with --raw, whole Ethernet frames through
-/// packet sockets between two network namespaces of our own: raw frames go nowhere else.
+/// packet sockets between two network namespaces of our own: raw frames go nowhere else. With --rig hosts
+/// they are on the two machines of your hosts file, started there by SSH, and speak UDP at a rate.
 ///
 /// The sender gives packets to the kernel one by one, several with one call (sendmmsg), as one send that
 /// the kernel cuts into segments (UDP_SEGMENT, GSO), or raw out of memory (PACKET_TX_RING); the receiver
@@ -56,9 +61,11 @@ pub(crate) struct Arguments {
     /// Ethernet frames between two namespaces of our own, by packet sockets
     #[arg(long)]
     pub(super) raw: bool,
-    /// Where raw frames go: netns, two namespaces joined by a pair of devices, and nowhere else
-    #[arg(hide_short_help = true, long, value_name = "RIG")]
-    rig: Option<String>,
+    /// Where they go: loopback, hosts (your two machines, over SSH) or, raw, netns (two namespaces)
+    #[arg(long, value_name = "RIG", value_parser = values::one_of::<RigKind>(RigKind::ALL.map(RigKind::name)), hide_possible_values = true)]
+    rig: Option<RigKind>,
+    #[command(flatten)]
+    pub(super) hosts: HostsFlag,
     /// Past the device's queueing discipline (PACKET_QDISC_BYPASS)
     #[arg(long, requires = "raw")]
     qdisc_bypass: bool,
@@ -102,8 +109,9 @@ Examples:
     linerate packets --rate 20k --arrivals poisson --size 64:7,576:4,1400:1
   Raw frames of 64 bytes, cut by the kernel, as many as go:
     linerate packets --raw --send segments:64
-  The highest rate at which none is lost:
-    linerate packets --find --size 64";
+  The highest rate at which none is lost, here, and between two machines of yours:
+    linerate packets --find --size 64
+    linerate packets --find --size 64 --rig hosts --hosts hosts.toml";
 
 /// A number of packets, in thousands or millions with a letter.
 fn parse_rate(text: &str) -> Result<f64, String> {
@@ -124,7 +132,7 @@ fn parse_rate(text: &str) -> Result<f64, String> {
 impl Arguments {
     /// The sender where a server would be.
     pub(super) fn plan(&self, cpus: &CpuSplit) -> anyhow::Result<PacketPlan> {
-        self.check_rig()?;
+        let place = self.place()?;
         ensure!(
             !self.duration.is_zero(),
             "--duration 0 leaves no time to send anything in"
@@ -132,6 +140,10 @@ impl Arguments {
         ensure!(
             self.rate.is_some() || self.find || (self.burst == 1 && self.arrivals.is_none()),
             "--burst and --arrivals say how packets leave at a rate: give --rate or --find too"
+        );
+        ensure!(
+            place != RigKind::Hosts || self.rate.is_some() || self.find,
+            "between two machines nothing says how many fit: give --rate or --find"
         );
         ensure!(
             !(self.qdisc_bypass && matches!(self.send, Some(SendWay::Segments(_)))),
@@ -149,6 +161,9 @@ impl Arguments {
         };
         let passes_by_qdisc = self.qdisc_bypass;
         let (arrivals, burst) = self.arrivals();
+        // The search begins with as many as come, which elsewhere are those of a flood.
+        let is_flood = self.find && place == RigKind::Hosts;
+        let rate = if is_flood { Some(FLOOD) } else { self.rate };
         Ok(PacketPlan {
             path: match self.raw {
                 true => PacketPath::Raw { passes_by_qdisc },
@@ -157,7 +172,7 @@ impl Arguments {
             sizes: self.size.clone().unwrap_or_else(|| PacketSizes::of(bytes)),
             send: self.send.unwrap_or(send),
             receive: self.receive.unwrap_or(receive),
-            pace: self.rate.map(|rate| PacketPace {
+            pace: rate.map(|rate| PacketPace {
                 rate,
                 arrivals,
                 burst,
@@ -168,17 +183,33 @@ impl Arguments {
         })
     }
 
-    /// Raw frames go between hosts of a rig, and UDP over loopback.
-    fn check_rig(&self) -> anyhow::Result<()> {
-        match (self.rig.as_deref(), self.raw) {
-            (None, _) | (Some("netns"), true) | (Some("loopback"), false) => Ok(()),
-            (Some(rig), true) => bail!(
-                "raw frames only ever go between two namespaces of our own, --rig netns, not to `{rig}`"
+    /// Raw frames go between hosts of a rig, and UDP over loopback or between machines.
+    pub(super) fn place(&self) -> anyhow::Result<RigKind> {
+        let named = self.hosts.hosts.as_ref().map(|_| RigKind::Hosts);
+        let rig = self.rig.or(named).unwrap_or(match self.raw {
+            true => RigKind::Netns,
+            false => RigKind::Loopback,
+        });
+        self.hosts.check(rig)?;
+        match (rig, self.raw) {
+            (RigKind::Netns, true) | (RigKind::Loopback | RigKind::Hosts, false) => Ok(rig),
+            (rig, true) => bail!(
+                "raw frames only ever go between two namespaces of our own, --rig netns, not to `{}`",
+                rig.name()
             ),
-            (Some(rig), false) => {
-                bail!("UDP is exchanged over loopback, not on the rig `{rig}`; --raw is on `netns`")
-            }
+            (rig, false) => bail!(
+                "UDP goes over loopback or between your `hosts`, not on the rig `{}`; --raw is on `netns`",
+                rig.name()
+            ),
         }
+    }
+
+    /// How long sending takes.
+    pub(super) fn sending_time(&self) -> Duration {
+        let Some((count, rate)) = self.count.zip(self.rate) else {
+            return self.duration;
+        };
+        Duration::try_from_secs_f64(count as f64 / rate).unwrap_or(Duration::MAX)
     }
 
     /// How packets of a rate are spread, and how many leave at once.

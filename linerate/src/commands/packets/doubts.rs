@@ -1,6 +1,7 @@
 //! What about exchanged packets a reader should know before the figures are used.
 
 use judge::capacity::KEPT_UP_SHARE;
+use model::rig::RigKind;
 use model::{Doubt, PacketDoubt};
 use traffic::packets::{Exchanged, PacketPlan, ReceiveWay};
 
@@ -9,10 +10,13 @@ use super::find::sending_ns;
 /// To which CPUs what comes by lo is handed, as a mask: whole groups of hexadecimal digits.
 const STEERING: &str = "/sys/class/net/lo/queues/rx-0/rps_cpus";
 
-pub(super) fn doubts(plan: &PacketPlan, went: &Exchanged) -> Vec<Doubt> {
-    let is_shared = plan.sender_cpu == plan.receiver_cpu;
+pub(super) fn doubts(place: RigKind, plan: &PacketPlan, went: &Exchanged) -> Vec<Doubt> {
+    let is_shared = plan.sender_cpu == plan.receiver_cpu && place != RigKind::Hosts;
     let shared = is_shared.then_some(Doubt::SharedCpus { cpus: 1 });
-    let steered = if plan.is_raw() { None } else { steered() };
+    let steered = match place {
+        RigKind::Loopback => steered(),
+        _ => None,
+    };
     let of_packets = [
         short_calls(plan, went),
         lost(went),

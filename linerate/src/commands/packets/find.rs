@@ -5,6 +5,7 @@ use std::time::Duration;
 use anyhow::ensure;
 use judge::capacity::{BLOCKS_AS_A_RULE, Range, Search, Seen, TRUST};
 use model::random::SplitMix64;
+use model::rig::RigKind;
 use model::workload::Arrivals;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -12,12 +13,15 @@ use traffic::packets::{Exchanged, PacketPace, PacketPlan, Until};
 
 use crate::console::Console;
 
-/// Long enough that a queue which grows is full.
-const BLOCK: Duration = Duration::from_millis(200);
+/// Long enough that a queue which grows is full: a socket's here, and that of a network elsewhere.
+fn block(place: RigKind) -> Duration {
+    Duration::from_millis(if place == RigKind::Hosts { 500 } else { 200 })
+}
+
 /// So much longer than a block the sender may take for it; a longer one has not kept up. Of the time and not of the rate,
 /// which varies by chance where gaps do.
 const KEPT_UP_IN: f64 = 1.02;
-/// Rates that are tried, by the one at which the ends wait for each other.
+/// Rates that are tried, by the one at which the ends wait for each other, or of two machines by what comes of a flood.
 const RANGE: [f64; 3] = [0.02, 0.25, 2.0];
 
 /// What a search for the highest rate without loss found.
@@ -33,12 +37,13 @@ pub(crate) struct HighestRate {
     is_sender_limit: bool,
     /// Between these lies nine tenths of what the search weighed, packets/s.
     likely_per_second: [f64; 2],
-    /// Blocks of 0.2 s that were measured.
+    /// Blocks of 0.2 s, of 0.5 s between two machines, that were measured.
     blocks: u32,
 }
 
 /// Searches; with the last block that held.
 pub(super) fn highest(
+    place: RigKind,
     plan: &PacketPlan,
     arrivals: (Arrivals, u32),
     tolerated_share: f64,
@@ -46,7 +51,8 @@ pub(super) fn highest(
     mut exchange: impl FnMut(&PacketPlan) -> anyhow::Result<Exchanged>,
 ) -> anyhow::Result<(PacketPlan, Exchanged, HighestRate)> {
     let mut plan = plan.clone();
-    plan.until = Until::Time(BLOCK);
+    let block = block(place);
+    plan.until = Until::Time(block);
     let together = exchange(&plan)?;
     let together = together.received.packets as f64 / together.window_ns.max(1) as f64 * 1e9;
     ensure!(
@@ -55,7 +61,7 @@ pub(super) fn highest(
     );
     console.note(&format!(
         "searching in about {BLOCKS_AS_A_RULE} blocks of {} ms",
-        BLOCK.as_millis()
+        block.as_millis()
     ));
     let [lowest_rps, first_rps, highest_rps] = RANGE.map(|share| together * share);
     let range = Range {
@@ -73,7 +79,7 @@ pub(super) fn highest(
             burst,
         });
         let went = exchange(&plan)?;
-        let seen = seen(&went, tolerated_share);
+        let seen = seen(&went, tolerated_share, place);
         console.note(&format!(
             "  {}: {rate:.0} packets/s {}",
             search.purpose(),
@@ -101,12 +107,18 @@ pub(super) fn highest(
     Ok((plan, went, highest))
 }
 
-fn seen(went: &Exchanged, tolerated_share: f64) -> Seen {
+fn seen(went: &Exchanged, tolerated_share: f64, place: RigKind) -> Seen {
     let lost_share = went.lost() as f64 / went.sent.packets.max(1) as f64;
+    let longest_ns = KEPT_UP_IN * block(place).as_nanos() as f64;
+    let is_late = |taken_ns: u64| taken_ns as f64 > longest_ns;
+    let coming_ns = went.received.last_ns.saturating_sub(went.received.first_ns);
     if lost_share > tolerated_share {
         Seen::Fails
-    } else if sending_ns(went) as f64 > KEPT_UP_IN * BLOCK.as_nanos() as f64 {
+    } else if is_late(sending_ns(went)) {
         Seen::NotOffered
+    } else if place == RigKind::Hosts && is_late(coming_ns) {
+        // A queue of the network that grew without being full yet.
+        Seen::Fails
     } else {
         Seen::Holds
     }
@@ -123,9 +135,12 @@ mod tests {
 
     use super::*;
 
+    const IN_TIME: u64 = 500_000_000;
+    const LATE: u64 = 511_000_000;
+
     #[test]
     fn a_rate_holds_where_all_came_and_the_sender_took_no_longer_than_the_block() {
-        let went = |came: u64, sending_ns: u64| Exchanged {
+        let went = |came: u64, [sending_ns, coming_ns]: [u64; 2]| Exchanged {
             sent: Sent {
                 packets: 1000,
                 ended_ns: sending_ns,
@@ -133,6 +148,8 @@ mod tests {
             },
             received: Received {
                 packets: came,
+                first_ns: 1_000_000,
+                last_ns: 1_000_000 + coming_ns,
                 ..Received::default()
             },
             window_ns: sending_ns,
@@ -140,15 +157,16 @@ mod tests {
             outstanding_most: 0,
             sent_at_once: 1,
         };
-        for (came, sending_ns, tolerated_share, expected) in [
-            (1000, 200_000_000, 0.0, Seen::Holds),
-            (999, 200_000_000, 0.0, Seen::Fails),
-            (999, 200_000_000, 0.001, Seen::Holds),
-            (1000, 205_000_000, 0.0, Seen::NotOffered),
-            (990, 205_000_000, 0.001, Seen::Fails),
+        for (came, taken_ns, tolerated_share, expected) in [
+            (1000, [IN_TIME, IN_TIME], 0.0, Seen::Holds),
+            (999, [IN_TIME, IN_TIME], 0.0, Seen::Fails),
+            (999, [IN_TIME, IN_TIME], 0.001, Seen::Holds),
+            (1000, [LATE, LATE], 0.0, Seen::NotOffered),
+            (990, [LATE, LATE], 0.001, Seen::Fails),
+            (1000, [IN_TIME, LATE], 0.0, Seen::Fails),
         ] {
-            let found = seen(&went(came, sending_ns), tolerated_share);
-            assert_eq!(found, expected, "{came} in {sending_ns} ns");
+            let found = seen(&went(came, taken_ns), tolerated_share, RigKind::Hosts);
+            assert_eq!(found, expected, "{came} in {taken_ns:?} ns");
         }
     }
 }

@@ -7,7 +7,9 @@ mod find;
 use std::path::Path;
 use std::process::ExitCode;
 
+use agent::packets::FarEnds;
 use anyhow::Context as _;
+use machine::cpus::CpuSplit;
 use machine::instruments::cpu::MachineWatch;
 use machine::rig::Lab;
 use model::Histogram;
@@ -15,12 +17,14 @@ use model::Topology;
 use model::cpus::CpuWish;
 use model::doubt::{WordedDoubt, worded};
 use model::reading::{MachineCpu, MachinePerUnit};
+use model::rig::RigKind;
 use schemars::JsonSchema;
 use serde::Serialize;
 use traffic::packets::{Exchanged, PacketPlan, exchange};
 
 use super::quantiles::Quantiles;
 use super::whole_machine;
+use crate::agents::{FAR_SILENCE, far_roles};
 use crate::console::Console;
 use crate::failure::words;
 use crate::ourselves::OURSELVES;
@@ -34,8 +38,12 @@ use find::HighestRate;
 pub(crate) struct Packets {
     /// Version of the program.
     linerate_version: &'static str,
-    /// What carries them: udp over loopback, or raw frames between two namespaces.
+    /// What carries them: udp, or raw frames.
+    #[schemars(extend("enum" = ["udp", "raw"]))]
     path: &'static str,
+    /// Where both ends were: loopback, netns (raw frames between two namespaces) or hosts over SSH.
+    #[schemars(extend("enum" = ["loopback", "netns", "hosts"]))]
+    place: &'static str,
     /// Bytes of each, or several with their shares: of UDP its payload, of raw frames all but their checksum.
     size: String,
     /// The same in the mean, bytes.
@@ -44,7 +52,8 @@ pub(crate) struct Packets {
     asked_per_second: Option<f64>,
     /// How these were spread: uniform or poisson; null where there is no rate.
     arrivals: Option<&'static str>,
-    /// From before the first was sent until the last was received, s.
+    /// From before the first was sent until the last was received, s; between two machines the longer of the
+    /// sending and of the receiving.
     window_seconds: f64,
     /// Packets that were given to the kernel, count.
     sent: u64,
@@ -66,13 +75,14 @@ pub(crate) struct Packets {
     /// CPU time of both ends' calls per 10⁹ bytes received, as `size` counts them, s.
     cpu_seconds_per_gb: f64,
     /// CPU time of all CPUs of this machine per 10⁹ bytes received, getting ready and, of a rate, the
-    /// sender's waiting awake included, s; null where it is hidden, and with --find.
+    /// sender's waiting awake included, s; null where it is hidden, with --find, and where the ends are elsewhere.
     machine_cpu_seconds_per_gb: Option<MachinePerUnit>,
     /// The end that sends.
     sender: Sender,
     /// The end that receives.
     receiver: Receiver,
-    /// From before the call that sent a packet until it was received, by one clock; null where there is no rate.
+    /// From before the call that sent a packet until it was received, by one clock; null where there is no
+    /// rate, and between two machines.
     one_way_us: Option<Times>,
     /// How much later than due packets left; a burst once; null where there is no rate.
     sent_late_us: Option<Times>,
@@ -146,32 +156,66 @@ struct Cost {
     packets_per_cpu_second: f64,
 }
 
-pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
-    let cpus = machine::cpus::here(&CpuWish::default()).context("asking for CPUs")?;
-    let plan = arguments.plan(&cpus)?;
-    let lab = match arguments.raw {
-        true => Some(Lab::build(Path::new(OURSELVES), Topology::Netns)?),
-        false => None,
-    };
-    let through = |plan: &PacketPlan| -> anyhow::Result<Exchanged> {
-        match &lab {
-            Some(lab) => {
+/// What brings packets from one end to the other.
+enum Carrier {
+    Loopback,
+    Lab(Lab),
+    Far(Box<FarEnds>),
+}
+
+impl Carrier {
+    fn at(place: RigKind, arguments: &Arguments, console: &Console) -> anyhow::Result<Self> {
+        Ok(match place {
+            RigKind::Netns => Self::Lab(Lab::build(Path::new(OURSELVES), Topology::Netns)?),
+            RigKind::Hosts => {
+                let hosts = arguments.hosts.find(console)?;
+                let ends = far_roles(&hosts)?;
+                let address = hosts.host.server.address;
+                let silence = FAR_SILENCE.saturating_add(arguments.sending_time());
+                Self::Far(Box::new(
+                    FarEnds::start(ends, address, silence).map_err(words)?,
+                ))
+            }
+            _ => Self::Loopback,
+        })
+    }
+
+    fn exchange(&mut self, plan: &PacketPlan) -> anyhow::Result<Exchanged> {
+        match self {
+            Self::Loopback => Ok(exchange(plan)?),
+            Self::Lab(lab) => {
                 agent::packets::exchange_between(Path::new(OURSELVES), lab, plan).map_err(words)
             }
-            None => Ok(exchange(plan)?),
+            Self::Far(ends) => ends.exchange(plan).map_err(words),
         }
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
+    let place = arguments.place()?;
+    let cpus = match place {
+        RigKind::Hosts => CpuSplit::default(),
+        _ => machine::cpus::here(&CpuWish::default()).context("asking for CPUs")?,
     };
+    let mut plan = arguments.plan(&cpus)?;
+    let mut carrier = Carrier::at(place, arguments, console)?;
+    if let Carrier::Far(ends) = &carrier {
+        [plan.sender_cpu, plan.receiver_cpu] = ends.cpus;
+    }
+    let mut through = |plan: &PacketPlan| carrier.exchange(plan);
     let mut watch = MachineWatch::new();
     watch.open();
     let packets = if arguments.find {
         let (spread, tolerated) = (arguments.arrivals(), arguments.tolerated_share());
-        let (plan, went, highest) = find::highest(&plan, spread, tolerated, console, through)?;
-        let mut packets = Packets::of(&plan, &went, None);
+        let (plan, went, highest) =
+            find::highest(place, &plan, spread, tolerated, console, through)?;
+        let mut packets = Packets::of(place, &plan, &went, None);
         packets.highest = Some(highest);
         packets
     } else {
         let went = through(&plan)?;
-        Packets::of(&plan, &went, watch.spent())
+        let spent = watch.spent().filter(|_| place != RigKind::Hosts);
+        Packets::of(place, &plan, &went, spent)
     };
     told::say(&packets, template!("packets"), arguments.json, console);
     Ok(ExitCode::SUCCESS)
@@ -188,7 +232,12 @@ impl From<&Histogram> for Times {
 
 impl Packets {
     /// What became of a plan; the machine's time is with getting ready for it.
-    fn of(plan: &PacketPlan, went: &Exchanged, machine: Option<MachineCpu>) -> Self {
+    fn of(
+        place: RigKind,
+        plan: &PacketPlan,
+        went: &Exchanged,
+        machine: Option<MachineCpu>,
+    ) -> Self {
         let (sent, received) = (&went.sent, &went.received);
         let window_seconds = went.window_ns.max(1) as f64 / 1e9;
         let bytes = received.bytes as f64;
@@ -202,11 +251,14 @@ impl Packets {
         };
         let of_sender = cost(sent.packets, sent.calls, sent.cpu_ns);
         let of_receiver = cost(received.packets, received.calls, received.cpu_ns);
-        let mut doubts = doubts::doubts(plan, went);
-        doubts.extend(whole_machine::doubt());
+        let mut doubts = doubts::doubts(place, plan, went);
+        if place != RigKind::Hosts {
+            doubts.extend(whole_machine::doubt());
+        }
         Self {
             linerate_version: shape::VERSION,
             path: if plan.is_raw() { "raw" } else { "udp" },
+            place: place.name(),
             size: plan.sizes.to_string(),
             packet_bytes: plan.sizes.mean(),
             asked_per_second: plan.pace.map(|pace| pace.rate),
@@ -241,7 +293,7 @@ impl Packets {
                 buffer_bytes: went.held.room_bytes,
                 cost: of_receiver,
             },
-            one_way_us: plan.pace.map(|_| (&received.one_way).into()),
+            one_way_us: (received.one_way.total() > 0).then(|| (&received.one_way).into()),
             sent_late_us: plan.pace.map(|_| (&sent.late).into()),
             outstanding_most: plan.pace.is_none().then_some(went.outstanding_most),
             highest: None,

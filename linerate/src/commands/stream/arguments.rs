@@ -53,8 +53,8 @@ const OF_CLIENTS: [&str; 25] = [
 
 /// As much as a path carries: TCP or UDP from one end to another, and who the limit is
 ///
-/// Without HOST both ends are started, on CPUs of their own: over loopback, between two namespaces with
-/// --rig netns, or with --rig hosts by SSH on the two machines of your hosts file. With --listen it takes streams of any number of clients at once, and with HOST it sends them to
+/// Without HOST both ends are started: over loopback or, with --rig netns, between two namespaces, on CPUs of their
+/// own; with --rig hosts by SSH on the two machines of your hosts file. With --listen it takes streams of any number of clients at once, and with HOST it sends them to
 /// such a server, or to a stock iperf3 -s: both speak iperf3's protocol.
 ///
 /// Each stream has a thread of its own at both ends. Receivers throw away what comes within the kernel, by
@@ -77,7 +77,7 @@ pub(crate) struct Arguments {
     pub(super) iperf3: bool,
     /// Both ends are started: loopback, netns (two namespaces joined by a pair of devices) or hosts (over SSH)
     #[arg(long, value_name = "RIG", value_parser = parse_rig)]
-    pub(super) rig: Option<RigKind>,
+    rig: Option<RigKind>,
     /// Streams each way
     #[arg(short = 'P', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_STREAMS)))]
     streams: u32,
@@ -259,6 +259,12 @@ impl Arguments {
         })
     }
 
+    /// Where both ends are started, if there is no HOST.
+    pub(super) fn rig(&self) -> RigKind {
+        let named = self.hosts.hosts.as_ref().map(|_| RigKind::Hosts);
+        self.rig.or(named).unwrap_or(RigKind::Loopback)
+    }
+
     fn carrier(&self) -> Carrier {
         let host = self.host.as_deref().unwrap_or_default();
         match host.starts_with(listening::UNIX) {
@@ -289,9 +295,13 @@ impl Arguments {
             !self.iperf3 || self.host.is_some(),
             "--iperf3 says what the other end is: it goes with --listen or with a HOST where `iperf3 -s` runs"
         );
+        if self.host.is_none() {
+            self.hosts.check(self.rig())?;
+        }
         ensure!(
-            self.hosts.hosts.is_none() || self.host.is_some() || self.rig == Some(RigKind::Hosts),
-            "--hosts says which hosts are yours: it goes with a HOST or with --rig hosts"
+            self.out.is_none() || self.host.is_some() || self.rig() != RigKind::Hosts,
+            "--out keeps the facts of the machine where it runs, and with --rig hosts neither end is here: run it on the \
+             client's machine, with the server's HOST"
         );
         let bits = self.pace.unwrap_or(LEAST_PACE_BITS);
         ensure!(

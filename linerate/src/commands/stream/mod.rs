@@ -24,15 +24,15 @@ use model::cpus::CpuWish;
 use model::rig::RigKind;
 use model::run::Rig;
 use study::hosts::Hosts;
-use study::ssh::{self, Program};
 use sys::address::Address;
 use sys::socket_file::SocketFile;
 use sys::stop::{Again, StopSignal};
 use traffic::stream::{
-    StreamError, StreamInterval, StreamPlan, StreamServed, StreamServer, StreamServing,
-    StreamUntil, Streamed, USUAL_PORT, Way,
+    StreamError, StreamInterval, StreamPlan, StreamServed, StreamServer, StreamServing, Streamed,
+    USUAL_PORT, Way,
 };
 
+use crate::agents::{FAR_SILENCE, far_roles};
 use crate::console::Console;
 use crate::failure::words;
 use crate::listening::{self, Listening, UNIX};
@@ -47,8 +47,6 @@ pub(crate) use shape::Streams;
 
 /// No test of a listener takes longer.
 const LONGEST: Duration = Duration::from_secs(86_400);
-/// For what an end does before and after its streams, with room to spare.
-const BESIDES: Duration = Duration::from_secs(60);
 /// Connections that wait to be let in, as of TCP.
 const BACKLOG: u32 = 128;
 
@@ -111,13 +109,13 @@ fn kept(arguments: &Arguments, plan: &StreamPlan) -> anyhow::Result<Option<KeptT
     let Some(folder) = &arguments.out else {
         return Ok(None);
     };
-    let rig = arguments.rig.unwrap_or(RigKind::Loopback).name();
-    let target = arguments.host.as_deref().unwrap_or(rig);
-    let rig = match (&arguments.host, arguments.rig) {
-        (Some(_), _) | (None, Some(RigKind::Hosts)) => Rig::Hosts,
-        (None, Some(RigKind::Netns)) => Rig::Netns,
+    let target = arguments.host.as_deref();
+    let rig = match (target, arguments.rig()) {
+        (Some(_), _) => Rig::Hosts,
+        (None, RigKind::Netns) => Rig::Netns,
         (None, _) => Rig::Loopback { reason: None },
     };
+    let target = target.unwrap_or_else(|| arguments.rig().name());
     KeptTest::begin(folder, plan, target, rig).map(Some)
 }
 
@@ -128,7 +126,7 @@ fn at_both_ends(
     told: &mut dyn FnMut(&StreamInterval) -> ControlFlow<()>,
 ) -> anyhow::Result<(StreamPlace, Streamed)> {
     let plan = arguments.plan()?;
-    let rig = arguments.rig.unwrap_or(RigKind::Loopback);
+    let rig = arguments.rig();
     let lab = match rig {
         RigKind::Netns => Some(Lab::build(Path::new(OURSELVES), Topology::Netns)?),
         _ => None,
@@ -156,23 +154,15 @@ fn at_both_ends(
 
 /// A client and a server on machines over SSH, where the kernel says on which CPUs they run.
 fn far_ends(hosts: &Hosts, plan: &StreamPlan, console: &Console) -> anyhow::Result<StreamEnds> {
-    let (client, server) = (&hosts.host.client, &hosts.host.server);
-    if let Some(forecast) = traffic_price::forecast(plan, server.address) {
-        console.note(&forecast);
-    }
-    let longest = match plan.until {
-        StreamUntil::Time(time) => time + BESIDES,
-        StreamUntil::Bytes(_) => LONGEST,
-    };
-    let words = format!("{} --longest-s {}", agent::PLAY, longest.as_secs());
-    let program = Program::at(&std::env::current_exe().context("finding the program itself")?)?;
-    let is_stopped = || sys::stop::heard().is_some();
-    let role = |host: &str| ssh::command(host, &program, &words, is_stopped);
+    let address = hosts.host.server.address;
+    console.note(&traffic_price::forecast(plan));
+    let [client, server] = far_roles(hosts)?;
     Ok(StreamEnds {
-        client: role(&client.ssh)?,
-        server: role(&server.ssh)?,
-        address: server.address,
+        client,
+        server,
+        address,
         cpus: CpuSplit::default(),
+        silence: FAR_SILENCE,
     })
 }
 
@@ -187,9 +177,9 @@ fn at_host(
     let mut refusal = None;
     let servers = addresses(host, arguments)?;
     if let Some(Address::Tcp(server)) = servers.first()
-        && let Some(forecast) = traffic_price::forecast(&plan, server.ip())
+        && !traffic_price::is_ours(server.ip())
     {
-        console.note(&forecast);
+        console.note(&traffic_price::forecast(&plan));
     }
     for server in servers {
         match traffic::stream::run(&plan, &server, told) {

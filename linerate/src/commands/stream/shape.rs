@@ -5,6 +5,7 @@ use model::Doubt;
 use model::credit::{Credit, Plateau};
 use model::doubt::{WordedDoubt, worded};
 use model::reading::{MachineCpu, MachinePerUnit};
+use model::rig::RigKind;
 use schemars::JsonSchema;
 use serde::Serialize;
 use sys::address::Address;
@@ -182,7 +183,9 @@ impl Streams {
             times.map(|ns| ns as f64 / went.window_ns.max(1) as f64 * 100.0)
         });
         let mut doubts = setting.doubts;
-        doubts.extend(whole_machine::doubt());
+        if setting.place != RigKind::Hosts.name() {
+            doubts.extend(whole_machine::doubt());
+        }
         let asked = [plan.rate_bits, plan.pace_bits]
             .into_iter()
             .filter(|bits| *bits > 0);

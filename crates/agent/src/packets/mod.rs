@@ -1,8 +1,12 @@
-//! Raw frames between the hosts of a rig: a process of ours opens a packet socket on each, and is both ends.
+//! Raw frames between the hosts of a rig: a process of ours opens a packet socket on each, and is both ends. UDP between
+//! machines is of two processes, [`FarEnds`].
+
+pub(crate) mod apart;
 
 use std::io::{self, Write};
 use std::path::Path;
 
+pub use apart::FarEnds;
 use machine::rig::{Lab, is_inside};
 use model::failure::Failure;
 use serde::{Deserialize, Serialize};

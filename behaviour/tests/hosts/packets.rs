@@ -1,0 +1,61 @@
+//! Packets between two machines of the hosts file.
+
+use serde_json::Value;
+
+use crate::common::{answer, assert_says, errors, refusal_of, words};
+use crate::hosts::site::{Host, Site};
+use crate::hosts::streams::assert_nothing_is_left;
+
+#[test]
+fn packets_go_by_a_clock_between_two_machines_which_have_no_clock_in_common() {
+    crate::common::needs_root!();
+    let site = Site::new("far-packets", Host::Usual);
+    let flags =
+        "packets --rig hosts --rate 5k -n 2000 --size 64:7,576:4,1400:1 --send batch:4 --json";
+    let said = answer(&mut site.linerate(&words(flags)));
+    let said: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(said["place"], "hosts");
+    assert_eq!(said["sent"], 2000, "{said:#}");
+    let count = |name: &str| said[name].as_u64().unwrap();
+    assert_eq!(count("received") + count("lost"), 2000, "{said:#}");
+    assert!(count("received") > 0, "{said:#}");
+    assert_eq!(said["one_way_us"], Value::Null);
+    assert!(said["sent_late_us"].is_object(), "{said:#}");
+    let search = "packets --find --size 64 --rig hosts --loss 5%";
+    let output = site.linerate(&words(search)).output().unwrap();
+    // Beside ten other tests no rate may hold.
+    let said = match output.status.success() {
+        true => String::from_utf8(output.stdout).unwrap(),
+        false => errors(&output),
+    };
+    let ends = ["packets/s of 64 bytes", "packets/s on held"];
+    let tail = said.lines().rev().take(3).collect::<Vec<_>>();
+    assert!(ends.iter().any(|end| said.contains(end)), "{tail:?}");
+    assert_nothing_is_left(&site);
+}
+
+#[test]
+fn what_packets_between_machines_need_is_said_before_anything_is_sent() {
+    crate::common::needs_root!();
+    let site = Site::new("no-far-packets", Host::Usual);
+    for (flags, why) in [
+        ("--rig hosts", "give --rate or --find"),
+        ("--raw --rig hosts", "between two namespaces of our own"),
+        ("--rig router", "not on the rig `router`"),
+        ("--rig loopback --hosts none.toml", "--hosts names machines"),
+        ("--rate 1k --hosts none.toml", "none.toml cannot be read"),
+        ("--rate 1k --size 8 --rig hosts", "have 16 bytes at least"),
+    ] {
+        let said = refusal_of(&mut site.linerate(&words(&format!("packets {flags}"))));
+        assert_says(&said, why);
+    }
+    // What lets SSH through and no UDP.
+    let drop = [
+        "sh",
+        "-c",
+        "PATH=$PATH:/usr/sbin nft add table ip t '{ chain c { type filter hook input priority 0; ip protocol udp drop; }; }'",
+    ];
+    assert!(site.on("server", &drop).status().unwrap().success());
+    let said = refusal_of(&mut site.linerate(&words("packets --rate 1k --rig hosts")));
+    assert_says(&said, "did not answer, and nothing was sent");
+}
