@@ -9,6 +9,9 @@ use super::words;
 use crate::numbers;
 use crate::view::Shown;
 
+/// Of fewer runs the least and the most are no interval at 5 %: each half of it would be (1/2)^5.
+const FEWEST_RUNS: u32 = 6;
+
 /// What a run has beside a figure of the article.
 #[derive(Clone, Default)]
 struct OwnFigure {
@@ -62,6 +65,7 @@ impl<'a> Compared<'a> {
             here: OwnFigure {
                 shown: Shown::changed(&found.change),
                 bounds: match &found.change {
+                    _ if found.verdict == Verdict::Invalid => None,
                     Change::Estimated(effect) => Some([effect.low, effect.high]),
                     exact => exact.ratio().map(|ratio| [ratio, ratio]),
                 },
@@ -263,7 +267,10 @@ impl<'a> View<'a> {
         let found = figure_on(arm, &figure.metric);
         Some(OwnFigure {
             shown: Shown::figure(found, metric),
-            bounds: found.map(|found| [found.estimate.low, found.estimate.high]),
+            bounds: found
+                .map(|found| found.estimate)
+                .filter(|found| found.n >= FEWEST_RUNS)
+                .map(|found| [found.low, found.high]),
         })
     }
 }
