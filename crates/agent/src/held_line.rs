@@ -1,7 +1,7 @@
 //! A line to another machine: one that falls silent has ended, since the end of a connection that was cut
 //! never arrives.
 
-use std::io::{self, PipeReader, Read};
+use std::io::{self, PipeReader, Read, Write};
 use std::os::fd::AsFd;
 use std::thread;
 use std::time::Duration;
@@ -68,16 +68,37 @@ pub fn heard_to_its_end(mut line: impl Read + Send + 'static) -> io::Result<Pipe
     let (input, mut copy) = io::pipe()?;
     thread::Builder::new().spawn(move || {
         // A line that breaks has ended as well.
-        let _ = io::copy(&mut line, &mut copy);
+        let _ = copy_all_but_beats(&mut line, &mut copy);
         sys::stop::hang_up();
     })?;
     Ok(input)
 }
 
+/// Empty lines say only that the line holds: kept, they would fill the copy of whoever reads no more, and its end
+/// would not be heard.
+fn copy_all_but_beats(from: &mut impl Read, to: &mut impl Write) -> io::Result<()> {
+    let mut buffer = [0; 4096];
+    let mut is_begun = false;
+    loop {
+        let came = match from.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            came => came?,
+        };
+        let mut kept = Vec::with_capacity(came);
+        for byte in &buffer[..came] {
+            if is_begun || *byte != b'\n' {
+                kept.push(*byte);
+            }
+            is_begun = *byte != b'\n';
+        }
+        to.write_all(&kept)?;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Write as _;
 
     #[test]
     fn a_line_is_read_as_it_comes_and_has_ended_when_it_falls_silent() {
@@ -89,6 +110,14 @@ mod tests {
         // The other end is open all the while.
         assert_eq!(line.read(&mut buffer).unwrap(), 0);
         drop(output);
+    }
+
+    #[test]
+    fn beats_are_left_out_wherever_a_read_cuts_them() {
+        let mut said = Vec::new();
+        let mut line = (&b"\n\n{1}"[..]).chain(&b"\n\n"[..]).chain(&b"\n{2}\n"[..]);
+        copy_all_but_beats(&mut line, &mut said).unwrap();
+        assert_eq!(said, b"{1}\n{2}\n");
     }
 
     #[test]

@@ -244,15 +244,11 @@ pub(crate) fn say(output: &mut impl Write, message: &impl Serialize) -> io::Resu
     output.flush()
 }
 
-/// Reads one line that is not empty; `UnexpectedEof` at the end of the input, `InvalidData` for what is no `T`.
+/// Reads one line; `UnexpectedEof` at the end of the input, `InvalidData` for what is no `T`.
 pub(crate) fn heard<T: DeserializeOwned>(input: &mut impl BufRead) -> io::Result<T> {
-    loop {
-        let line = foreign::line::next(input, || false)?;
-        let line = line.ok_or(io::ErrorKind::UnexpectedEof)?;
-        if !line.is_empty() {
-            return Ok(serde_json::from_slice(&line)?);
-        }
-    }
+    let line = foreign::line::next(input, || false)?;
+    let line = line.ok_or(io::ErrorKind::UnexpectedEof)?;
+    Ok(serde_json::from_slice(&line)?)
 }
 
 /// Why nothing was heard from a process.
@@ -278,7 +274,7 @@ mod tests {
         let why = |mut said: &[u8]| silence(&heard::<Said<u32>>(&mut said).unwrap_err());
         // Also in the middle of a line.
         for said in [&b""[..], b"{\"Ok\":"] {
-            assert_eq!(why(said), "its process has ended");
+            assert_eq!(why(said), "its process has ended, or the line to it");
         }
         for said in [&b"{\"Ok\":true}\n"[..], b"Segmentation fault\n"] {
             assert!(why(said).contains("not understood"), "{}", why(said));

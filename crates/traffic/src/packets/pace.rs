@@ -8,12 +8,15 @@ use serde::{Deserialize, Serialize};
 use sys::clock;
 
 use super::Until;
+use super::window::Window;
 use crate::schedule::Schedule;
 
 /// Until the other end is there to receive.
 const BEFORE: Duration = Duration::from_millis(5);
 /// Who sleeps is woken so much late at most, as a rule; the rest is waited for awake.
 const AWAKE_NS: u64 = 100_000;
+/// Of a longer gap the rest is waited for so that the other end's going ends it.
+const LONG_GAP_NS: u64 = 10_000_000;
 /// What was due and has not left so long after the end is not sent: a sender that cannot keep up would
 /// go on for ever.
 const AFTER_NS: u64 = 100_000_000;
@@ -62,14 +65,18 @@ impl Due {
     }
 
     /// Waits for the next, and says how many are due then, at most so many but for a whole burst; none
-    /// when it is over.
-    pub(super) fn wait(&mut self, most: u64) -> u64 {
+    /// when it is over, or the other end has gone in a long gap.
+    pub(super) fn wait(&mut self, most: u64, window: &Window) -> u64 {
         let due_ns = self.next_ns();
         if due_ns >= self.end_ns || self.left == 0 {
             return 0;
         }
         let mut now_ns = clock::monotonic_ns();
         if now_ns > self.end_ns.saturating_add(AFTER_NS) {
+            return 0;
+        }
+        let long_ns = due_ns.saturating_sub(now_ns + LONG_GAP_NS);
+        if long_ns > 0 && window.ends_within(Duration::from_nanos(long_ns)) {
             return 0;
         }
         if now_ns + 2 * AWAKE_NS < due_ns {
@@ -101,6 +108,7 @@ impl Due {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packets::{PacketPlan, ReceiveWay, SendWay};
 
     #[test]
     fn as_many_are_due_as_the_rate_has_in_the_time_and_none_before() {
@@ -109,10 +117,13 @@ mod tests {
             arrivals: Arrivals::Uniform,
             burst: 4,
         };
+        let ways = (SendWay::Single, ReceiveWay::Single);
+        let plan = PacketPlan::of_udp(64, ways, Until::Count(1), [0, 0]);
+        let window = Window::for_room(u64::MAX, &plan).unwrap();
         let begun_ns = clock::monotonic_ns();
         let mut due = Due::begin(pace, Until::Count(1000));
         let counts: Vec<u64> =
-            std::iter::from_fn(|| Some(due.wait(8)).filter(|count| *count > 0)).collect();
+            std::iter::from_fn(|| Some(due.wait(8, &window)).filter(|count| *count > 0)).collect();
         assert_eq!(counts.iter().sum::<u64>(), 1000);
         assert!(
             counts.iter().all(|count| [4, 8].contains(count)),
@@ -121,12 +132,35 @@ mod tests {
         // The last are due a gap before the end of 50 ms.
         assert!(clock::monotonic_ns() - begun_ns >= 49_000_000);
         let mut few = Due::begin(pace, Until::Count(6));
-        assert_eq!([few.wait(4), few.wait(4), few.wait(4)], [4, 2, 0]);
+        assert_eq!(
+            [
+                few.wait(4, &window),
+                few.wait(4, &window),
+                few.wait(4, &window)
+            ],
+            [4, 2, 0]
+        );
         // Who cannot keep up is let off when the time has passed.
         let flood = PacketPace { rate: 1e9, ..pace };
         let mut due = Due::begin(flood, Until::Time(Duration::from_secs(3600)));
         due.end_ns = due.begun_ns + 1_000_000;
         clock::sleep_until_ns(due.end_ns + AFTER_NS + 1);
-        assert_eq!(due.wait(8), 0);
+        assert_eq!(due.wait(8, &window), 0);
+    }
+
+    #[test]
+    fn nobody_waits_out_a_long_gap_when_the_other_end_has_gone() {
+        let pace = PacketPace {
+            rate: 1.0,
+            arrivals: Arrivals::Uniform,
+            burst: 1024,
+        };
+        let ways = (SendWay::Single, ReceiveWay::Single);
+        let plan = PacketPlan::of_udp(64, ways, Until::Count(1), [0, 0]);
+        let window = Window::for_room(u64::MAX, &plan).unwrap();
+        let mut due = Due::begin(pace, Until::Time(Duration::from_secs(3600)));
+        assert_eq!(due.wait(1024, &window), 1024);
+        drop(window.end());
+        assert_eq!(due.wait(1024, &window), 0);
     }
 }

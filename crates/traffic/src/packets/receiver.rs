@@ -190,8 +190,9 @@ impl Incoming {
                 Ok(()) => self.received.calls += u64::from(self.received.packets > before),
                 Err(PacketError::Receiving(error)) => match error.kind() {
                     ErrorKind::WouldBlock => break,
-                    // As by being stopped and continued (signal(7)), whatever handles the signal.
-                    ErrorKind::Interrupted => {}
+                    // As by being stopped and continued (signal(7)), whatever handles the signal; and of a sender elsewhere
+                    // that has done with its port, what came before is still to be received.
+                    ErrorKind::Interrupted | ErrorKind::ConnectionRefused => {}
                     _ => return Err(PacketError::Receiving(error)),
                 },
                 Err(wrong) => return Err(wrong),

@@ -84,7 +84,7 @@ fn send_by_clock(
     let most = window.burst();
     // A receiver that has failed says why.
     while !window.is_over() {
-        let count = due.wait(most);
+        let count = due.wait(most, window);
         if count == 0 {
             break;
         }

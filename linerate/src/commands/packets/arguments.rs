@@ -19,6 +19,8 @@ const USUAL_BYTES: usize = 1200;
 const USUAL_FRAME_BYTES: usize = 64;
 /// More than any CPU sends, packets/s.
 const FLOOD: f64 = 1e9;
+/// No test takes longer.
+const LONGEST: Duration = Duration::from_secs(86_400);
 /// Small enough to stay in a CPU's caches.
 const USUAL_RING: u16 = 128;
 
@@ -204,12 +206,12 @@ impl Arguments {
         }
     }
 
-    /// How long sending takes.
+    /// How long sending takes at most; so many packets take as long as they take.
     pub(super) fn sending_time(&self) -> Duration {
-        let Some((count, rate)) = self.count.zip(self.rate) else {
-            return self.duration;
-        };
-        Duration::try_from_secs_f64(count as f64 / rate).unwrap_or(Duration::MAX)
+        match self.count {
+            Some(_) => LONGEST,
+            None => self.duration,
+        }
     }
 
     /// How packets of a rate are spread, and how many leave at once.

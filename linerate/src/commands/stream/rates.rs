@@ -30,9 +30,11 @@ impl WayRates {
                 bytes: streams.map(|one| one.bytes).sum(),
             });
         }
-        let is_over = self.ended_sure.is_some() && self.are_sure();
-        self.ended_sure = self.ended_sure.map(|_| is_over);
-        is_over
+        // An end that was told to end still says what it has begun.
+        if self.ended_sure == Some(false) {
+            self.ended_sure = Some(self.are_sure());
+        }
+        self.ended_sure == Some(true)
     }
 
     /// Whether the credit and the base rate of each way are known.
