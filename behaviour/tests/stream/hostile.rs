@@ -211,7 +211,7 @@ fn serves_on(listener: &Listener) {
 fn client(
     flags: &str,
     at_once: &[u8],
-    meanwhile: impl FnOnce(&TcpListener) + Send,
+    meanwhile: impl FnOnce(&TcpListener, UdpSocket) + Send,
     at_the_end: &[u8],
 ) -> Output {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -222,8 +222,10 @@ fn client(
             // Its streams wait in the backlog, which takes them.
             let (mut control, _) = listener.accept().unwrap();
             control.read_exact(&mut [0; 37]).unwrap();
+            // It is there before the client is told to send to it.
+            let datagrams = UdpSocket::bind(listener.local_addr().unwrap()).unwrap();
             let _ = control.write_all(at_once);
-            meanwhile(&listener);
+            meanwhile(&listener, datagrams);
             if !at_the_end.is_empty() {
                 let mut length = [0; 4];
                 control.read_exact(&mut length).unwrap();
@@ -243,7 +245,7 @@ fn client(
 }
 
 fn client_of(at_once: &[u8], at_the_end: &[u8]) -> String {
-    refused(&client("--for 100ms", at_once, |_| (), at_the_end))
+    refused(&client("--for 100ms", at_once, |_, _| (), at_the_end))
 }
 
 /// What a server says that has had a test of one stream.
@@ -333,7 +335,7 @@ fn a_client_believes_no_results_that_cannot_be() {
     let down = client(
         "-R --for 100ms",
         &AGREED,
-        flooded,
+        |listener, _| flooded(listener),
         &results(&told(&came(1, "0", 0, 0.1))),
     );
     assert_says(&refused(&down), "it sent less than came");
@@ -358,7 +360,7 @@ fn what_a_server_received_is_over_the_time_in_which_it_did() {
     let output = client(
         flags,
         &AGREED,
-        |_| (),
+        |_, _| (),
         &results(&told(&came(1, "1000", 0, 0.25))),
     );
     let said = json_of(&output);
@@ -370,8 +372,7 @@ fn what_a_server_received_is_over_the_time_in_which_it_did() {
 
 #[test]
 fn of_datagrams_of_which_a_server_received_none_all_are_lost() {
-    let answer = |listener: &TcpListener| {
-        let socket = UdpSocket::bind(listener.local_addr().unwrap()).unwrap();
+    let answer = |_: &TcpListener, socket: UdpSocket| {
         let mut hello = [0; 8];
         let (bytes, client) = socket.recv_from(&mut hello).unwrap();
         assert_eq!(&hello[..bytes], b"9876");
@@ -400,7 +401,7 @@ fn a_stream_that_breaks_is_an_error_and_what_came_until_then_is_told() {
         let output = client(
             flags,
             &AGREED,
-            meanwhile,
+            |listener, _| meanwhile(listener),
             &results(&told(&came(1, "5000", 0, 0.1))),
         );
         assert_eq!(
