@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use model::Verdict;
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::made_up::{self, MadeUp};
@@ -210,19 +211,21 @@ fn a_published_ratio_of_two_levels_that_were_compared_with_a_third_is_told_by_th
 fn a_claim_is_confirmed_contradicted_or_not_told_by_the_whole_interval() {
     let mut made = made_up::benchmarks();
     let coverage = [("python", "new"), ("benchmark", "coverage")];
-    for (of, within, says) in [
-        (&coverage[..], [4.0, 4.4], "confirmed"),
-        (&coverage[..], [1.0, 2.0], "contradicted"),
-        (&coverage[..], [0.5, 4.21], "cannot tell"),
-        (
-            &[("python", "newest"), ("benchmark", "absent")],
-            [0.1, 9.0],
-            "not measured",
-        ),
+    let absent = [("python", "newest"), ("benchmark", "absent")];
+    for (of, within, is_valid, says) in [
+        (&coverage, [4.0, 4.4], true, "confirmed"),
+        (&coverage, [1.0, 2.0], true, "contradicted"),
+        (&coverage, [0.5, 4.21], true, "cannot tell"),
+        (&absent, [0.1, 9.0], true, "not measured"),
+        (&coverage, [4.0, 4.4], false, "cannot tell"),
     ] {
         let mut figure = made_up::published_ratio(of, "old", 4.2);
         [figure.at_least, figure.at_most] = within.map(Some);
         made.run.study.published = vec![figure];
+        if !is_valid {
+            let contrasts = made.judgement.contrasts.iter_mut();
+            contrasts.for_each(|found| found.verdict = Verdict::Invalid);
+        }
         let text = made.text(200);
         let begins = ["3.11 against 3.10,", "3.12 against 3.10,"];
         let mut lines = text.lines().filter(|line| line.contains("another"));
