@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use agent::link::{Carried, LinkProcess};
@@ -226,7 +226,12 @@ pub(crate) const FAR_SILENCE: Duration = Duration::from_secs(30);
 /// What starts a process of ours on the client's machine, and on the server's, to play a role there.
 pub(crate) fn far_roles(hosts: &Hosts) -> anyhow::Result<[Command; 2]> {
     let program = Program::at(&own_program()?)?;
-    let role = |name: &str| ssh::command(name, &program, agent::PLAY, prepare, is_stopped);
+    let role = |name: &str| -> anyhow::Result<Command> {
+        let mut command = ssh::command(name, &program, agent::PLAY, prepare, is_stopped)?;
+        // What is to be said of it comes on its output.
+        command.stderr(Stdio::null());
+        Ok(command)
+    };
     let Roles { client, server } = &hosts.host;
     Ok([role(&client.ssh)?, role(&server.ssh)?])
 }

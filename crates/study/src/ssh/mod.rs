@@ -5,7 +5,7 @@ mod copy;
 mod session;
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use crate::transport::{AgentError, LineAgent, SILENCE};
 use session::Far;
@@ -73,37 +73,24 @@ pub fn command(
     };
     let path = program.bring_to(&far)?;
     let silence_s = SILENCE.as_secs();
-    let script = format!("exec {path} {words} --silence-limit-s {silence_s}");
-    let mut command = far.session(&script);
-    // What is to be said of it comes on its output.
-    command.stderr(Stdio::null());
-    Ok(command)
+    // For a POSIX shell.
+    Ok(far.session(&format!(
+        "exec {path} {words} --silence-limit-s {silence_s}"
+    )))
 }
 
-/// Brings a program to a host likewise, and starts its agent.
+/// Starts the agent of a program likewise.
 ///
 /// # Errors
-/// What `ssh` or the host said, and what to do.
+/// As [`command`].
 pub fn start_agent(
     host: &str,
     program: &Program,
     prepare: Prepare,
     is_stopped: fn() -> bool,
 ) -> Result<LineAgent, SshError> {
-    let far = Far {
-        host: host.to_owned(),
-        prepare,
-        is_stopped,
-    };
-    let path = program.bring_to(&far)?;
-    let mut command = far.session(&agent_script(&path));
+    let mut command = command(host, program, "agent --rig hosts", prepare, is_stopped)?;
     Ok(LineAgent::start(&mut command, is_stopped)?.across_a_network())
-}
-
-/// What starts an agent, for a POSIX shell.
-fn agent_script(path: &str) -> String {
-    let silence_s = SILENCE.as_secs();
-    format!("exec {path} agent --rig hosts --silence-limit-s {silence_s}")
 }
 
 /// The name of a file, for a message.
