@@ -8,4 +8,5 @@ mod likeness;
 mod load_honesty;
 mod load_slo;
 mod load_sweep;
+mod packets;
 mod versus;

@@ -8,7 +8,7 @@ mod reboot;
 mod rigs;
 pub(crate) mod site;
 mod ssh;
-mod streams;
+pub(crate) mod streams;
 mod upon_one_another;
 mod whole_ladder;
 

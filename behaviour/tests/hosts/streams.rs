@@ -1,16 +1,18 @@
 //! Streams between two machines of the hosts file.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::process::Stdio;
 
 use serde_json::Value;
 
 use crate::common::processes::{Ours, wait_for};
 use crate::common::{answer, assert_says, refusal_of, words};
-use crate::hosts::site::{Host, Site};
+use crate::hosts::site::{Host, Site, signal};
 
 const BETWEEN: [&str; 3] = ["stream", "--rig", "hosts"];
 
-pub(super) fn assert_nothing_is_left(site: &Site) {
+pub(crate) fn assert_nothing_is_left(site: &Site) {
     for host in ["client", "server"] {
         wait_for("its end has gone", || site.at_work(host).is_empty());
     }
@@ -31,6 +33,27 @@ fn streams_go_between_two_machines_either_way_and_leave_no_process_there() {
     assert!(said["latency"].is_object(), "{said}");
     let said = refusal_of(&mut site.linerate(&[&BETWEEN[..], &["--out", "kept"]].concat()));
     assert_says(&said, "neither end is here");
+    assert_nothing_is_left(&site);
+}
+
+#[test]
+fn stopped_they_tell_what_was_carried_until_then() {
+    crate::common::needs_root!();
+    let site = Site::new("stopped-streams", Host::Usual);
+    let notes = site.folder.path().join("notes");
+    let mut run = site.linerate(&words("stream --rig hosts --for 1h --interval 100ms"));
+    run.stdout(Stdio::piped())
+        .stderr(File::create(&notes).unwrap());
+    let mut child = Ours(run.spawn().unwrap());
+    wait_for("an interval is told", || {
+        site.folder.text("notes").contains(" s  up ")
+    });
+    signal("INT", child.id());
+    let mut said = String::new();
+    let stdout = child.stdout.take();
+    stdout.unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_says(&said, "Gbit/s up");
     assert_nothing_is_left(&site);
 }
 

@@ -87,7 +87,7 @@ pub enum PacketError {
     #[error("between two machines packets leave by a clock, as UDP: ask for a rate")]
     NoClock,
     #[error(
-        "the receiver at {server} did not answer, and nothing was sent: does a firewall drop UDP on the way?"
+        "the receiver at {server} did not answer, and no packet was sent: does a firewall drop UDP on the way?"
     )]
     NoAnswer { server: SocketAddr },
     #[error("packets go to one machine, and {server} is the address of none or of many")]

@@ -15,7 +15,7 @@ use crate::schedule::Schedule;
 const BEFORE: Duration = Duration::from_millis(5);
 /// Who sleeps is woken so much late at most, as a rule; the rest is waited for awake.
 const AWAKE_NS: u64 = 100_000;
-/// Of a longer gap the rest is waited for so that the other end's going ends it.
+/// In a gap that is longer a sender hears that the other end has gone, up to so long before the end of it.
 const LONG_GAP_NS: u64 = 10_000_000;
 /// What was due and has not left so long after the end is not sent: a sender that cannot keep up would
 /// go on for ever.
@@ -110,6 +110,12 @@ mod tests {
     use super::*;
     use crate::packets::{PacketPlan, ReceiveWay, SendWay};
 
+    fn window() -> Window {
+        let ways = (SendWay::Single, ReceiveWay::Single);
+        let plan = PacketPlan::of_udp(64, ways, Until::Count(1), [0, 0]);
+        Window::for_room(u64::MAX, &plan).unwrap()
+    }
+
     #[test]
     fn as_many_are_due_as_the_rate_has_in_the_time_and_none_before() {
         let pace = PacketPace {
@@ -117,9 +123,7 @@ mod tests {
             arrivals: Arrivals::Uniform,
             burst: 4,
         };
-        let ways = (SendWay::Single, ReceiveWay::Single);
-        let plan = PacketPlan::of_udp(64, ways, Until::Count(1), [0, 0]);
-        let window = Window::for_room(u64::MAX, &plan).unwrap();
+        let window = window();
         let begun_ns = clock::monotonic_ns();
         let mut due = Due::begin(pace, Until::Count(1000));
         let counts: Vec<u64> =
@@ -155,9 +159,7 @@ mod tests {
             arrivals: Arrivals::Uniform,
             burst: 1024,
         };
-        let ways = (SendWay::Single, ReceiveWay::Single);
-        let plan = PacketPlan::of_udp(64, ways, Until::Count(1), [0, 0]);
-        let window = Window::for_room(u64::MAX, &plan).unwrap();
+        let window = window();
         let mut due = Due::begin(pace, Until::Time(Duration::from_secs(3600)));
         assert_eq!(due.wait(1024, &window), 1024);
         drop(window.end());
