@@ -19,7 +19,7 @@ use traffic::stream::{
 use crate::role::{self, Role, RoleProcess, Said, dismissed, say};
 
 /// No test takes longer.
-const LONGEST: Duration = Duration::from_secs(86_400);
+pub const LONGEST: Duration = Duration::from_secs(86_400);
 
 /// What the server is told.
 #[derive(Debug, Serialize, Deserialize)]

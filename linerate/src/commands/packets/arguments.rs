@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use agent::stream::LONGEST;
 use anyhow::{bail, ensure};
 use machine::cpus::CpuSplit;
 use model::rig::RigKind;
@@ -19,8 +20,6 @@ const USUAL_BYTES: usize = 1200;
 const USUAL_FRAME_BYTES: usize = 64;
 /// More than any CPU sends, packets/s.
 const FLOOD: f64 = 1e9;
-/// No test takes longer.
-const LONGEST: Duration = Duration::from_secs(86_400);
 /// Small enough to stay in a CPU's caches.
 const USUAL_RING: u16 = 128;
 

@@ -15,7 +15,8 @@ use crate::console::Console;
 /// Without a word behind it all that take a moment: system calls, switches and wake-ups of threads, timers, TCP over
 /// loopback and a pair of devices, memory, cryptography, the page cache and a disk. Each has a value in each of 16 rounds, in random
 /// order, and is told as their median. It keeps the CPUs that it measures busy at once, also where the machine is at
-/// work, for about four seconds; needs no root but for the pair of devices, changes nothing, and measures on CPUs that this process may use. A file of
+/// work, for about four seconds; needs no root but for the pair of devices, changes nothing, and measures on CPUs that
+/// this process may use. A file of
 /// 64 MiB at most has no name, and is gone however it ends. docs/probes.md says what each is and how it can lie.
 #[derive(clap::Args)]
 #[command(

@@ -54,7 +54,8 @@ const OF_CLIENTS: [&str; 25] = [
 /// As much as a path carries: TCP or UDP from one end to another, and who the limit is
 ///
 /// Without HOST both ends are started: over loopback or, with --rig netns, between two namespaces, on CPUs of their
-/// own; with --rig hosts by SSH on the two machines of your hosts file. With --listen it takes streams of any number of clients at once, and with HOST it sends them to
+/// own; with --rig hosts by SSH on the two machines of your hosts file. With --listen it takes streams of any number of
+/// clients at once, and with HOST it sends them to
 /// such a server, or to a stock iperf3 -s: both speak iperf3's protocol.
 ///
 /// Each stream has a thread of its own at both ends. Receivers throw away what comes within the kernel, by

@@ -12,9 +12,8 @@ use std::net::TcpListener;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::Duration;
 
-use agent::stream::StreamEnds;
+use agent::stream::{LONGEST, StreamEnds};
 use anyhow::{Context as _, bail};
 use machine::cpus::CpuSplit;
 use machine::instruments::cpu::MachineWatch;
@@ -45,8 +44,6 @@ use rates::WayRates;
 use shape::StreamPlace;
 pub(crate) use shape::Streams;
 
-/// No test of a listener takes longer.
-const LONGEST: Duration = Duration::from_secs(86_400);
 /// Connections that wait to be let in, as of TCP.
 const BACKLOG: u32 = 128;
 
