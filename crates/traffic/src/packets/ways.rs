@@ -6,10 +6,16 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::{LARGEST_BYTES, PacketSizes};
+
 /// What one call of sendmmsg(2) or recvmmsg(2) takes (`UIO_MAXIOV`); one is `single`. A ring is no longer.
 const BATCH: RangeInclusive<u16> = 2..=1024;
 /// `UDP_MAX_SEGMENTS` of linux/udp.h since Linux 6.9; 64 before.
 const SEGMENTS: RangeInclusive<u16> = 2..=128;
+/// What every kernel takes that cuts sends.
+const USUAL_SEGMENTS: usize = 64;
+/// Small enough to stay in a CPU's caches.
+const USUAL_RING: u16 = 128;
 
 /// How a sender gives packets to the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,6 +46,20 @@ pub enum ReceiveWay {
 }
 
 impl SendWay {
+    /// What costs least for raw frames: as many segments as a send carries, or a ring where the kernel may not
+    /// cut, since they differ or pass by the queueing discipline.
+    #[must_use]
+    pub fn of_frames(sizes: &PacketSizes, passes_by_qdisc: bool) -> Self {
+        let [_, largest] = sizes.range();
+        let fitting = USUAL_SEGMENTS.min(LARGEST_BYTES / largest.max(1));
+        match u16::try_from(fitting) {
+            Ok(segments) if segments > 1 && sizes.are_alike() && !passes_by_qdisc => {
+                Self::Segments(segments)
+            }
+            _ => Self::Ring(USUAL_RING),
+        }
+    }
+
     /// Packets of one call.
     pub(super) fn packets(self) -> u16 {
         match self {
@@ -136,6 +156,19 @@ impl fmt::Display for ReceiveWay {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn raw_frames_are_cut_by_the_kernel_wherever_it_can() {
+        let way = |sizes: &str, passes_by| {
+            let sizes: PacketSizes = sizes.parse().unwrap();
+            SendWay::of_frames(&sizes, passes_by).to_string()
+        };
+        assert_eq!(way("64", false), "segments:64");
+        assert_eq!(way("1514", false), "segments:43", "of 65,507 bytes");
+        for (sizes, passes_by) in [("64", true), ("64:7,576:4", false), ("65507", false)] {
+            assert_eq!(way(sizes, passes_by), "ring:128", "{sizes} {passes_by}");
+        }
+    }
 
     #[test]
     fn ways_are_read_as_they_are_written_and_nothing_else_is_one() {

@@ -20,8 +20,6 @@ const USUAL_BYTES: usize = 1200;
 const USUAL_FRAME_BYTES: usize = 64;
 /// More than any CPU sends, packets/s.
 const FLOOD: f64 = 1e9;
-/// Small enough to stay in a CPU's caches.
-const USUAL_RING: u16 = 128;
 
 /// What packets of UDP or raw frames cost both ends, how many come, and when
 ///
@@ -33,7 +31,8 @@ const USUAL_RING: u16 = 128;
 /// The sender gives packets to the kernel one by one, several with one call (sendmmsg), as one send that
 /// the kernel cuts into segments (UDP_SEGMENT, GSO), or raw out of memory (PACKET_TX_RING); the receiver
 /// takes them one by one, several with one call (recvmmsg), or as the kernel merges them (UDP_GRO), and
-/// raw out of memory. Each has a number, and its size is checked.
+/// raw out of memory. Each has a number, and its size is checked. Raw frames are cut by the kernel where it
+/// can, which costs least, and else come out of a ring: mixes, and past the queueing discipline.
 ///
 /// Without --rate no more are under way than the receiver's buffer holds, so that what is lost was lost by
 /// the kernel; the CPU time is that of the calls, without the waiting of one end for the other. Where
@@ -53,7 +52,7 @@ pub(crate) struct Arguments {
     /// Of UDP its payload; of raw frames all from the Ethernet header on but the checksum behind them.
     #[arg(long, value_name = "BYTES")]
     size: Option<PacketSizes>,
-    /// How they are sent: single, batch:N (sendmmsg), segments:N (GSO), raw ring:N [default: single, raw ring:128]
+    /// How they are sent: single, batch:N (sendmmsg), segments:N (GSO), raw ring:N [default: single, raw segments:64]
     #[arg(long, value_name = "HOW")]
     send: Option<SendWay>,
     /// How they are received: single, batch:N (recvmmsg) or merged (UDP_GRO) [default: single]
@@ -108,8 +107,9 @@ Examples:
     linerate packets --size 64 --count 1000000 --json | jq .sender.cpu_seconds_per_million
   What becomes of a mix at a rate, and how long is each on its way?
     linerate packets --rate 20k --arrivals poisson --size 64:7,576:4,1400:1
-  Raw frames of 64 bytes, cut by the kernel, as many as go:
-    linerate packets --raw --send segments:64
+  Raw frames of 64 bytes, as many as go, and out of a ring of memory as trafgen sends:
+    linerate packets --raw
+    linerate packets --raw --send ring:128
   The highest rate at which none is lost, here, and between two machines of yours:
     linerate packets --find --size 64
     linerate packets --find --size 64 --rig hosts --hosts hosts.toml";
@@ -152,15 +152,20 @@ impl Arguments {
              batch:N or ring:N"
         );
         let first = |cpus: &[usize]| cpus.first().copied().unwrap_or_default();
-        let (bytes, send, receive) = match self.raw {
+        let passes_by_qdisc = self.qdisc_bypass;
+        let bytes = if self.raw {
+            USUAL_FRAME_BYTES
+        } else {
+            USUAL_BYTES
+        };
+        let sizes = self.size.clone().unwrap_or_else(|| PacketSizes::of(bytes));
+        let (send, receive) = match self.raw {
             true => (
-                USUAL_FRAME_BYTES,
-                SendWay::Ring(USUAL_RING),
+                SendWay::of_frames(&sizes, passes_by_qdisc),
                 ReceiveWay::Ring,
             ),
-            false => (USUAL_BYTES, SendWay::Single, ReceiveWay::Single),
+            false => (SendWay::Single, ReceiveWay::Single),
         };
-        let passes_by_qdisc = self.qdisc_bypass;
         let (arrivals, burst) = self.arrivals();
         // The search begins with as many as come, which elsewhere are those of a flood.
         let is_flood = self.find && place == RigKind::Hosts;
@@ -170,7 +175,7 @@ impl Arguments {
                 true => PacketPath::Raw { passes_by_qdisc },
                 false => PacketPath::Udp,
             },
-            sizes: self.size.clone().unwrap_or_else(|| PacketSizes::of(bytes)),
+            sizes,
             send: self.send.unwrap_or(send),
             receive: self.receive.unwrap_or(receive),
             pace: rate.map(|rate| PacketPace {
