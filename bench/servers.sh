@@ -52,6 +52,9 @@ versions)
     h2o --version | head -n 1
     echo "caddy $(caddy version)"
     go version
+    iperf3 --version | head -n 1
+    /usr/sbin/trafgen --version | head -n 1
+    sockperf --version | head -n 1
     echo "Linux $(uname -r)"
     ;;
 files)

@@ -211,9 +211,13 @@ struct Ratio {
 impl Ratio {
     /// Of two arms on a metric, whichever of them the study compares with which.
     fn of(judgement: &FactorialJudgement, metric: &str, ours: &str, peer: &str) -> Option<Self> {
+        let is_of_verdicts = judgement.metrics.first()?.name == metric;
         let find = |arm: &str, other: &str| {
             let is_it = |found: &&LevelResult| found.arm == arm && other_arm(found) == other;
             let found = judgement.contrasts.iter().find(is_it)?;
+            if is_of_verdicts {
+                return Self::of_change(&found.change);
+            }
             let change = found.beside.iter().find(|beside| beside.metric == metric)?;
             Self::of_change(&change.change)
         };
@@ -287,11 +291,10 @@ mod tests {
         let contrasts = contrasts.iter().map(|(arm, against, ratio)| {
             let effect = serde_json::json!({ "ratio": ratio, "low": ratio * 0.98, "high": ratio * 1.02,
                 "n": 24, "alpha": 0.05, "p_value": 0.5 });
-            let beside = ["cost", "rate"].map(
-                |metric| serde_json::json!({ "metric": metric, "change": { "estimated": effect } }),
-            );
+            // The verdict is about the cost.
+            let rate = serde_json::json!({ "metric": "rate", "change": { "estimated": effect } });
             serde_json::json!({ "cell": {}, "arm": arm, "level": arm, "against": against,
-                "verdict": "inconclusive", "change": "unknown", "beside": beside })
+                "verdict": "inconclusive", "change": { "estimated": effect }, "beside": [rate] })
         });
         let metric = |name, better| serde_json::json!({ "name": name, "title": name, "unit": "", "better": better });
         let judgement = serde_json::json!({ "format": 1, "compare": "server", "arms": [], "means": [],

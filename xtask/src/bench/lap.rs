@@ -9,7 +9,7 @@ use anyhow::{Context as _, bail, ensure};
 use serde_json::{Value, json};
 
 use super::servers::{self, Server};
-use super::streams;
+use super::{rigged, streams};
 
 /// The bytes of the long body.
 const FILE_BYTES: u64 = 1 << 30;
@@ -26,11 +26,14 @@ struct Done {
     rate: f64,
 }
 
-/// `lap PID:PORT CLIENT...`, `lap idle SERVER LINERATE`, or `lap stream PROGRAM SHAPE LINERATE`.
+/// `lap PID:PORT CLIENT...`, `lap idle SERVER LINERATE`, `lap stream PROGRAM SHAPE LINERATE`, or
+/// `lap raw|latency PROGRAM LINERATE`.
 pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
     let came_to = match words {
         ["idle", server, linerate] => idle(server, Path::new(linerate))?,
         ["stream", program, shape, linerate] => streams::lap(program, shape, linerate)?,
+        ["raw", program, linerate] => rigged::raw(program, linerate)?,
+        ["latency", program, linerate] => rigged::latency(program, linerate)?,
         [server, client @ ..] => {
             let place = server.split_once(':');
             let (pid, port) = place.with_context(|| format!("{server} is not installed"))?;

@@ -8,6 +8,7 @@ pub(crate) mod lab;
 pub(crate) mod lap;
 mod link;
 mod options;
+mod rigged;
 pub(crate) mod servers;
 mod streams;
 mod study;
@@ -22,7 +23,7 @@ use study::Bench;
 use crate::target;
 
 /// What is compared, by name.
-const BENCHES: [Bench; 11] = [
+const BENCHES: [Bench; 13] = [
     Bench::new("client-64", study::CLIENT, "64"),
     Bench::new("client-512", study::CLIENT, "512"),
     Bench::new("server-1", study::SERVER, "1"),
@@ -34,6 +35,8 @@ const BENCHES: [Bench; 11] = [
     Bench::new("stream-1", study::STREAM, "1"),
     Bench::new("stream-8", study::STREAM, "8"),
     Bench::new("stream-64b", study::STREAM, "64b"),
+    Bench::new("raw", study::RAW, "1"),
+    Bench::new("latency", study::LATENCY, "1"),
 ];
 /// The client's CPU, and the server's.
 const CLIENT_CPU: usize = 0;

@@ -90,7 +90,7 @@ fn listens(port: &str) -> bool {
 }
 
 /// A server that ends with the lap.
-struct Ended(Option<Child>);
+pub(super) struct Ended(pub(super) Option<Child>);
 
 impl Ended {
     fn cpu_ns(mut self) -> anyhow::Result<u64> {

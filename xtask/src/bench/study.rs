@@ -17,6 +17,8 @@ pub(super) const FILE: &str = include_str!("../../../bench/file.toml");
 pub(super) const HTTPS: &str = include_str!("../../../bench/https.toml");
 pub(super) const MEMORY: &str = include_str!("../../../bench/memory.toml");
 pub(super) const STREAM: &str = include_str!("../../../bench/stream.toml");
+pub(super) const RAW: &str = include_str!("../../../bench/raw.toml");
+pub(super) const LATENCY: &str = include_str!("../../../bench/latency.toml");
 
 /// What is filled in beside servers.
 const FILLED_IN: [&str; 3] = ["lap", "connections", "answer_bytes"];
@@ -215,7 +217,7 @@ mod tests {
         assert_eq!(servers_of(CLIENT), ["nginx"]);
         let names = ["serve", "serve-ring", "serve-confined", "floor", "nginx"];
         assert_eq!(servers_of(SERVER), names);
-        for text in [MEMORY, STREAM] {
+        for text in [MEMORY, STREAM, RAW, LATENCY] {
             assert!(servers_of(text).is_empty(), "its laps start them");
         }
     }
