@@ -9,7 +9,7 @@ use anyhow::{Context as _, bail, ensure};
 use serde_json::{Value, json};
 
 use super::servers::{self, Server};
-use super::{rigged, streams};
+use super::{frames, streams};
 
 /// The bytes of the long body.
 const FILE_BYTES: u64 = 1 << 30;
@@ -32,8 +32,8 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
     let came_to = match words {
         ["idle", server, linerate] => idle(server, Path::new(linerate))?,
         ["stream", program, shape, linerate] => streams::lap(program, shape, linerate)?,
-        ["raw", program, linerate] => rigged::raw(program, linerate)?,
-        ["latency", program, linerate] => rigged::latency(program, linerate)?,
+        ["raw", program, linerate] => frames::lap(program, linerate)?,
+        ["latency", program, linerate] => streams::latency(program, linerate)?,
         [server, client @ ..] => {
             let place = server.split_once(':');
             let (pid, port) = place.with_context(|| format!("{server} is not installed"))?;

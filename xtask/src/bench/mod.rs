@@ -4,11 +4,12 @@
 //! whatever else a command line starts.
 
 mod bars;
+mod frames;
 pub(crate) mod lab;
 pub(crate) mod lap;
 mod link;
 mod options;
-mod rigged;
+mod rig;
 pub(crate) mod servers;
 mod streams;
 mod study;
@@ -34,7 +35,7 @@ const BENCHES: [Bench; 13] = [
     Bench::new("memory", study::MEMORY, "9000"),
     Bench::new("stream-1", study::STREAM, "1"),
     Bench::new("stream-8", study::STREAM, "8"),
-    Bench::new("stream-64b", study::STREAM, "64b"),
+    Bench::new("stream-64b", study::DATAGRAMS, "64b"),
     Bench::new("raw", study::RAW, "1"),
     Bench::new("latency", study::LATENCY, "1"),
 ];

@@ -1,56 +1,39 @@
-//! A lap of streams: both ends started, and what they cost and brought.
+//! Laps of streams between the hosts of a rig: what they cost both ends and brought, and the round trips beside one.
 
-use std::net::TcpListener;
-use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::process::Stdio;
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
 
-/// For a server to listen.
-const PATIENCE: Duration = Duration::from_secs(10);
+use super::rig::{DEVICE, Ended, Rig, SERVER, said};
+
+/// Where streams arrive, and datagrams of sockperf.
+const PORT: u16 = 5201;
+const TRIPS_PORT: u16 = 5202;
+/// How long a narrow link is loaded, s; by iperf3 for longer, as sockperf takes two seconds to begin.
+const SECONDS: u32 = 5;
+const LONGER_SECONDS: u32 = 12;
 
 /// `lap stream PROGRAM SHAPE LINERATE`: the CPU time of both processes per GB received, and Gbit/s.
 pub(super) fn lap(program: &str, shape: &str, linerate: &str) -> anyhow::Result<Value> {
-    let port = TcpListener::bind("127.0.0.1:0")?
-        .local_addr()?
-        .port()
-        .to_string();
-    let shape: &[&str] = match shape {
-        "1" => &[],
-        "8" => &["-P", "8"],
-        "64b" => &["-u", "-b", "0", "-l", "64"],
+    let shape = match shape {
+        "1" => "-P 1",
+        "8" => "-P 8",
+        "64b" => "-u -b 0 -l 64",
         _ => bail!("`{shape}` is nothing to send"),
     };
-    let address = format!("127.0.0.1:{port}");
     let (server, client) = match program {
-        "iperf3" => (
-            vec!["iperf3", "-s", "-1", "-p", &port],
-            vec!["iperf3", "-c", "127.0.0.1", "-p", &port, "-J", "-t", "1"],
-        ),
-        _ => (
-            vec![linerate, "stream", "--listen", &port],
-            vec![
-                linerate,
-                "stream",
-                "-q",
-                &address,
-                "--iperf3-json",
-                "-t",
-                "1",
-            ],
-        ),
+        "iperf3" => ("iperf3 -s -1".to_owned(), format!("iperf3 -c {SERVER} -J")),
+        _ => ours(linerate, "--iperf3-json"),
     };
-    let by_copy: &[&str] = match program {
-        "stream-copy" => &["--receive", "copy"],
-        _ => &[],
+    let copying = match program {
+        "stream-copy" => " --receive copy",
+        _ => "",
     };
-    let server = Ended(Some(start(&server)?));
-    ensure!(
-        sys::clock::wait_until(PATIENCE, || listens(&port)),
-        "{program} does not listen"
-    );
-    let mut client = start(&[&client[..], shape, by_copy].concat())?;
+    let rig = Rig::up(linerate)?;
+    let server = rig.server(&server, "tcp", PORT)?;
+    let mut client = rig.on("client", &format!("{client} -t 1 {shape}{copying}"))?;
+    let mut client = client.stdout(Stdio::piped()).spawn()?;
     let said = std::io::read_to_string(client.stdout.take().context("its output")?)?;
     let client_ns = sys::usage::wait(client)?.cpu_ns();
     let server_ns = server.cpu_ns()?;
@@ -67,45 +50,52 @@ pub(super) fn lap(program: &str, shape: &str, linerate: &str) -> anyhow::Result<
     }))
 }
 
-fn start(words: &[&str]) -> anyhow::Result<Child> {
-    let (program, arguments) = words.split_first().context("no program is given")?;
-    let mut command = Command::new(program);
-    command
-        .args(arguments)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped());
-    command.spawn().with_context(|| (*program).to_owned())
+/// Our listener and its client.
+fn ours(linerate: &str, flags: &str) -> (String, String) {
+    (
+        format!("{linerate} stream --quiet --listen {SERVER}:{PORT}"),
+        format!("{linerate} stream --quiet {SERVER}:{PORT} {flags}"),
+    )
 }
 
-/// Asked of the kernel: a connection would be a test's.
-fn listens(port: &str) -> bool {
-    let port: u16 = port.parse().unwrap_or(0);
-    let hex = format!(":{port:04X} ");
-    let is_it = |line: &str| line.contains(&hex) && line.contains(" 0A ");
-    let lists = ["/proc/net/tcp", "/proc/net/tcp6"].map(std::fs::read_to_string);
-    lists
-        .into_iter()
-        .flatten()
-        .any(|list| list.lines().any(is_it))
+/// `lap latency PROGRAM LINERATE`: the median round trip beside one stream of TCP by CUBIC, which fills a queue of 51 ms
+/// before 20 Mbit/s; ms.
+pub(super) fn latency(program: &str, linerate: &str) -> anyhow::Result<Value> {
+    let rig = Rig::up(linerate)?;
+    let narrow =
+        format!("tc qdisc replace dev {DEVICE} root tbf rate 20mbit burst 3200 limit 128000");
+    said(&mut rig.on("client", &narrow)?)?;
+    let median_us = match program {
+        "stream" => by_stream(&rig, linerate)?,
+        "sockperf" => by_sockperf(&rig)?,
+        _ => bail!("`{program}` times no round trips"),
+    };
+    Ok(json!({ "loaded": median_us / 1e3 }))
 }
 
-/// A server that ends with the lap.
-pub(super) struct Ended(pub(super) Option<Child>);
-
-impl Ended {
-    fn cpu_ns(mut self) -> anyhow::Result<u64> {
-        let child = self.0.take().context("it has ended")?;
-        // One that ends by itself may have.
-        let _ = sys::process::terminate(&child);
-        Ok(sys::usage::wait(child)?.cpu_ns())
-    }
+fn by_stream(rig: &Rig<'_>, linerate: &str) -> anyhow::Result<f64> {
+    let (server, client) = ours(linerate, "--latency --json");
+    let _server = rig.server(&server, "tcp", PORT)?;
+    let said = said(&mut rig.on("client", &format!("{client} -C cubic -t {SECONDS}"))?)?;
+    let said: Value = serde_json::from_str(&said)?;
+    let median = said["latency"]["loaded"]["p50"].as_f64();
+    median.with_context(|| format!("no round trips in {said}"))
 }
 
-impl Drop for Ended {
-    fn drop(&mut self) {
-        if let Some(child) = &mut self.0 {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
+/// It times round trips beside iperf3's load, as many a second as `--latency`.
+fn by_sockperf(rig: &Rig<'_>) -> anyhow::Result<f64> {
+    let _sink = rig.server("iperf3 -s -1", "tcp", PORT)?;
+    let place = format!("-i {SERVER} -p {TRIPS_PORT}");
+    let _server = rig.server(&format!("sockperf server {place}"), "udp", TRIPS_PORT)?;
+    let load = format!("iperf3 -c {SERVER} -C cubic -t {LONGER_SECONDS}");
+    let _load = Ended(Some(
+        rig.on("client", &load)?.stdout(Stdio::null()).spawn()?,
+    ));
+    let client =
+        format!("sockperf under-load {place} -t {SECONDS} --mps 100 --reply-every 1 --full-rtt");
+    let said = said(&mut rig.on("client", &client)?)?;
+    let mut lines = said.lines();
+    let median = lines.find_map(|line| line.split_once("percentile 50.000 ="));
+    let (_, median) = median.with_context(|| format!("no median in {said}"))?;
+    Ok(median.trim().parse()?)
 }

@@ -17,6 +17,7 @@ pub(super) const FILE: &str = include_str!("../../../bench/file.toml");
 pub(super) const HTTPS: &str = include_str!("../../../bench/https.toml");
 pub(super) const MEMORY: &str = include_str!("../../../bench/memory.toml");
 pub(super) const STREAM: &str = include_str!("../../../bench/stream.toml");
+pub(super) const DATAGRAMS: &str = include_str!("../../../bench/datagrams.toml");
 pub(super) const RAW: &str = include_str!("../../../bench/raw.toml");
 pub(super) const LATENCY: &str = include_str!("../../../bench/latency.toml");
 
@@ -217,7 +218,7 @@ mod tests {
         assert_eq!(servers_of(CLIENT), ["nginx"]);
         let names = ["serve", "serve-ring", "serve-confined", "floor", "nginx"];
         assert_eq!(servers_of(SERVER), names);
-        for text in [MEMORY, STREAM, RAW, LATENCY] {
+        for text in [MEMORY, STREAM, DATAGRAMS, RAW, LATENCY] {
             assert!(servers_of(text).is_empty(), "its laps start them");
         }
     }
