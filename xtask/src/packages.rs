@@ -9,7 +9,7 @@ use anyhow::{Context as _, bail, ensure};
 /// What makes and runs a guest: packages, each with its program where that has another name.
 const OF_GUESTS: &str = "apt=apt-get bc bison dash dpkg=dpkg-deb e2fsprogs=mkfs.ext4 ethtool flex gcc \
     iproute2=ip jq kmod=depmod libc-bin=ldd libelf-dev=/usr/include/libelf.h make nftables=nft openssl qemu-system-x86=qemu-system-x86_64 \
-    tcpdump xz-utils=xz zstd";
+    tcpdump wireguard-tools=wg xz-utils=xz zstd";
 /// What tests drive besides: servers and clients, services, what studies of commands compare, a browser with the
 /// letters in which the documents' pictures are set.
 const OF_TESTS: &str = "nginx-light=nginx wrk curl apache2-utils=ab iperf3 nghttp2-client=h2load util-linux=lscpu \

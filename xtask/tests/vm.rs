@@ -50,7 +50,7 @@ fn programs_that_are_missing_are_named_with_the_line_that_installs_them() {
         .find(|line| line.contains("sudo apt-get install "));
     assert!(
         line.unwrap()
-            .ends_with("qemu-system-x86 tcpdump xz-utils zstd"),
+            .ends_with("qemu-system-x86 tcpdump wireguard-tools xz-utils zstd"),
         "{words}"
     );
 }

@@ -23,7 +23,7 @@ printf 'root:x:0:0::/root:/bin/sh\nnobody:x:65534:65534::/nonexistent:/bin/false
 
 # Programs of this machine, with the libraries that they are linked to: what Debian has of them is not
 # static. The shell of busybox would take its own `ip` and `tc` for these, whatever the path says.
-for tool in dash ethtool ip jq nft openssl tc tcpdump; do
+for tool in dash ethtool getconf ip jq nft openssl tc tcpdump wg; do
     path=$(command -v "$tool")
     cp -L "$path" usr/sbin/
     bring_libraries_of "$path"

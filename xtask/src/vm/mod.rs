@@ -31,7 +31,7 @@ usage: cargo xtask vm run [OPTIONS] -- COMMAND...
        cargo xtask vm fetch
 
 A guest boots, runs COMMAND, and ends; what it prints and its exit code become ours. It has busybox,
-ip, tc, ethtool, jq, nft, openssl, tcpdump, this checkout's linerate, two e1000e cards on one wire (eth0, eth1), and a disk
+ip, tc, ethtool, jq, nft, openssl, tcpdump, wg, this checkout's linerate, two e1000e cards on one wire (eth0, eth1), and a disk
 at /state. It reaches no network, and needs neither root nor /dev/kvm.
 
   run       one boot

@@ -26,6 +26,7 @@ const LOOK: &str = concat!(
     include_str!("fq.sh"),
     include_str!("shares.sh"),
     include_str!("levers.sh"),
+    include_str!("wireguard.sh"),
     include_str!("audit.sh")
 );
 /// The script of one whose cards have several queues.
@@ -140,14 +141,18 @@ fn look(guest: &'static Guest, linerate: &Path) -> anyhow::Result<GuestFindings>
     };
     let looks = looks.concat();
     let script = format!("release={release}\nkeeps_irq_time={keeps_irq_time}\n{looks}");
-    let rates = target::workspace().join("xtask/src/vm/proofs/rates.awk");
+    let here = |file: &str| target::workspace().join(file);
     let errand = Errand {
         files_in: vec![
             (
                 target::auditctl(target::PROFILE),
                 "usr/sbin/auditctl".to_owned(),
             ),
-            (rates, "root/rates.awk".to_owned()),
+            (
+                here("xtask/src/vm/proofs/rates.awk"),
+                "root/rates.awk".to_owned(),
+            ),
+            (here("studies/vpn.toml"), "root/vpn.toml".to_owned()),
         ],
         files_out: files.iter().map(|file| (*file).to_owned()).collect(),
         script,
