@@ -11,15 +11,13 @@ const RUN: &str = "run = [\"sh\", \"work.sh\", \"{way}\", \"{size}\", \"{arm}\"]
 const SAYS: &str = "echo \"$1 $2 $3 $(id -u) $HOME\" >> LOG";
 
 /// With `namespace ADDRESS` of the client and of the server for each run in the log.
-fn lab(name: &str, port: u16) -> Lab {
-    let server = format!(
-        "run = [\"sh\", \"work.sh\", \"{{server_address}}:{port}\", \"{{way}}\", \"{{size}}\"]\nserver = [\"sh\", \"-c\", \
-         \"echo server $(readlink /proc/self/ns/net) $PWD {{dir}} >> LOG; \
-         exec {{linerate}} serve --workers 1 --listen {{server_address}}:{port}\"]"
-    );
+fn lab(name: &str) -> Lab {
+    let server = "run = [\"sh\", \"work.sh\", \"{server_at}\", \"{way}\", \"{size}\"]\nserver = [\"sh\", \"-c\", \
+         \"echo server $(readlink /proc/self/ns/net) $PWD {dir} >> LOG; \
+         exec {linerate} serve --workers 1 --listen {server_address}:0\"]";
     let says = "curl -sf http://$1/json > got || exit 9\n\
                 echo \"client $(readlink /proc/self/ns/net) $PWD $1\" >> LOG";
-    Lab::new(name, &[(RUN, &server), (SAYS, says)])
+    Lab::new(name, &[(RUN, server), (SAYS, says)])
 }
 
 /// What each run of either role wrote, its folders left out of it.
@@ -36,11 +34,8 @@ fn record(lab: &Lab) -> CommandRun {
 
 #[test]
 fn a_server_is_up_beside_each_run_on_this_host_or_on_one_of_its_own() {
-    for (name, rig, port) in [
-        ("served", &[][..], 27_113),
-        ("netns", &["--rig", "netns"], 27_114),
-    ] {
-        let lab = lab(name, port);
+    for (name, rig) in [("served", &[][..]), ("netns", &["--rig", "netns"])] {
+        let lab = lab(name);
         let mut run = lab.start();
         answer(run.arg("--smoke").args(rig));
         let (clients, servers) = (roles(&lab, "client"), roles(&lab, "server"));
@@ -91,5 +86,33 @@ fn a_server_that_does_not_come_up_or_goes_ends_the_study_with_its_last_words() {
         let words = refusal_of(lab.start().arg("--smoke"));
         assert!(words.contains(said), "no `{said}` in: {words}");
         assert_eq!(lab.folder.names("tmp"), [""; 0]);
+    }
+}
+
+#[test]
+fn an_arm_whose_client_fails_since_its_server_went_fails_alone_with_the_servers_last_words() {
+    let run = r#"run = ["sh", "work.sh", "{server_at}", "{way}{size}"]
+server = ["sh", "server.sh", "{linerate}", "{server_address}:0", "{way}{size}"]"#;
+    // Whoever is to outlive its server tells it that it may go.
+    let asks = "curl -sf http://$1/json > got\n[ $2 != other9 ] || { touch go; while curl -sf http://$1/json > got; do :; done; exit 9; }";
+    let serves = r#"[files]
+"server.sh" = """
+[ $3 != other9 ] && exec $1 serve --workers 1 --listen $2
+$1 serve --workers 1 --listen $2 &
+until [ -e go ]; do :; done
+rm go
+kill $!
+echo no licence >&2
+exit 3
+"""
+"#;
+    let changes = [(RUN, run), (SAYS, asks), ("[files]\n", serves)];
+    let lab = Lab::new("server-of-one-arm", &changes);
+    let said = answer(lab.start().arg("--smoke"));
+    assert!(said.contains("no licence"), "{said}");
+    for block in lab.blocks() {
+        let failed = block.reading.failed.unwrap_or_default();
+        let is_its_own = block.arm == "other.large";
+        assert_eq!(failed.contains("no licence"), is_its_own, "{failed}");
     }
 }

@@ -227,8 +227,8 @@ impl Desk {
     }
 
     fn serve(&mut self, command: &FolderCommand) -> Result<Tell, Failure> {
-        there(&mut self.workshop)?.serve(command, &self.cpus)?;
-        Ok(Tell::Serving)
+        let port = there(&mut self.workshop)?.serve(command, &self.cpus)?;
+        Ok(Tell::Serving { port })
     }
 
     fn end_serving(&mut self) -> Result<Tell, Failure> {

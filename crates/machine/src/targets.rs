@@ -66,10 +66,20 @@ pub(crate) fn links(inodes: &[u64]) -> Vec<String> {
 /// The addresses on which a process or one of its descendants listens, as far as they can be seen.
 #[must_use]
 pub fn addresses_of(pid: u32) -> Vec<SocketAddr> {
-    let inodes: Vec<u64> = with_descendants(pid)
-        .iter()
-        .flat_map(|pid| socket_inodes(*pid))
-        .collect();
+    listened_at(&with_descendants(pid))
+}
+
+/// Those on which the process itself listens, or where it does not, its descendants.
+#[must_use]
+pub fn nearest_addresses_of(pid: u32) -> Vec<SocketAddr> {
+    match listened_at(&[pid]) {
+        own if own.is_empty() => addresses_of(pid),
+        own => own,
+    }
+}
+
+fn listened_at(pids: &[u32]) -> Vec<SocketAddr> {
+    let inodes: Vec<u64> = pids.iter().flat_map(|pid| socket_inodes(*pid)).collect();
     let sockets = tcp_sockets().unwrap_or_default();
     let listens =
         |socket: &&TcpSocket| socket.state == TcpState::Listening && inodes.contains(&socket.inode);

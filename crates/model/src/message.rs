@@ -173,7 +173,7 @@ impl Ask {
             | (Self::Clock, Tell::Clock(_))
             | (Self::MakeFolder { .. }, Tell::Folder { .. })
             | (Self::Run(_), Tell::Ran(_))
-            | (Self::Serve(_), Tell::Serving)
+            | (Self::Serve(_), Tell::Serving { .. })
             | (Self::EndServing, Tell::Served) => true,
             (Self::Build(build), Tell::Built { name }) => build.name == *name,
             (Self::Start { target, .. }, Tell::Started { target: told, .. })
@@ -442,7 +442,10 @@ pub enum Tell {
         server: Option<ServerFolder>,
     },
     /// The command that was to serve listens.
-    Serving,
+    Serving {
+        /// A port at which it listens.
+        port: u16,
+    },
     /// It has been ended.
     Served,
     /// A command ended.

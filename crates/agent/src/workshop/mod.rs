@@ -38,7 +38,7 @@ pub(crate) struct Workshop {
     folder: OwnFolder,
     runner: CommandRunner,
     descent: Descent,
-    /// Of our own process: what the rest of the host did is what is left of its totals.
+    /// Of our own process and of the command that is up: what the rest of the host did is what is left of its totals.
     watch: CpuWatch,
 }
 
@@ -113,8 +113,8 @@ impl Workshop {
         }
     }
 
-    /// Starts the command that the timed one speaks with, on the CPUs that this one leaves free.
-    pub(crate) fn serve(&mut self, asked: &FolderCommand, cpus: &CpuSplit) -> Result<(), Failure> {
+    /// Starts the command that the timed one speaks with, on the CPUs that this one leaves free; at which port it listens.
+    pub(crate) fn serve(&mut self, asked: &FolderCommand, cpus: &CpuSplit) -> Result<u16, Failure> {
         self.served = None;
         let cpus = match asked.cpus {
             CpuUse::One => cpus.client.clone(),
@@ -124,12 +124,16 @@ impl Workshop {
             asked.words.join(" "),
             Duration::from_millis(asked.timeout_ms),
         );
-        self.served = Some(Served::start(self.command(asked, cpus)?, &name, within)?);
-        Ok(())
+        let served = Served::start(self.command(asked, cpus)?, &name, within)?;
+        self.watch = CpuWatch::new(&[std::process::id(), served.id()]);
+        let port = served.port;
+        self.served = Some(served);
+        Ok(port)
     }
 
     /// Ends it.
     pub(crate) fn end_serving(&mut self) -> Result<(), Failure> {
+        self.watch = CpuWatch::new(&[std::process::id()]);
         self.served.take().map_or(Ok(()), Served::end)
     }
 

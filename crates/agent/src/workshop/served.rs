@@ -24,6 +24,8 @@ pub(super) struct Served {
     leader: Leader,
     /// As a person would name it.
     name: String,
+    /// Where it listens.
+    pub(super) port: u16,
     /// The end of its standard error. Whoever escaped its group may hold that open, so nobody waits long for its end.
     said: Arc<Mutex<Vec<u8>>>,
     /// Who reads it.
@@ -50,20 +52,26 @@ impl Served {
         let mut served = Self {
             leader,
             name: name.to_owned(),
+            port: 0,
             said,
             reader,
         };
         let mut ended = None;
         let settled = clock::wait_for_long(within, || {
             ended = served.leader.try_wait().ok().flatten();
-            let listens = || !targets::addresses_of(served.leader.id()).is_empty();
-            ended.is_some() || sys::stop::heard().is_some() || listens()
+            let addresses = targets::nearest_addresses_of(served.leader.id());
+            served.port = addresses.first().map_or(0, |address| address.port());
+            ended.is_some() || sys::stop::heard().is_some() || served.port > 0
         });
         match ended {
             Some(status) => Err(served.gone(status, "it listened")),
             None if settled => Ok(served),
             None => Err(served.failure(&format!("does not listen on TCP within {within:?}"))),
         }
+    }
+
+    pub(super) fn id(&self) -> u32 {
+        self.leader.id()
     }
 
     /// Asks it to end, and kills what is left of its group.

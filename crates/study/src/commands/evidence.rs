@@ -34,7 +34,7 @@ pub(super) fn gather(
                 evidence.doubts.extend(failed(spec, &ran, hands));
                 evidence.pieces.push(piece(spec, &words, &ran, hands));
             }
-            Err(CampaignError::Agent(refused @ crate::transport::AgentError::Refused(_))) => {
+            Err(CampaignError::Agent(refused)) if refused.is_refusal() => {
                 evidence.doubts.push(left_out(spec, refused.to_string()));
             }
             Err(error) => return Err(error),

@@ -8,6 +8,8 @@ use model::command_run::CommandArm;
 use model::command_study::LevelValue;
 use model::message::ServerFolder;
 
+/// What stands in a command for where its server listens, which is started before it.
+pub(super) const SERVER_AT: &str = "{server_at}";
 /// The name of a study's folder where commands are shown to people.
 const SHOWN_FOLDER: &str = "DIR";
 
@@ -93,6 +95,8 @@ impl Filler<'_> {
             "dir" => Some(self.folder.clone()),
             "linerate" => Some(format!("{}/linerate", self.folder)),
             "server_address" => Some(self.server.address.to_string()),
+            // Known once the server listens.
+            "server_at" => Some(SERVER_AT.to_owned()),
             other => {
                 let size = self
                     .study

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::Ipv4Addr;
+use std::net::SocketAddr;
 
 use model::command::{CommandEnd, FolderCommand, Ran};
 use model::command_run::{CommandArm, Measured};
@@ -11,7 +12,7 @@ use model::message::ServerFolder;
 use model::{Ask, CommandDoubt, CommandReading, Doubt, Tell};
 
 use super::arms::NoArms;
-use super::fill::{Filler, wants_linerate};
+use super::fill::{Filler, SERVER_AT, wants_linerate};
 use super::pull;
 use super::said::{beginning, end_of};
 use crate::campaign::CampaignError;
@@ -246,21 +247,32 @@ impl ArmCommands<'_> {
         Ok(ran)
     }
 
-    /// With its server, where it has one. One that does not come up, or goes, ends the study.
+    /// With its server, where it has one. One that does not come up, or goes while its client does well, ends the study.
     fn run_served(&mut self, words: &[String], arm: &CommandArm) -> Result<Ran, CampaignError> {
         let workload = &self.filler.study.workload;
-        let has_server = !workload.server.is_empty();
-        if has_server {
-            let serve = FolderCommand {
-                words: self.filler.of_server(arm, self.arms),
-                timeout_ms: u64::from(workload.timeout_s) * 1000,
-                cpus: workload.cpus,
-            };
-            self.agent.ask(&Ask::Serve(serve))?;
+        if workload.server.is_empty() {
+            return self.run(words, workload.timeout_s, workload.cpus);
         }
-        let ran = self.run(words, workload.timeout_s, workload.cpus)?;
-        if has_server {
-            self.agent.ask(&Ask::EndServing)?;
+        let serve = FolderCommand {
+            words: self.filler.of_server(arm, self.arms),
+            timeout_ms: u64::from(workload.timeout_s) * 1000,
+            cpus: workload.cpus,
+        };
+        let Tell::Serving { port } = self.agent.ask(&Ask::Serve(serve))? else {
+            return Err(CampaignError::Unexpected("serve"));
+        };
+        let at = SocketAddr::new(self.filler.server.address, port).to_string();
+        let words: Vec<String> = words
+            .iter()
+            .map(|word| word.replace(SERVER_AT, &at))
+            .collect();
+        let mut ran = self.run(&words, workload.timeout_s, workload.cpus)?;
+        match self.agent.ask(&Ask::EndServing) {
+            // That its client failed may be this arm's alone; why stands in what the server said at last.
+            Err(gone) if gone.is_refusal() && !ran.reading.end.is_success() => {
+                ran.reading.last_words += &format!("\n{gone}");
+            }
+            ended => drop(ended?),
         }
         Ok(ran)
     }

@@ -9,7 +9,7 @@ use model::{Ask, CommandStudy, Tell};
 
 use super::hands::CommandError;
 use crate::campaign::CampaignError;
-use crate::transport::{Agent, AgentError};
+use crate::transport::Agent;
 use crate::under_test::check_same;
 
 /// What was found and what was not.
@@ -79,7 +79,7 @@ fn ask(need: &Need, agent: &mut dyn Agent) -> Result<Answered, CampaignError> {
         Ok(Tell::Found(found)) => Ok(Ok((found.program, record(found.version, found.sha256)))),
         Ok(_) => Err(CampaignError::Unexpected("find_program")),
         // That it is not here is an answer.
-        Err(refusal @ AgentError::Refused(_)) => Ok(Err(refusal.to_string())),
+        Err(refusal) if refusal.is_refusal() => Ok(Err(refusal.to_string())),
         Err(error) => Err(error.into()),
     }
 }

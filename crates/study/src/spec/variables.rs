@@ -12,7 +12,7 @@ use super::sense::{Sense, must, place};
 use crate::commands::programs::optional;
 
 /// Variables that every study has.
-pub(super) const OWN: [&str; 4] = ["dir", "arm", "linerate", "server_address"];
+pub(super) const OWN: [&str; 5] = ["dir", "arm", "linerate", "server_address", "server_at"];
 
 /// The variable for the name of a factor's level.
 pub(super) fn level_name(factor: &Factor) -> String {
@@ -72,10 +72,13 @@ fn of_command(
     };
     let mut known = common(study);
     known.retain(|word| !is_evidence || word != "arm");
+    // Only once the server is up it is known where it listens.
+    let is_beside_one = above == place!["workload", "run"] && !study.workload.server.is_empty();
     known.extend(factors.iter().map(|factor| factor.name.clone()));
     known.extend(factors.iter().map(|factor| level_name(factor)));
     for (index, word) in command.iter().enumerate() {
         let wrong = unknown(word, &known, named_by)
+            .or_else(|| server_at(word).filter(|_| !is_beside_one))
             .or_else(|| split(study, word))
             .or_else(|| not_for_all(study, word, needs));
         if let Some(what) = wrong {
@@ -98,6 +101,7 @@ fn of_values(study: &CommandStudy) -> Sense {
             };
             let wrong = words.iter().find_map(|word| {
                 unknown(word, &known, "`needs` and `sizes`")
+                    .or_else(|| server_at(word))
                     .or_else(|| not_for_all(study, word, &level.needs))
             });
             if let Some(what) = wrong {
@@ -127,6 +131,15 @@ fn unknown(word: &str, known: &[String], named_by: &str) -> Option<String> {
         "there is no variable `{{{stranger}}}`; expected one of {}, which {named_by} name, or for the word itself `{{{{{stranger}}}}}`{meant}",
         known.join(", ")
     ))
+}
+
+/// What is wrong with a word that has where the server listens, which is known of no other command.
+fn server_at(word: &str) -> Option<String> {
+    let has_it = words_in_braces(word).any(|found| found == "server_at");
+    has_it.then(|| {
+        "`{server_at}` is where `workload.server` listens beside `workload.run`; expected in that, of a study with such a server"
+            .to_owned()
+    })
 }
 
 /// A program that a study goes on without stands only where these `needs` ask for it: elsewhere the
