@@ -11,11 +11,12 @@ use crate::common::processes::offspring;
 use crate::common::{Folder, answer, assert_says, linerate, refusal_of, words};
 
 const FILE_BYTES: usize = 1 << 20;
-const SHORT: [&str; 4] = ["--settle", "20ms", "--duration", "100ms"];
-const CURL: &str = "curl --silent --insecure --http1.1 --output /dev/null {url}?[1-1000000]";
+pub(crate) const SHORT: [&str; 4] = ["--settle", "20ms", "--duration", "100ms"];
+pub(crate) const CURL: &str =
+    "curl --silent --insecure --http1.1 --output /dev/null {url}?[1-1000000]";
 
 /// A folder with a file that every user may read.
-fn folder(name: &str) -> Folder {
+pub(crate) fn folder(name: &str) -> Folder {
     let folder = Folder::new(&format!("download-{name}"));
     std::fs::write(folder.path().join("file"), vec![7; FILE_BYTES]).unwrap();
     folder
@@ -33,12 +34,12 @@ fn download_for(folder: &Folder, time: &[&str], flags: &[&str]) -> Value {
 }
 
 /// What is said of one that cannot be done.
-fn refused(folder: &Folder, words: &[&str]) -> String {
+pub(crate) fn refused(folder: &Folder, words: &[&str]) -> String {
     let words = [&["download"], words].concat();
     refusal_of(&mut linerate(folder, &words))
 }
 
-fn number(value: &Value) -> f64 {
+pub(crate) fn number(value: &Value) -> f64 {
     value
         .as_f64()
         .unwrap_or_else(|| panic!("no number: {value}"))

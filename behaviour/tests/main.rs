@@ -12,6 +12,7 @@ mod command_line;
 mod commands;
 mod common;
 mod download;
+mod download_apart;
 mod factorial;
 mod gate;
 mod hostile;

@@ -3,7 +3,7 @@
 use crate::common::built_in;
 mod flows;
 mod git_status;
-mod https_download;
+pub(crate) mod https_download;
 mod net_credit;
 mod of_servers;
 mod page_size;

@@ -4,6 +4,7 @@ pub(crate) mod as_nobody;
 pub(crate) mod built_in;
 pub(crate) mod groups;
 pub(crate) mod hogs;
+pub(crate) mod listener;
 pub(crate) mod load_program;
 pub(crate) mod load_server;
 pub(crate) mod mutations;

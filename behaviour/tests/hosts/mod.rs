@@ -1,6 +1,7 @@
 //! Studies whose client and server have a host each.
 
 mod cut_session;
+mod downloads;
 mod explain;
 mod links;
 mod packets;

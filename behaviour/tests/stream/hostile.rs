@@ -7,7 +7,8 @@ use std::process::Output;
 
 use serde_json::Value;
 
-use super::{Listener, number};
+use super::number;
+use crate::common::listener::Listener;
 use crate::common::{Folder, answer, assert_says, errors, linerate, refused, words};
 
 const COOKIE: [u8; 37] = *b"abcdefghijklmnopqrstuvwxyz2345672345\0";

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{Listener, number};
+use super::number;
+use crate::common::listener::Listener;
 use crate::common::processes::Ours;
 use crate::common::{Folder, errors, linerate, words};
 

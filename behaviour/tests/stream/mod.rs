@@ -5,61 +5,15 @@ mod iperf3;
 mod kept;
 mod served;
 
-use std::io::{BufRead as _, BufReader};
-use std::process::{ChildStdout, Command, Stdio};
-
 use serde_json::Value;
 
-use crate::common::processes::Ours;
-use crate::common::{Folder, answer, assert_says, linerate, program, refusal_of, words};
+use crate::common::{Folder, answer, assert_says, linerate, refusal_of, words};
 
 /// What is said of streams as JSON, in a folder of a test's own name.
 fn streams(test: &str, flags: &str) -> Value {
     let folder = Folder::new(test);
     let words = [&["stream", "--json", "--quiet"][..], &words(flags)].concat();
     serde_json::from_str(&answer(&mut linerate(&folder, &words))).unwrap()
-}
-
-/// A listener of ours on a free port. Dropping it stops it.
-struct Listener {
-    child: Ours,
-    address: String,
-    says: BufReader<ChildStdout>,
-}
-
-impl Listener {
-    fn start(flags: &[&str]) -> Self {
-        Self::at("0", flags)
-    }
-
-    fn at(address: &str, flags: &[&str]) -> Self {
-        let mut child = Command::new(program())
-            .args(["stream", "--listen", address])
-            .args(flags)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let says = BufReader::new(child.stdout.take().unwrap());
-        let mut listener = Self {
-            child: Ours(child),
-            address: String::new(),
-            says,
-        };
-        let line = listener.line();
-        listener.address = line.strip_prefix("listening on ").unwrap().to_owned();
-        listener
-    }
-
-    /// What it says next.
-    fn line(&mut self) -> String {
-        let mut line = String::new();
-        self.says.read_line(&mut line).unwrap();
-        line.trim().to_owned()
-    }
-
-    fn port(&self) -> &str {
-        self.address.rsplit(':').next().unwrap()
-    }
 }
 
 fn number(value: &Value) -> f64 {

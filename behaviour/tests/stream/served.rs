@@ -4,7 +4,8 @@ use std::process::{Child, Stdio};
 
 use serde_json::Value;
 
-use super::{Listener, number};
+use super::number;
+use crate::common::listener::Listener;
 use crate::common::processes::signal;
 use crate::common::{Folder, answer, assert_says, errors, linerate, refusal_of, words};
 

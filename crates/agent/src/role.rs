@@ -251,6 +251,15 @@ pub(crate) fn heard<T: DeserializeOwned>(input: &mut impl BufRead) -> io::Result
     Ok(serde_json::from_slice(&line)?)
 }
 
+/// The next line; `None` when there will be none.
+pub(crate) fn next<T: DeserializeOwned>(input: &mut impl BufRead) -> io::Result<Option<T>> {
+    match heard(input) {
+        Ok(message) => Ok(Some(message)),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 /// Why nothing was heard from a process.
 fn silence(error: &io::Error) -> String {
     if error.kind() == io::ErrorKind::UnexpectedEof {

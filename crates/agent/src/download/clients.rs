@@ -17,7 +17,7 @@ use sys::memory_file;
 use sys::pidfd;
 use sys::process::ChildSetup;
 
-use super::{DownloadOrder, failed};
+use super::{Fetching, failed};
 
 /// How much is shown of what a client wrote to its standard error.
 const SHOWN_BYTES: usize = 600;
@@ -42,18 +42,18 @@ struct Client {
 }
 
 impl Clients {
-    pub(super) fn start(order: &DownloadOrder, url: &str, cpus: &[usize]) -> Result<Self, Failure> {
+    pub(super) fn start(fetching: &Fetching, url: &str, cpus: &[usize]) -> Result<Self, Failure> {
         let watching = |error| failed("watching clients", &error);
         let (input, hold) = io::pipe().map_err(watching)?;
         let mut clients = Self {
             all: Vec::new(),
             ends: Epoll::new().map_err(watching)?,
             hold: Some(hold),
-            shown: words(order, url, 0).join(" "),
+            shown: words(fetching, url, 0).join(" "),
         };
-        for number in 0..u64::from(order.connections / order.connections_each.max(1)) {
+        for number in 0..u64::from(fetching.connections / fetching.connections_each.max(1)) {
             let said = memory_file::empty().map_err(watching)?;
-            let words = words(order, url, number);
+            let words = words(fetching, url, number);
             let process = clients.one(&words, &input, &said, cpus)?;
             let end = pidfd::open_any(process.id()).map_err(watching)?;
             let added = clients.ends.add(end.as_fd(), number, Interest::READ);
@@ -139,10 +139,10 @@ impl Clients {
         &mut self,
         limit: Duration,
         pause: Duration,
-        mut holds: impl FnMut() -> bool,
+        mut holds: impl FnMut() -> Result<bool, Failure>,
     ) -> Result<bool, Failure> {
         let deadline = clock::now() + limit;
-        while !holds() {
+        while !holds()? {
             if clock::now() >= deadline {
                 return Ok(false);
             }
@@ -158,14 +158,14 @@ impl Clients {
         limit: Duration,
         pause: Duration,
         wanted: usize,
-        mut count: impl FnMut() -> usize,
+        mut count: impl FnMut() -> Result<usize, Failure>,
     ) -> Result<bool, Failure> {
-        let mut found = count();
+        let mut found = count()?;
         while found < wanted {
             let before = found;
             let has_grown = self.work_until(limit, pause, || {
-                found = count();
-                found > before
+                found = count()?;
+                Ok(found > before)
             })?;
             if !has_grown {
                 return Ok(false);
@@ -213,14 +213,14 @@ impl Drop for Clients {
 }
 
 /// The command of one of them.
-fn words(order: &DownloadOrder, url: &str, number: u64) -> Vec<String> {
+fn words(fetching: &Fetching, url: &str, number: u64) -> Vec<String> {
     let value = |variable: &str| match variable {
         "url" => Some(url.to_owned()),
-        "connections" => Some(order.connections_each.to_string()),
+        "connections" => Some(fetching.connections_each.to_string()),
         "number" => Some(number.to_string()),
         _ => None,
     };
-    let words = order.client.iter();
+    let words = fetching.client.iter();
     words.map(|word| braces::fill(word, value)).collect()
 }
 

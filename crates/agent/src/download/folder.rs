@@ -1,8 +1,9 @@
-//! The folder that a server of files gets. Whoever reaches the server, as every user of the machine does, can ask
-//! it for all in that folder that the server's user may read.
+//! The folder that a server of files gets. Whoever reaches the server, as every user of the machine does, and others where it
+//! listens for them, can ask it for all in that folder that the server's user may read.
 
 use std::fs;
 use std::io;
+use std::net::IpAddr;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
@@ -17,8 +18,12 @@ const READ: u32 = 0o004;
 const ENTER: u32 = 0o001;
 
 /// Refuses a folder in which the server would open to others what is closed to them: beside the file
-/// itself it may hold only what they may read anyway. A server of root reads no more than they do.
-pub(super) fn check_open(folder: &Path, file: &Path) -> Result<(), Failure> {
+/// itself it may hold only what they may read anyway. A server of root reads no more than they do. Beyond this
+/// machine it may hold nothing else.
+pub(super) fn check_open(folder: &Path, file: &Path, ip: IpAddr) -> Result<(), Failure> {
+    if !ip.to_canonical().is_loopback() {
+        return check_alone(folder, file);
+    }
     let descent = Descent::from_here().map_err(|error| failed("/proc/self/uid_map", &error))?;
     if descent != Descent::Stay {
         return Ok(());
@@ -35,6 +40,24 @@ pub(super) fn check_open(folder: &Path, file: &Path) -> Result<(), Failure> {
         ),
         advice: "put the file, or a hard link to it, into a folder of its own".to_owned(),
     })
+}
+
+fn check_alone(folder: &Path, file: &Path) -> Result<(), Failure> {
+    let failed = |error: io::Error| failed(&folder.display().to_string(), &error);
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if path != file {
+            return Err(Failure {
+                what: format!(
+                    "whoever reaches the server of {} could read more than the file: {} is there",
+                    folder.display(),
+                    path.display()
+                ),
+                advice: "put the file, or a hard link to it, into a folder of its own".to_owned(),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// What is first found, at or below the folder, that others may not read or may not come to, in words.

@@ -6,23 +6,29 @@
 
 mod clients;
 mod folder;
+mod line;
 mod server;
+mod serving;
 mod sides;
 
-use std::path::{Path, PathBuf};
+use std::net::IpAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
+use machine::cpus::CpuSplit;
 use machine::instruments::senders::SenderReading;
 use model::cpus::CpuWish;
 use model::failure::Failure;
 use model::reading::MachineCpu;
+use serde::{Deserialize, Serialize};
 use traffic::tls::Agreed;
 
 use crate::service::Pems;
 use clients::Clients;
+pub use line::{FarServing, LONGEST, serve};
 pub use server::FileServer;
-use server::Server;
-use sides::Sides;
+pub use serving::{ServedFile, Serving, ServingEnd};
+use sides::SideWatch;
 
 /// How long no further connection may be had, or get bytes, on a machine that has much else to do.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
@@ -36,14 +42,21 @@ const BEGUN_BYTES: u64 = 1 << 20;
 const PAUSE: Duration = Duration::from_millis(5);
 const LONGER_THAN_A_LOOK: Duration = Duration::from_millis(100);
 
-/// What is downloaded, from whom, and by whom.
+/// What is served, and by whom.
 #[derive(Clone, Debug)]
-pub struct DownloadOrder {
+pub struct FileOffer {
     pub server: FileServer,
     /// It is asked for by its name, so that is of letters, digits, `.`, `-` and `_`.
     pub file: PathBuf,
     /// Who the server is over TLS; `None` in the clear.
     pub identity: Option<Pems>,
+    /// How bytes leave our own server, which the other end is told; `None` of another.
+    pub way: Option<String>,
+}
+
+/// Who downloads it, and for how long.
+#[derive(Clone, Debug)]
+pub struct Fetching {
     /// The client's program and its arguments, in which `{url}` is what it shall download until it is
     /// ended, `{connections}` over how many connections, and `{number}` which of the processes it is,
     /// from 0 on.
@@ -61,11 +74,7 @@ pub struct DownloadOrder {
 /// How it went.
 #[derive(Clone, Debug)]
 pub struct Downloaded {
-    /// What readers call the server.
-    pub server_title: String,
-    /// What its program calls its version; `None` of our own.
-    pub server_version: Option<String>,
-    pub file_bytes: u64,
+    pub served: ServedFile,
     /// What our own client and the server agreed on beforehand.
     pub tls: Option<Agreed>,
     pub window_ns: u64,
@@ -74,19 +83,19 @@ pub struct Downloaded {
     pub sending: SenderReading,
     pub server: Side,
     pub client: Side,
-    /// All CPUs of this machine within the window; `None` where they are hidden.
+    /// All CPUs of this machine within the window; `None` where they are hidden, and between two machines.
     pub machine: Option<MachineCpu>,
     /// What went to and from DRAM within the window, bytes, whoever asked for it; `None` where nothing counts it.
     pub dram_bytes: Option<f64>,
-    /// What neither side nor the kernel's network threads had of the time of this machine's CPUs, 0
-    /// to 1; `None` where that is hidden.
+    /// What neither side nor the kernel's network threads had of the time of the CPUs, 0 to 1, of two machines on that where
+    /// it is more; `None` where that is hidden.
     pub others_share: Option<f64>,
     /// Whether both sides had to share a CPU.
     pub is_shared: bool,
 }
 
 /// What one side spent within the window.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Side {
     pub cpus: Vec<usize>,
     /// All its processes.
@@ -114,44 +123,81 @@ impl Downloaded {
     }
 }
 
-/// Starts the server and its clients, each side on its CPUs, and ends both; `program` is Linerate.
+/// The CPUs of both ends: shared out where an address leads to this machine alone, or into a rig, and else all of them for
+/// either.
+fn cpus_at(ip: IpAddr) -> Result<CpuSplit, Failure> {
+    if ip.to_canonical().is_loopback() || machine::rig::is_inside() {
+        let shared_out = machine::cpus::here(&CpuWish::default());
+        return shared_out.map_err(|error| failed("asking for CPUs", &error));
+    }
+    let all = sys::cpu::allowed().map_err(|error| failed("asking for CPUs", &error))?;
+    Ok(CpuSplit {
+        server: all.clone(),
+        client: all,
+        left_out: Vec::new(),
+    })
+}
+
+/// What tells this kernel from others, and from itself after another start.
+fn own_kernel() -> Result<String, Failure> {
+    machine::journal::boot_id().map_err(|error| failed("/proc/sys/kernel/random/boot_id", &error))
+}
+
+/// Starts clients of a serving end, on CPUs of their own, and ends them.
 ///
 /// # Errors
-/// When the server cannot be started or does not serve the file, or a client ends or gets nothing:
-/// what happened, and what to do.
-pub fn download(program: &Path, order: &DownloadOrder) -> Result<Downloaded, Failure> {
-    let cpus = machine::cpus::here(&CpuWish::default())
-        .map_err(|error| failed("asking for CPUs", &error))?;
-    let mut server = Server::start(program, order, &cpus.server)?;
-    let (file_bytes, tls) = server.look(&order.file)?;
-    let mut clients = Clients::start(order, &server.url(), &cpus.client)?;
-    let mut sides = Sides::new(&server, &clients, &cpus);
-    begin_together(&mut clients, &server, order)?;
-    clients.work_for(order.settle)?;
-    sides.open();
-    clients.work_for(order.score)?;
+/// When the file is not served, or a client ends or gets nothing: what happened, and what to do.
+pub fn fetch(server: &mut dyn Serving, fetching: &Fetching) -> Result<Downloaded, Failure> {
+    let address = server.address();
+    let cpus = cpus_at(address.ip())?.client;
+    let tls = server::look(server.served(), address)?;
+    let url = server.served().url(address);
+    let mut clients = Clients::start(fetching, &url, &cpus)?;
+    let mut own = SideWatch::new(&clients.pids(), &cpus);
+    begin_together(&mut clients, server, fetching)?;
+    clients.work_for(fetching.settle)?;
+    own.open();
+    server.open()?;
+    clients.work_for(fetching.score)?;
     // One in which next to nothing came would tell nothing.
     clients.work_until(LONGEST_WAIT, PAUSE, || {
-        sides.close();
-        sides.has_enough()
+        own.close();
+        server.close()
     })?;
-    server.check()?;
-    let sending = sides.sent()?;
-    let [server_side, client_side] = sides.spent()?;
+    let seen = server.reading()?;
+    let mut client = own.spent("client")?;
     drop(clients);
+    // Its window is a little longer or shorter than that of the bytes.
+    let scaled = u128::from(client.cpu_ns) * u128::from(seen.window_ns);
+    client.cpu_ns = u64::try_from(scaled / u128::from(own.window_ns())).unwrap_or(u64::MAX);
+    let is_one_machine = server.served().boot_id == own_kernel()?;
+    let (came, wanted) = (seen.sending.connections, fetching.connections);
+    if !is_one_machine && came != u64::from(wanted) {
+        return Err(Failure {
+            what: format!(
+                "the server had {came} connections in the place of ours, which are {wanted}"
+            ),
+            advice: "see that nobody else downloads from it".to_owned(),
+        });
+    }
+    let others_share = match is_one_machine {
+        true => own.others_share(seen.side.cpu_ns),
+        false => [own.others_share(0), seen.others_share]
+            .into_iter()
+            .flatten()
+            .reduce(f64::max),
+    };
     Ok(Downloaded {
-        server_title: server.title.clone(),
-        server_version: server.version.clone(),
-        file_bytes,
+        served: server.served().clone(),
         tls,
-        window_ns: sides.window_ns(),
-        sending,
-        server: server_side,
-        client: client_side,
-        machine: sides.machine(),
-        dram_bytes: sides.dram_bytes(),
-        others_share: sides.others_share(),
-        is_shared: cpus.is_shared(),
+        window_ns: seen.window_ns,
+        sending: seen.sending,
+        is_shared: is_one_machine && seen.side.cpus.iter().any(|cpu| cpus.contains(cpu)),
+        server: seen.side,
+        client,
+        machine: own.machine().filter(|_| is_one_machine),
+        dram_bytes: seen.dram_bytes,
+        others_share,
     })
 }
 
@@ -160,21 +206,23 @@ pub fn download(program: &Path, order: &DownloadOrder) -> Result<Downloaded, Fai
 /// of a file at one go, and accepts nobody meanwhile.
 fn begin_together(
     clients: &mut Clients,
-    server: &Server,
-    order: &DownloadOrder,
+    server: &mut dyn Serving,
+    fetching: &Fetching,
 ) -> Result<(), Failure> {
-    let connected_bytes = order.identity.as_ref().map_or(0, |_| HANDSHAKE_BYTES);
-    let wanted = order.connections as usize;
-    let with = |bytes| sides::connections_with(server.address, bytes);
+    let connected_bytes = match server.served().is_tls {
+        true => HANDSHAKE_BYTES,
+        false => 0,
+    };
+    let wanted = fetching.connections as usize;
     let mut before = 0;
     // Twice in a row: a client may take a look over another connection first.
     let connected = || {
-        let now = with(connected_bytes);
-        now.min(std::mem::replace(&mut before, now))
+        let now = server.connections_with(connected_bytes)?;
+        Ok(now.min(std::mem::replace(&mut before, now)))
     };
     let all_are = clients.work_until_all(LONGEST_WAIT, LONGER_THAN_A_LOOK, wanted, connected)?;
     clients.let_go();
-    let begun = || with(BEGUN_BYTES);
+    let begun = || server.connections_with(BEGUN_BYTES);
     if all_are && clients.work_until_all(LONGEST_WAIT, PAUSE, wanted, begun)? {
         return Ok(());
     }

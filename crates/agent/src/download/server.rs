@@ -1,6 +1,6 @@
 //! What sends the file: our own server or a service, started with the folder that the file is in.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -10,13 +10,14 @@ use sys::descent::Descent;
 use sys::process::ChildSetup;
 use traffic::load::http::HttpProtocol;
 use traffic::load::probe_head;
-use traffic::tls::{Agreed, Client};
+use traffic::tls::Agreed;
 
-use super::{DownloadOrder, failed, folder};
+use super::serving::ServedFile;
+use super::{FileOffer, failed, folder};
 use crate::children::ServerProcess;
 use crate::held_server::HeldServer;
 use crate::service::register::studies;
-use crate::service::{self, Offer, RunningService, Wish};
+use crate::service::{self, Offer, RunningService, Wish, client_of_a_lab};
 use crate::target::UNCONFINED;
 
 /// How long the head of the first answer may take.
@@ -41,16 +42,15 @@ pub(super) struct Server {
     pub(super) pid: u32,
     pub(super) title: String,
     pub(super) version: Option<String>,
-    scheme: &'static str,
     /// Of the file, as it is asked for.
-    path: String,
-    tls: Option<Client>,
+    pub(super) path: String,
     process: HeldServer,
 }
 
 /// Where a server runs, and with what.
 struct Setup<'a> {
     program: &'a Path,
+    ip: IpAddr,
     cpus: &'a [usize],
     offer: Offer,
     name: String,
@@ -59,63 +59,70 @@ struct Setup<'a> {
 impl Server {
     pub(super) fn start(
         program: &Path,
-        order: &DownloadOrder,
+        file: &FileOffer,
+        ip: IpAddr,
         cpus: &[usize],
     ) -> Result<Self, Failure> {
-        let (root, name) = folder_and_name(&order.file)?;
-        folder::check_open(&root, &root.join(&name))?;
+        let (root, name) = folder_and_name(&file.file)?;
+        folder::check_open(&root, &root.join(&name), ip)?;
         let offer = Offer {
             root: Some(root),
-            identity: order.identity.clone(),
+            identity: file.identity.clone(),
         };
         let setup = Setup {
             program,
+            ip,
             cpus,
             offer,
             name,
         };
-        match &order.server {
+        match &file.server {
             FileServer::Serve { flags } => setup.serve(flags),
             FileServer::Service(service) => setup.service(service),
         }
-    }
-
-    pub(super) fn url(&self) -> String {
-        format!("{}://{}{}", self.scheme, self.address, self.path)
     }
 
     /// Whether it is still up.
     pub(super) fn check(&mut self) -> Result<(), Failure> {
         self.process.check().map(drop)
     }
+}
 
-    /// How long the file is that it serves, and what it speaks with our own client.
-    pub(super) fn look(&self, file: &Path) -> Result<(u64, Option<Agreed>), Failure> {
-        let host = self.address.to_string();
-        let request = HttpProtocol::new("GET", &host, &self.path, &[], &[]);
-        let request = request.map_err(|error| failed("asking for the file", &error))?;
-        let head = probe_head(self.address, self.tls.as_ref(), &request, PROBE_TIMEOUT_NS)
-            .map_err(|error| failed(&self.title, &error))?;
-        let there = std::fs::metadata(file).map_err(|error| unreadable(file, &error))?;
-        if head.status == 200 && head.body_bytes == Some(there.len()) {
-            return Ok((there.len(), head.tls));
-        }
-        Err(Failure {
-            what: format!(
-                "{} answers `GET {}` with status {} and {} bytes, where the file has {}",
-                self.title,
-                self.path,
-                head.status,
-                head.body_bytes
-                    .map_or_else(|| "unknown".to_owned(), |bytes| bytes.to_string()),
-                there.len()
-            ),
-            advice:
-                "servers never run as root: the file and the folders above it must be readable \
-                     for every user"
-                    .to_owned(),
-        })
+impl ServedFile {
+    pub(super) fn url(&self, address: SocketAddr) -> String {
+        let scheme = if self.is_tls { "https" } else { "http" };
+        format!("{scheme}://{address}{}", self.path)
     }
+}
+
+/// What a server speaks with our own client, once it has said that it has all of the file.
+pub(super) fn look(served: &ServedFile, address: SocketAddr) -> Result<Option<Agreed>, Failure> {
+    let host = address.to_string();
+    let request = HttpProtocol::new("GET", &host, &served.path, &[], &[]);
+    let request = request.map_err(|error| failed("asking for the file", &error))?;
+    let tls = served
+        .is_tls
+        .then(|| client_of_a_lab(address))
+        .transpose()?;
+    let head = probe_head(address, tls.as_ref(), &request, PROBE_TIMEOUT_NS)
+        .map_err(|error| failed(&served.server_title, &error))?;
+    if head.status == 200 && head.body_bytes == Some(served.file_bytes) {
+        return Ok(head.tls);
+    }
+    Err(Failure {
+        what: format!(
+            "{} answers `GET {}` with status {} and {} bytes, where the file has {}",
+            served.server_title,
+            served.path,
+            head.status,
+            head.body_bytes
+                .map_or_else(|| "unknown".to_owned(), |bytes| bytes.to_string()),
+            served.file_bytes
+        ),
+        advice: "servers never run as root: the file and the folders above it must be readable \
+                 for every user"
+            .to_owned(),
+    })
 }
 
 impl Setup<'_> {
@@ -123,7 +130,8 @@ impl Setup<'_> {
         let root = self.offer.root.clone().unwrap_or_default();
         let mut command = Command::new(self.program);
         crate::environment::little(&mut command);
-        command.args(["serve", "--json", "--listen", "127.0.0.1:0", "--root"]);
+        let listen = SocketAddr::new(self.ip, 0).to_string();
+        command.args(["serve", "--json", "--listen", &listen, "--root"]);
         command.arg(root);
         command.args(["--cpus", &sys::cpu::format_list(self.cpus)]);
         // One worker is the process itself, whose CPU time is read.
@@ -144,9 +152,7 @@ impl Setup<'_> {
             pid: process.pid(),
             title: "linerate serve".to_owned(),
             version: None,
-            scheme: self.offer.scheme(),
             path: format!("/{}", self.name),
-            tls: self.offer.client(process.address)?,
             process: HeldServer::ours(process),
         })
     }
@@ -156,7 +162,7 @@ impl Setup<'_> {
         let folder = service::new_folder();
         let found_by = studies::enter(service, &folder)?;
         let wish = Wish {
-            address: Some(Ipv4Addr::LOCALHOST.into()),
+            address: Some(self.ip),
             port: None,
             workers: u32::try_from(self.cpus.len()).unwrap_or(u32::MAX),
             cpus: self.cpus.to_vec(),
@@ -172,9 +178,7 @@ impl Setup<'_> {
             pid: running.pid,
             title: service.title.clone(),
             version: Some(version),
-            scheme: self.offer.scheme(),
             path: format!("/files/{}", self.name),
-            tls: self.offer.client(address)?,
             process: HeldServer::service(running, found_by),
         })
     }
@@ -201,7 +205,7 @@ fn is_plain(name: &str) -> bool {
     name.bytes().all(plain)
 }
 
-fn unreadable(file: &Path, error: &std::io::Error) -> Failure {
+pub(super) fn unreadable(file: &Path, error: &std::io::Error) -> Failure {
     Failure {
         what: format!("{}: {error}", file.display()),
         advice: "give a file that is there".to_owned(),

@@ -1,18 +1,17 @@
 //! Packets between machines of their own: a process of ours is on each.
 
-use std::io::{self, BufRead, ErrorKind, Write};
+use std::io::{self, BufRead, Write};
 use std::net::{IpAddr, SocketAddr};
 use std::process::Command;
 use std::time::Duration;
 
 use model::failure::Failure;
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use traffic::packets::{
     Exchanged, FarInlet, GreetingWords, PacketPlan, Received, Sent, SocketSettings, send_far,
 };
 
-use crate::role::{Role, RoleProcess, Said, heard, say};
+use crate::role::{Role, RoleProcess, Said, next, say};
 
 /// What the sender is told each time.
 #[derive(Debug, Serialize, Deserialize)]
@@ -120,13 +119,4 @@ pub(crate) fn receive(
 fn own_cpu(which: impl FnOnce(&[usize]) -> Option<&usize>) -> Said<usize> {
     let cpus = sys::cpu::allowed().map_err(|error| error.to_string())?;
     which(&cpus).copied().ok_or_else(|| "no CPU".to_owned())
-}
-
-/// The next order; `None` when there will be none.
-fn next<T: DeserializeOwned>(input: &mut impl BufRead) -> io::Result<Option<T>> {
-    match heard(input) {
-        Ok(order) => Ok(Some(order)),
-        Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(None),
-        Err(error) => Err(error),
-    }
 }

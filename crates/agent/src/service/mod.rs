@@ -33,6 +33,7 @@ use order::{Order, Request, Up, Word};
 
 pub use find::{find, find_program, locate, names};
 pub use keeper::keep;
+pub(crate) use offer::client_of_a_lab;
 pub use offer::{Offer, Pems};
 
 /// What makes the program a keeper.

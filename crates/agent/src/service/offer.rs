@@ -109,20 +109,21 @@ impl Offer {
         folder.write(KEY, &pems.key)
     }
 
-    /// How it is spoken to: nobody vouches for a server of the lab. `None` in the clear.
+    /// How it is spoken to; `None` in the clear.
     pub(crate) fn client(&self, address: SocketAddr) -> Result<Option<Client>, Failure> {
-        let options = ClientOptions {
-            http2: false,
-            trust: Trust::Anybody,
-            version: None,
-            resumption: false,
-        };
-        let host = address.ip().to_string();
-        let client = self
-            .identity
-            .as_ref()
-            .map(|_| Client::new(&host, &options))
-            .transpose();
-        client.map_err(|error| super::failed("speaking TLS", &error))
+        let identity = self.identity.as_ref();
+        identity.map(|_| client_of_a_lab(address)).transpose()
     }
+}
+
+/// How a server is spoken to over TLS that nobody vouches for.
+pub(crate) fn client_of_a_lab(address: SocketAddr) -> Result<Client, Failure> {
+    let options = ClientOptions {
+        http2: false,
+        trust: Trust::Anybody,
+        version: None,
+        resumption: false,
+    };
+    let client = Client::new(&address.ip().to_string(), &options);
+    client.map_err(|error| super::failed("speaking TLS", &error))
 }

@@ -3,6 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 
+use serde::{Deserialize, Serialize};
 use sys::tcp_diag::{self, Sending};
 
 /// Reads the sending side of the connections to a local port at both ends of a window.
@@ -14,7 +15,7 @@ pub struct SenderWatch {
 }
 
 /// What the counters of all connections rose by within the window, added up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SenderReading {
     /// Connections that were there at the end of the window.
     pub connections: u64,

@@ -1,15 +1,18 @@
 //! The flags of `linerate download`, and the order that they say.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use agent::download::{DownloadOrder, FileServer};
-use anyhow::{Context as _, ensure};
+use agent::download::{Fetching, FileOffer, FileServer, LONGEST, ServedFile};
+use anyhow::{Context as _, bail, ensure};
 use clap::ValueHint;
 use traffic::engine::FileWay;
 
-use super::crossings::{self, Crossings};
+use super::crossings;
+use crate::listening;
 use crate::ourselves::OURSELVES;
+use crate::rig_flags::HostsFlag;
 use crate::tls_flags::self_signed_pems;
 use crate::trust::TrustFlag;
 use crate::values;
@@ -18,6 +21,26 @@ use crate::values;
 const OWN_CLIENT_DURATION: &str = "24h";
 /// Longer than a server may send to the other connections alone: giving one up would end the download.
 const OWN_CLIENT_TIMEOUT: &str = "1m";
+/// What the serving end alone is asked, and what the other.
+const OF_SERVING: [&str; 8] = [
+    "file",
+    "server",
+    "trust",
+    "tls",
+    "kernel_tls",
+    "record_size",
+    "files_by",
+    "listen",
+];
+const OF_FETCHING: [&str; 7] = [
+    "client",
+    "connections",
+    "each",
+    "settle",
+    "duration",
+    "hosts",
+    "json",
+];
 
 /// How fast a server sends a file to a client, and what it costs each
 ///
@@ -29,12 +52,27 @@ const OWN_CLIENT_TIMEOUT: &str = "1m";
 ///
 /// The file should be in the page cache: read it once before. Beside it in its folder may lie only what
 /// every user of the machine may read, as they all reach the server.
+///
+/// Between two machines `linerate download FILE --listen ADDRESS:PORT` starts the server on the one, and
+/// `linerate download --from ADDRESS:PORT` the clients on the other, with all CPUs of either. The server has another,
+/// free port of that address. Beside the file in its folder nothing may lie then, as others may reach it too.
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// The file to send
-    #[arg(value_hint = ValueHint::FilePath)]
-    file: PathBuf,
+    #[arg(value_hint = ValueHint::FilePath, required_unless_present = "from")]
+    file: Option<PathBuf>,
+    /// Start the server alone, until Ctrl-C, for clients --from here; a port alone means loopback
+    #[arg(long, value_name = "[ADDR:]PORT", value_parser = listening::parse, conflicts_with_all = OF_FETCHING)]
+    pub(super) listen: Option<sys::address::Address>,
+    /// Start the clients alone, of what such a serving end offers at HOST or HOST:PORT; port 5202 unless given
+    #[arg(long, value_name = "HOST", conflicts_with_all = OF_SERVING)]
+    pub(super) from: Option<String>,
+    /// This host is mine and may be loaded
+    #[arg(hide_short_help = true, long, value_name = "HOST", requires = "from")]
+    pub(super) mine: Vec<String>,
+    #[command(flatten)]
+    pub(super) hosts: HostsFlag,
     /// The server: caddy, go-http, h2o, nginx, or a service file of yours that has `{root}`
     /// [default: linerate serve]
     #[arg(long, value_name = "SERVICE")]
@@ -50,7 +88,7 @@ pub(crate) struct Arguments {
     pub(super) client: Option<String>,
     /// Connections, all client processes together
     #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    connections: u32,
+    pub(super) connections: u32,
     /// Connections of each client process
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     each: u32,
@@ -72,7 +110,7 @@ pub(crate) struct Arguments {
     files_by: Option<FileWay>,
     /// From the first bytes to the scored window
     #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = values::parse_duration)]
-    settle: Duration,
+    pub(super) settle: Duration,
     /// Length of the scored window; it goes on until 10 MB came
     #[arg(short, long, value_name = "TIME", default_value = "2s", value_parser = values::parse_duration)]
     duration: Duration,
@@ -93,10 +131,40 @@ Examples:
   To wrk, two processes of it with 32 connections each:
     linerate download /tmp/big.img -c 64 --each 32 --client 'wrk -c {connections} -d 1h {url}'
   What do smaller records cost?
-    linerate download /tmp/big.img --tls --record-size 1400";
+    linerate download /tmp/big.img --tls --record-size 1400
+  Between two machines, the first line on the one and the second on the other:
+    linerate download /srv/big/big.img --tls --listen 10.0.0.2:5202
+    linerate download --from 10.0.0.2 --mine 10.0.0.2 -c 4";
 
 impl Arguments {
-    pub(super) fn order(&self) -> anyhow::Result<DownloadOrder> {
+    /// What is served.
+    pub(super) fn offer(&self) -> anyhow::Result<FileOffer> {
+        let file = self.file.clone().context("no file is given")?;
+        Ok(FileOffer {
+            server: self.server()?,
+            file,
+            identity: self.tls.then(self_signed_pems).transpose()?,
+            way: self.way().map(str::to_owned),
+        })
+    }
+
+    /// Who downloads what a serving end has; `far` is where that is, if it is elsewhere.
+    pub(super) fn fetching(
+        &self,
+        served: &ServedFile,
+        far: Option<IpAddr>,
+    ) -> anyhow::Result<Fetching> {
+        Ok(Fetching {
+            client: self.client(served.is_tls, far)?,
+            connections: self.connections,
+            connections_each: self.each,
+            settle: self.settle,
+            score: self.duration,
+        })
+    }
+
+    /// Refuses what cannot be scored.
+    pub(super) fn check(&self) -> anyhow::Result<()> {
         ensure!(
             !self.duration.is_zero(),
             "--duration 0 leaves nothing to be scored"
@@ -107,21 +175,24 @@ impl Arguments {
             self.connections,
             self.each
         );
-        Ok(DownloadOrder {
-            server: self.server()?,
-            file: self.file.clone(),
-            identity: self.tls.then(self_signed_pems).transpose()?,
-            client: self.client()?,
-            connections: self.connections,
-            connections_each: self.each,
-            settle: self.settle,
-            score: self.duration,
-        })
+        ensure!(
+            self.from.is_some() || self.hosts.hosts.is_none(),
+            "--hosts names the machine of a serving end: it goes with --from"
+        );
+        if self.from.is_some() && self.patience() > LONGEST {
+            bail!("--from waits for an hour at most: shorten --settle or --duration");
+        }
+        Ok(())
     }
 
-    /// What a byte's way through our own server costs; `None` of another's.
-    pub(super) fn crossings(&self) -> Option<Crossings> {
-        let path = match (self.tls, self.kernel_tls) {
+    /// The longest that nothing is asked of a serving end.
+    pub(super) fn patience(&self) -> Duration {
+        self.settle.max(self.duration)
+    }
+
+    /// How a byte leaves our own server; `None` of another.
+    fn way(&self) -> Option<&'static str> {
+        let (way, _) = match (self.tls, self.kernel_tls) {
             (false, _) => match self.files_by.unwrap_or_default() {
                 FileWay::Sendfile => crossings::SENDFILE,
                 FileWay::Copy => crossings::COPY,
@@ -129,7 +200,7 @@ impl Arguments {
             (true, true) => crossings::KERNEL_RECORDS,
             (true, false) => crossings::OWN_RECORDS,
         };
-        self.server.is_none().then(|| Crossings::along(path))
+        self.server.is_none().then_some(way)
     }
 
     fn server(&self) -> anyhow::Result<FileServer> {
@@ -158,9 +229,9 @@ impl Arguments {
         words
     }
 
-    fn client(&self) -> anyhow::Result<Vec<String>> {
+    fn client(&self, is_tls: bool, far: Option<IpAddr>) -> anyhow::Result<Vec<String>> {
         let Some(line) = &self.client else {
-            return Ok(self.own_client());
+            return Ok(own_client(is_tls, far));
         };
         let words = shell_words::split(line).context("--client")?;
         ensure!(
@@ -169,15 +240,17 @@ impl Arguments {
         );
         Ok(words)
     }
+}
 
-    fn own_client(&self) -> Vec<String> {
-        let mut words = vec![OURSELVES, "load", "{url}", "--download", "--hold"];
-        words.extend(["--connections", "{connections}"]);
-        words.extend(["--duration", OWN_CLIENT_DURATION]);
-        words.extend(["--timeout", OWN_CLIENT_TIMEOUT]);
-        if self.tls {
-            words.push("--insecure");
-        }
-        words.into_iter().map(str::to_owned).collect()
+fn own_client(is_tls: bool, far: Option<IpAddr>) -> Vec<String> {
+    let mut words = vec![OURSELVES, "load", "{url}", "--download", "--hold"];
+    words.extend(["--connections", "{connections}"]);
+    words.extend(["--duration", OWN_CLIENT_DURATION]);
+    words.extend(["--timeout", OWN_CLIENT_TIMEOUT]);
+    if is_tls {
+        words.push("--insecure");
     }
+    let mine = far.map(|far| ["--mine".to_owned(), far.to_string()]);
+    let words = words.into_iter().map(str::to_owned);
+    words.chain(mine.into_iter().flatten()).collect()
 }

@@ -70,7 +70,14 @@ pub(super) const OWN_RECORDS: Path = (
 const OUT: CrossingStep = step("a card (on loopback the client) reads it", 1, 1);
 
 impl Crossings {
-    pub(super) fn along((path, steps): Path) -> Self {
+    /// Along the path that is called so, whoever says it; `None` of one that is not known here.
+    pub(super) fn of(name: &str) -> Option<Self> {
+        let paths = [SENDFILE, COPY, KERNEL_RECORDS, OWN_RECORDS];
+        let path = paths.into_iter().find(|(path, _)| *path == name);
+        path.map(Self::along)
+    }
+
+    fn along((path, steps): Path) -> Self {
         Self {
             source: "computed",
             path,

@@ -3,16 +3,19 @@
 mod arguments;
 mod crossings;
 
+use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
 use std::process::ExitCode;
 
-use agent::download::{DownloadOrder, Downloaded, Side, download};
+use agent::download::{Downloaded, FarServing, Serving as _, ServingEnd, Side, fetch, serve};
+use anyhow::{Context as _, bail};
 use machine::instruments::senders::SenderReading;
 use model::Doubt;
 use model::doubt::{WordedDoubt, worded};
 use model::reading::MachinePerUnit;
 use schemars::JsonSchema;
 use serde::Serialize;
+use sys::address::Address;
 use sys::stop::{Again, StopSignal};
 use traffic::tls::Agreed;
 
@@ -21,10 +24,12 @@ use crate::console::Console;
 use crate::failure::words;
 use crate::ourselves::OURSELVES;
 use crate::told::{self, template};
-use crate::{shape, stopping};
+use crate::{listening, ownership, shape, stopping};
 pub(crate) use arguments::Arguments;
 use crossings::Crossings;
 
+/// Where a serving end is found unless a port is given.
+const USUAL_PORT: u16 = 5202;
 /// More than this of the CPUs' time for others, and the sides may have waited for theirs.
 const OTHERS_LIMIT_SHARE: f64 = 0.1;
 
@@ -65,7 +70,7 @@ pub(crate) struct Download {
     /// The clients, and what all their processes spent within the window.
     client: DownloadClient,
     /// CPU time of all CPUs of this machine per 10^9 acknowledged bytes, s; null where it is
-    /// hidden.
+    /// hidden, and between two machines.
     machine_cpu_seconds_per_gb: Option<MachinePerUnit>,
     /// The sides that were busy for 95 % of the window or more: they could not have done more.
     full_sides: Vec<&'static str>,
@@ -125,45 +130,86 @@ struct Spent {
 }
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
-    let order = arguments.order()?;
+    arguments.check()?;
     // Both sides are to be ended whatever ends us.
     let stop = StopSignal::listen(Again::Kills)?;
-    let went = download(Path::new(OURSELVES), &order);
+    if let Some(address) = &arguments.listen {
+        return listen(address, arguments, console);
+    }
+    let went = match &arguments.from {
+        Some(host) => from(host, arguments),
+        None => here(arguments),
+    };
     drop(stop);
     if let Some(signal) = sys::stop::heard() {
         console.error(&format!("stopped by {}", stopping::name(signal)));
         return Ok(stopping::exit_code(signal));
     }
-    let told = Download::of(arguments, &order, went.map_err(words)?);
+    let told = Download::of(arguments, went?);
     told::say(&told, template!("download"), arguments.json, console);
     Ok(ExitCode::SUCCESS)
 }
 
+/// Both ends on this machine.
+fn here(arguments: &Arguments) -> anyhow::Result<Downloaded> {
+    let offer = arguments.offer()?;
+    let end = ServingEnd::start(Path::new(OURSELVES), &offer, Ipv4Addr::LOCALHOST.into());
+    let mut end = end.map_err(words)?;
+    let fetching = arguments.fetching(end.served(), None)?;
+    fetch(&mut end, &fetching).map_err(words)
+}
+
+/// The clients alone.
+fn from(host: &str, arguments: &Arguments) -> anyhow::Result<Downloaded> {
+    let found = ownership::machine(host, USUAL_PORT, &arguments.hosts, &arguments.mine)?;
+    let reached = found
+        .iter()
+        .map(|at| FarServing::reach(*at, arguments.patience()));
+    // A host may have more addresses than it listens on.
+    let reached = reached.reduce(|before, next| before.or(next));
+    let mut end = reached.context("the host has no address")?.map_err(words)?;
+    let fetching = arguments.fetching(end.served(), Some(end.address().ip()))?;
+    fetch(&mut end, &fetching).map_err(words)
+}
+
+/// The server alone.
+fn listen(address: &Address, arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
+    let Address::Tcp(address) = address else {
+        bail!("--listen takes a port or ADDRESS:PORT: what is downloaded goes over TCP");
+    };
+    let listener = TcpListener::bind(address).map_err(|error| {
+        let advice = listening::advice(*address, &error);
+        anyhow::Error::new(error).context(format!("cannot listen on {address}: {advice}"))
+    })?;
+    let end = ServingEnd::start(Path::new(OURSELVES), &arguments.offer()?, address.ip());
+    let mut end = end.map_err(words)?;
+    console.say(&format!("listening on {}", listener.local_addr()?));
+    serve(&mut end, &listener, &|line| console.say(line))?;
+    Ok(sys::stop::heard().map_or(ExitCode::SUCCESS, stopping::exit_code))
+}
+
 impl Download {
-    fn of(arguments: &Arguments, order: &DownloadOrder, went: Downloaded) -> Self {
+    fn of(arguments: &Arguments, went: Downloaded) -> Self {
         let throughput_gbit_per_second = went.bytes_per_second() * 8.0 / 1e9;
         let (server, client) = (&went.server, &went.client);
         let all_ns = went.window_ns as f64 * server.cpus.len().max(1) as f64;
         let server_percent = server.cpu_ns.max(1) as f64 / all_ns * 100.0;
         Self {
             linerate_version: shape::VERSION,
-            scheme: match order.identity {
-                Some(_) => "https",
-                None => "http",
-            },
-            connections: order.connections,
-            file_bytes: went.file_bytes,
-            settle_seconds: order.settle.as_secs_f64(),
+            scheme: if went.served.is_tls { "https" } else { "http" },
+            connections: arguments.connections,
+            file_bytes: went.served.file_bytes,
+            settle_seconds: arguments.settle.as_secs_f64(),
             window_seconds: went.window_ns.max(1) as f64 / 1e9,
             acknowledged_bytes: went.sending.acked_bytes,
             throughput_gbit_per_second,
             server: DownloadServer {
                 spent: Spent::of(&went, server),
-                title: went.server_title.clone(),
-                version: went.server_version.clone(),
+                title: went.served.server_title.clone(),
+                version: went.served.server_version.clone(),
             },
             gbit_per_second_per_server_cpu_percent: throughput_gbit_per_second / server_percent,
-            memory_crossings: arguments.crossings(),
+            memory_crossings: went.served.way.as_deref().and_then(Crossings::of),
             dram_bytes_per_byte: went
                 .dram_bytes
                 .map(|bytes| bytes / went.sending.acked_bytes.max(1) as f64),
