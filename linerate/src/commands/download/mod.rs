@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use agent::download::{Downloaded, FarServing, Serving as _, ServingEnd, Side, fetch, serve};
-use anyhow::{Context as _, bail};
+use anyhow::{anyhow, bail};
 use machine::instruments::senders::SenderReading;
 use model::Doubt;
 use model::doubt::{WordedDoubt, worded};
@@ -162,12 +162,15 @@ fn here(arguments: &Arguments) -> anyhow::Result<Downloaded> {
 /// The clients alone.
 fn from(host: &str, arguments: &Arguments) -> anyhow::Result<Downloaded> {
     let found = ownership::machine(host, USUAL_PORT, &arguments.hosts, &arguments.mine)?;
-    let reached = found
-        .iter()
-        .map(|at| FarServing::reach(*at, arguments.patience()));
     // A host may have more addresses than it listens on.
-    let reached = reached.reduce(|before, next| before.or(next));
-    let mut end = reached.context("the host has no address")?.map_err(words)?;
+    let mut reached = Err(anyhow!("the host has no address"));
+    for at in found {
+        reached = FarServing::reach(at, arguments.patience()).map_err(words);
+        if reached.is_ok() {
+            break;
+        }
+    }
+    let mut end = reached?;
     let fetching = arguments.fetching(end.served(), Some(end.address().ip()))?;
     fetch(&mut end, &fetching).map_err(words)
 }
