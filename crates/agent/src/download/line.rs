@@ -86,7 +86,8 @@ pub fn serve(end: &mut ServingEnd, listener: &TcpListener, told: &dyn Fn(&str)) 
         end.check().map_err(|gone| io::Error::other(gone.what))?;
         let came_to = match answer(end, line) {
             Ok(came_to) => came_to.to_owned(),
-            Err(error) => error.to_string(),
+            // It may have what was said in it.
+            Err(error) => plain(&error.to_string()),
         };
         told(&format!("{client}: {came_to}"));
     }
