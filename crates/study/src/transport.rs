@@ -65,10 +65,15 @@ pub enum AgentError {
 impl AgentError {
     /// Whether the agent is well and said no.
     pub fn is_refusal(&self) -> bool {
+        self.refusal().is_some()
+    }
+
+    /// What an agent that is well said no with.
+    pub fn refusal(&self) -> Option<&Failure> {
         match self {
-            Self::Refused(_) => true,
-            Self::At { why, .. } => why.is_refusal(),
-            _ => false,
+            Self::Refused(failure) => Some(failure),
+            Self::At { why, .. } => why.refusal(),
+            _ => None,
         }
     }
 }

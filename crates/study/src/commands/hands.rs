@@ -2,8 +2,7 @@
 //! before and after it.
 
 use std::collections::{BTreeMap, HashMap};
-use std::net::Ipv4Addr;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 
 use model::command::{CommandEnd, FolderCommand, Ran};
 use model::command_run::{CommandArm, Measured};
@@ -267,14 +266,18 @@ impl ArmCommands<'_> {
             .map(|word| word.replace(SERVER_AT, &at))
             .collect();
         let mut ran = self.run(&words, workload.timeout_s, workload.cpus)?;
-        match self.agent.ask(&Ask::EndServing) {
+        let Err(error) = self.agent.ask(&Ask::EndServing) else {
+            return Ok(ran);
+        };
+        match error.refusal() {
             // That its client failed may be this arm's alone; why stands in what the server said at last.
-            Err(gone) if gone.is_refusal() && !ran.reading.end.is_success() => {
-                ran.reading.last_words += &format!("\n{gone}");
+            Some(gone) if !ran.reading.end.is_success() => {
+                let last_words = [ran.reading.last_words.trim_end(), gone.what.trim_end()];
+                ran.reading.last_words = last_words.join("\n").trim_start().to_owned();
+                Ok(ran)
             }
-            ended => drop(ended?),
+            _ => Err(error.into()),
         }
-        Ok(ran)
     }
 
     /// Where this fails, no arm can be measured any more.
