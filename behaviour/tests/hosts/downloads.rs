@@ -1,4 +1,8 @@
-//! Downloads between two machines of the hosts file, as a study and by hand.
+//! A study of downloads between two machines of the hosts file.
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 
 use model::command_run::CommandBlocks;
 use serde_json::Value;
@@ -12,7 +16,14 @@ use crate::hosts::site::{Host, Site};
 fn a_study_of_downloads_has_its_server_on_one_machine_and_its_clients_on_the_other() {
     crate::common::needs_root!();
     let site = Site::new("far-downloads", Host::Usual);
-    std::fs::write(site.folder.path().join("downloads.toml"), smaller()).unwrap();
+    let log = site.folder.path().join("log");
+    std::fs::write(&log, "").unwrap();
+    std::fs::set_permissions(&log, std::fs::Permissions::from_mode(0o666)).unwrap();
+    std::fs::write(
+        site.folder.path().join("downloads.toml"),
+        telling_hosts(&log),
+    )
+    .unwrap();
     let run = words("study run downloads.toml --smoke --rig hosts --yes --trust --out run");
     answer(&mut site.linerate(&run));
     let record: Value = serde_json::from_str(&site.folder.text("run/run.json")).unwrap();
@@ -29,7 +40,34 @@ fn a_study_of_downloads_has_its_server_on_one_machine_and_its_clients_on_the_oth
             block.arm
         );
     }
+    let log = site.folder.text("log");
+    let hosts_of = |role: &str| -> BTreeSet<&str> {
+        log.lines()
+            .filter_map(|line| line.strip_prefix(role))
+            .collect()
+    };
+    let [servers, clients] = ["server ", "client "].map(hosts_of);
+    assert!(servers.len() == 1 && clients.len() == 1, "{log}");
+    assert_ne!(servers, clients, "{log}");
     for host in ["client", "server"] {
         wait_for("nothing is left", || site.at_work(host).is_empty());
     }
+}
+
+/// The smaller study of downloads, in which each server and each client writes the network namespace that it is in.
+fn telling_hosts(log: &Path) -> String {
+    let mut study = smaller();
+    for (role, command) in [
+        ("server", "exec \"$linerate\" download files/file --quiet"),
+        ("client", "exec \"$program\" load"),
+        ("client", "exec \"$program\" --silent"),
+    ] {
+        assert!(study.contains(command), "{command}");
+        let tells = format!(
+            "echo {role} $(readlink /proc/self/ns/net) >>{}; {command}",
+            log.display()
+        );
+        study = study.replace(command, &tells);
+    }
+    study
 }
