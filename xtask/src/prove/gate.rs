@@ -17,14 +17,14 @@ use super::{Lab, Proof};
 use crate::release::output;
 
 /// A program of one hot function, which goes round a loop as often as a file `rounds` says.
-struct Project {
+pub(super) struct Project {
     name: &'static str,
     file: (&'static str, &'static str),
     rounds: u32,
     flags: &'static [&'static str],
 }
 
-const C: Project = Project {
+pub(super) const C: Project = Project {
     name: "a C server",
     file: ("server.c", include_str!("../../proofs/gate/server.c")),
     rounds: 20_000,
@@ -35,7 +35,7 @@ const C: Project = Project {
         "exec ./app {port}",
     ],
 };
-const RUST: Project = Project {
+pub(super) const RUST: Project = Project {
     name: "a Rust server",
     file: ("server.rs", include_str!("../../proofs/gate/server.rs")),
     rounds: 20_000,
@@ -46,7 +46,7 @@ const RUST: Project = Project {
         "exec ./app {port}",
     ],
 };
-const PYTHON: Project = Project {
+pub(super) const PYTHON: Project = Project {
     name: "a Python command",
     file: ("command.py", include_str!("../../proofs/gate/command.py")),
     rounds: 200_000,
@@ -106,19 +106,7 @@ fn holds(identical: &Passages, planted: &Passages) -> bool {
     share(identical) <= MOST_CLAIMED && share(planted) >= LEAST_FOUND
 }
 
-pub(super) fn of_c(lab: &Lab) -> anyhow::Result<Proof> {
-    proof(lab, &C)
-}
-
-pub(super) fn of_rust(lab: &Lab) -> anyhow::Result<Proof> {
-    proof(lab, &RUST)
-}
-
-pub(super) fn of_python(lab: &Lab) -> anyhow::Result<Proof> {
-    proof(lab, &PYTHON)
-}
-
-fn proof(lab: &Lab, project: &Project) -> anyhow::Result<Proof> {
+pub(super) fn proof(lab: &Lab, project: &Project) -> anyhow::Result<Proof> {
     let (runs, name) = (super::runs(RUNS)?, project.name);
     let repository = Repository::new(lab, project)?;
     let mut found = [Passages::default(), Passages::default()];
