@@ -25,13 +25,14 @@ use crate::watch::median;
 /// Short beside the turns of a scheduler and of a hypervisor: a slice in which another had the CPU, or
 /// that took twice as long, does not count.
 const SLICE_NS: u64 = 1_000_000;
-/// So many slices a look takes: some ticks of every kernel lie in them, and softirqs are a tenth of them
+/// So many slices a look takes at most: some ticks of every kernel lie in them, and softirqs are a tenth of them
 /// or more.
 const ENOUGH_SLICES: usize = 150;
+/// After each so many it is judged, and ends where the clock keeps step. That it lacks something takes all of them: what
+/// a hypervisor steals comes in bursts.
+const JUDGED_EVERY: usize = 10;
 /// Where others have the CPU, it ends after so long.
 const LONGEST_NS: u64 = 800_000_000;
-/// Slices without which a look says nothing.
-const FEWEST_SLICES: usize = 8;
 /// From this share of the time on, a clock that lacks it lacks interrupts.
 const LACKS: f64 = 0.05;
 /// A clock that lacks less than this lacks nothing: ours reads two clocks one after the other.
@@ -46,27 +47,25 @@ const LOOKS: usize = 2;
 /// What a look saw.
 #[derive(Clone, Copy, Debug)]
 struct IrqSample {
-    slices: usize,
     /// The share of its time that the thread's clock lacked: the median over the slices.
     lacking: f64,
     /// What interrupts had of the CPU by `/proc/stat`, as a share of what the thread had.
     interrupted: f64,
 }
 
-/// Looks, on one CPU, for a fifth of a second, or longer where others have it; sends nothing but to itself.
+/// Looks, on one CPU, for a seventh of a second at most, or longer where others have it; sends nothing but to itself.
 pub(crate) fn probe() -> IrqTimeAccounting {
     let looks = (0..LOOKS).map(|_| {
         let look = thread::spawn(look).join();
-        look.ok()
-            .and_then(Result::ok)
-            .map_or(IrqTimeAccounting::Unknown, judge)
+        let found = look.ok().and_then(Result::ok);
+        found.unwrap_or(IrqTimeAccounting::Unknown)
     });
     let mut looks = looks.skip_while(|found| *found == IrqTimeAccounting::Unknown);
     looks.next().unwrap_or(IrqTimeAccounting::Unknown)
 }
 
 fn judge(look: IrqSample) -> IrqTimeAccounting {
-    if look.slices < FEWEST_SLICES || look.interrupted < SEEN {
+    if look.interrupted < SEEN {
         return IrqTimeAccounting::Unknown;
     }
     match look.lacking {
@@ -79,7 +78,7 @@ fn judge(look: IrqSample) -> IrqTimeAccounting {
     }
 }
 
-fn look() -> io::Result<IrqSample> {
+fn look() -> io::Result<IrqTimeAccounting> {
     let cpu = *sys::cpu::allowed()?.last().ok_or(io::ErrorKind::NotFound)?;
     sys::cpu::pin(&[cpu])?;
     let socket = UdpSocket::bind("127.0.0.1:0")?;
@@ -90,17 +89,21 @@ fn look() -> io::Result<IrqSample> {
     let ticks = || ticks_of(cpu).ok_or_else(|| io::Error::from(io::ErrorKind::NotFound));
     let (opened, opened_ns) = (ticks()?, clock::monotonic_ns());
     let (mut lacking, begun_cpu_ns) = (Vec::new(), clock::thread_cpu_ns());
-    let had_ns = || clock::thread_cpu_ns() - begun_cpu_ns;
-    while lacking.len() < ENOUGH_SLICES && clock::monotonic_ns() - opened_ns < LONGEST_NS {
+    let mut found = IrqTimeAccounting::Unknown;
+    let is_late = || clock::monotonic_ns() - opened_ns >= LONGEST_NS;
+    while found != IrqTimeAccounting::Off && lacking.len() < ENOUGH_SLICES && !is_late() {
         lacking.extend(slice(&mut socket)?);
+        if !lacking.is_empty() && lacking.len().is_multiple_of(JUDGED_EVERY) {
+            let interrupts = ticks()?.since(opened).machine;
+            let interrupts_ns = interrupts.irq_ns + interrupts.softirq_ns;
+            let had_ns = clock::thread_cpu_ns() - begun_cpu_ns;
+            found = judge(IrqSample {
+                lacking: median(&mut lacking),
+                interrupted: interrupts_ns as f64 / had_ns.max(1) as f64,
+            });
+        }
     }
-    let interrupts = ticks()?.since(opened).machine;
-    let interrupts_ns = interrupts.irq_ns + interrupts.softirq_ns;
-    Ok(IrqSample {
-        slices: lacking.len(),
-        lacking: median(&mut lacking),
-        interrupted: interrupts_ns as f64 / had_ns().max(1) as f64,
-    })
+    Ok(found)
 }
 
 /// One slice of datagrams, and the share of it that the thread's clock lacks; `None` where others had
@@ -147,7 +150,6 @@ mod tests {
 
     fn judged(lacking: f64, interrupted: f64) -> IrqTimeAccounting {
         judge(IrqSample {
-            slices: 100,
             lacking,
             interrupted,
         })
@@ -180,12 +182,6 @@ mod tests {
         for (lacking, interrupted) in [(0.30, 0.03), (0.03, 0.10), (0.20, 0.01), (0.0, 0.0)] {
             assert_eq!(judged(lacking, interrupted), IrqTimeAccounting::Unknown);
         }
-        let short = IrqSample {
-            slices: 5,
-            lacking: 0.0,
-            interrupted: 0.1,
-        };
-        assert_eq!(judge(short), IrqTimeAccounting::Unknown);
     }
 
     #[test]
