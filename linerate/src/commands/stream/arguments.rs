@@ -103,7 +103,7 @@ pub(crate) struct Arguments {
     /// Between two readings of the connections
     #[arg(hide_short_help = true, short, long, value_name = "TIME", default_value = "1s", value_parser = values::parse_duration)]
     interval: Duration,
-    /// Bytes of each write or datagram [default: 1M, or what a packet carries]
+    /// Bytes of each write or datagram [default: 640K, or what a packet carries]
     ///
     /// With --rate, writes of TCP have 128K, as those of iperf3.
     #[arg(short = 'l', long, visible_alias = "length", value_name = "N", value_parser = parse_bytes)]
