@@ -224,7 +224,7 @@ fn the_page_names_the_limit_what_was_done_and_what_it_cost() {
     ));
     for piece in [
         "Gbit/s up over 2 streams of TCP; the limit was ",
-        "by copy, 1,048,576 bytes at once; received by discard (MSG_TRUNC)",
+        "by copy, 655,360 bytes at once; received by discard (MSG_TRUNC)",
         "both ends ",
         "CPU-s per GB",
         "fairness ",

@@ -26,6 +26,7 @@ mod serve;
 pub(crate) mod service;
 pub(crate) mod stream;
 pub(crate) mod study;
+mod traffic_price;
 mod versus;
 mod whole_machine;
 

@@ -1,6 +1,7 @@
 //! What a test may spend of somebody's traffic, told before it does.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
+use std::time::Duration;
 
 use report::numbers;
 use traffic::stream::{StreamPlan, StreamUntil, USUAL_PORT};
@@ -10,21 +11,41 @@ use traffic::stream::{StreamPlan, StreamUntil, USUAL_PORT};
 const BETWEEN_ZONES: f64 = 0.02;
 const TO_THE_INTERNET: f64 = 0.09;
 
-/// In a sentence.
-pub(super) fn forecast(plan: &StreamPlan) -> String {
-    let (gigabytes, each) = match (plan.until, asked_bits(plan)) {
-        (StreamUntil::Bytes(bytes), _) => (bytes as f64 / 1e9, ""),
-        (StreamUntil::Time(time), Some(bits)) => (bits / 8e9 * time.as_secs_f64(), ""),
-        (StreamUntil::Time(time), None) => (time.as_secs_f64() / 8.0, " for each Gbit/s carried"),
-    };
-    let gigabytes = gigabytes * plan.ways.len() as f64;
-    let price = |of_one: f64| numbers::three_digits(gigabytes * of_one);
-    format!(
-        "sends up to {} GB{each}: at list prices of a cloud {} USD between zones, {} to the internet",
-        numbers::three_digits(gigabytes),
-        price(BETWEEN_ZONES),
-        price(TO_THE_INTERNET),
-    )
+/// What of it somebody pays for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Spending {
+    Bytes(f64),
+    /// As many as come in so long.
+    Time(Duration),
+}
+
+impl Spending {
+    /// Of streams.
+    pub(super) fn of_streams(plan: &StreamPlan) -> Self {
+        let ways = plan.ways.len() as f64;
+        match (plan.until, asked_bits(plan)) {
+            (StreamUntil::Bytes(bytes), _) => Self::Bytes(bytes as f64 * ways),
+            (StreamUntil::Time(time), Some(bits)) => {
+                Self::Bytes(bits / 8.0 * time.as_secs_f64() * ways)
+            }
+            (StreamUntil::Time(time), None) => Self::Time(time.mul_f64(ways)),
+        }
+    }
+
+    /// In a sentence.
+    pub(super) fn forecast(self) -> String {
+        let (gigabytes, each) = match self {
+            Self::Bytes(bytes) => (bytes / 1e9, ""),
+            Self::Time(time) => (time.as_secs_f64() / 8.0, " for each Gbit/s carried"),
+        };
+        let price = |of_one: f64| numbers::three_digits(gigabytes * of_one);
+        format!(
+            "sends up to {} GB{each}: at list prices of a cloud {} USD between zones, {} to the internet",
+            numbers::three_digits(gigabytes),
+            price(BETWEEN_ZONES),
+            price(TO_THE_INTERNET),
+        )
+    }
 }
 
 /// Whether it is an address of this machine, from which it reaches itself.
@@ -67,7 +88,7 @@ mod tests {
     fn a_test_to_another_host_is_told_in_gigabytes_and_what_these_are_listed_at() {
         let told = |words: &str| {
             let words = ["stream", "192.0.2.1"].into_iter().chain(words.split(' '));
-            forecast(&Line::parse_from(words).arguments.plan().unwrap())
+            Spending::of_streams(&Line::parse_from(words).arguments.plan().unwrap()).forecast()
         };
         for (words, expected) in [
             (

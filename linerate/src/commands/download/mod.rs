@@ -19,6 +19,7 @@ use sys::address::Address;
 use sys::stop::{Again, StopSignal};
 use traffic::tls::Agreed;
 
+use super::traffic_price::{self, Spending};
 use super::{limits, whole_machine};
 use crate::console::Console;
 use crate::failure::words;
@@ -137,7 +138,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
         return listen(address, arguments, console);
     }
     let went = match &arguments.from {
-        Some(host) => from(host, arguments),
+        Some(host) => from(host, arguments, console),
         None => here(arguments),
     };
     drop(stop);
@@ -160,7 +161,7 @@ fn here(arguments: &Arguments) -> anyhow::Result<Downloaded> {
 }
 
 /// The clients alone.
-fn from(host: &str, arguments: &Arguments) -> anyhow::Result<Downloaded> {
+fn from(host: &str, arguments: &Arguments, console: &Console) -> anyhow::Result<Downloaded> {
     let found = ownership::machine(host, USUAL_PORT, &arguments.hosts, &arguments.mine)?;
     // A host may have more addresses than it listens on.
     let mut reached = Err(anyhow!("the host has no address"));
@@ -171,7 +172,11 @@ fn from(host: &str, arguments: &Arguments) -> anyhow::Result<Downloaded> {
         }
     }
     let mut end = reached?;
-    let fetching = arguments.fetching(end.served(), Some(end.address().ip()))?;
+    let server = end.address().ip();
+    let fetching = arguments.fetching(end.served(), Some(server))?;
+    if !traffic_price::is_ours(server) {
+        console.note(&Spending::Time(fetching.settle + fetching.score).forecast());
+    }
     fetch(&mut end, &fetching).map_err(words)
 }
 

@@ -11,6 +11,8 @@ use traffic::packets::{
     PacketPace, PacketPath, PacketPlan, PacketSizes, ReceiveWay, SendWay, Until,
 };
 
+use super::find;
+use crate::commands::traffic_price::Spending;
 use crate::rig_flags::HostsFlag;
 use crate::values;
 
@@ -208,6 +210,19 @@ impl Arguments {
                 rig.name()
             ),
         }
+    }
+
+    /// What a plan sends between two machines; of a search the time of its blocks.
+    pub(super) fn spending(&self, plan: &PacketPlan) -> Spending {
+        if self.find {
+            return Spending::Time(find::searching_time(RigKind::Hosts));
+        }
+        let rate = plan.pace.map_or(0.0, |pace| pace.rate);
+        let packets = match plan.until {
+            Until::Time(time) => rate * time.as_secs_f64(),
+            Until::Count(count) => count as f64,
+        };
+        Spending::Bytes(packets * plan.sizes.mean())
     }
 
     /// How long sending takes at most; so many packets take as long as they take.

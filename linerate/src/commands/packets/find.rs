@@ -18,6 +18,11 @@ fn block(place: RigKind) -> Duration {
     Duration::from_millis(if place == RigKind::Hosts { 500 } else { 200 })
 }
 
+/// What a search takes, as a rule.
+pub(super) fn searching_time(place: RigKind) -> Duration {
+    block(place) * BLOCKS_AS_A_RULE
+}
+
 /// So much longer than a block the sender may take for it; a longer one has not kept up. Of the time and not of the rate,
 /// which varies by chance where gaps do.
 const KEPT_UP_IN: f64 = 1.02;

@@ -201,6 +201,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     let mut carrier = Carrier::at(place, arguments, console)?;
     if let Carrier::Far(ends) = &carrier {
         [plan.sender_cpu, plan.receiver_cpu] = ends.cpus;
+        console.note(&arguments.spending(&plan).forecast());
     }
     let mut through = |plan: &PacketPlan| carrier.exchange(plan);
     let mut watch = MachineWatch::new();

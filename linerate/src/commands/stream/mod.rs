@@ -5,7 +5,6 @@ mod iperf3_json;
 mod kept;
 mod rates;
 mod shape;
-mod traffic_price;
 pub(crate) mod units;
 
 use std::net::TcpListener;
@@ -31,6 +30,7 @@ use traffic::stream::{
     USUAL_PORT, Way,
 };
 
+use super::traffic_price::{self, Spending};
 use crate::agents::{FAR_SILENCE, far_roles};
 use crate::console::Console;
 use crate::failure::words;
@@ -152,7 +152,7 @@ fn at_both_ends(
 /// A client and a server on machines over SSH, where the kernel says on which CPUs they run.
 fn far_ends(hosts: &Hosts, plan: &StreamPlan, console: &Console) -> anyhow::Result<StreamEnds> {
     let address = hosts.host.server.address;
-    console.note(&traffic_price::forecast(plan));
+    console.note(&Spending::of_streams(plan).forecast());
     let [client, server] = far_roles(hosts)?;
     Ok(StreamEnds {
         client,
@@ -176,7 +176,7 @@ fn at_host(
     if let Some(Address::Tcp(server)) = servers.first()
         && !traffic_price::is_ours(server.ip())
     {
-        console.note(&traffic_price::forecast(&plan));
+        console.note(&Spending::of_streams(&plan).forecast());
     }
     for server in servers {
         match traffic::stream::run(&plan, &server, told) {
