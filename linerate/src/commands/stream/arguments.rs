@@ -212,7 +212,7 @@ fn parse_rig(name: &str) -> Result<RigKind, String> {
 }
 
 impl Arguments {
-    pub(in crate::commands) fn plan(&self) -> anyhow::Result<StreamPlan> {
+    pub(super) fn plan(&self) -> anyhow::Result<StreamPlan> {
         self.check_ends()?;
         ensure!(
             !self.time.is_zero(),

@@ -5,6 +5,7 @@ mod iperf3_json;
 mod kept;
 mod rates;
 mod shape;
+mod spending;
 pub(crate) mod units;
 
 use std::net::TcpListener;
@@ -30,7 +31,7 @@ use traffic::stream::{
     USUAL_PORT, Way,
 };
 
-use super::traffic_price::{self, Spending};
+use super::traffic_price;
 use crate::agents::{FAR_SILENCE, far_roles};
 use crate::console::Console;
 use crate::failure::words;
@@ -152,7 +153,7 @@ fn at_both_ends(
 /// A client and a server on machines over SSH, where the kernel says on which CPUs they run.
 fn far_ends(hosts: &Hosts, plan: &StreamPlan, console: &Console) -> anyhow::Result<StreamEnds> {
     let address = hosts.host.server.address;
-    console.note(&Spending::of_streams(plan).forecast());
+    console.note(&spending::spending(plan).forecast());
     let [client, server] = far_roles(hosts)?;
     Ok(StreamEnds {
         client,
@@ -176,7 +177,7 @@ fn at_host(
     if let Some(Address::Tcp(server)) = servers.first()
         && !traffic_price::is_ours(server.ip())
     {
-        console.note(&Spending::of_streams(&plan).forecast());
+        console.note(&spending::spending(&plan).forecast());
     }
     for server in servers {
         match traffic::stream::run(&plan, &server, told) {
