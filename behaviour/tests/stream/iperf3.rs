@@ -98,26 +98,21 @@ fn check(said: &Value, flags: &str) {
 #[test]
 fn a_client_of_ours_does_with_a_server_of_iperf3_what_a_client_of_iperf3_would() {
     each(|flags| {
-        let port = free_port();
-        let server = Command::new("iperf3")
-            .args(["-s", "-1", "-p", &port])
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn();
-        let _server = Ours(server.unwrap());
         let folder = Folder::new("stream-to-iperf3");
-        let address = format!("127.0.0.1:{port}");
-        let to = [
-            &["stream", &address, "-q", "--iperf3", "--iperf3-json"][..],
-            &words(flags),
-        ]
-        .concat();
+        let flags_of_ours = words(flags);
+        let (mut server, mut address) = iperf3_server();
         let mut output = None;
         // Until it listens.
         sys::clock::wait_until(Duration::from_secs(20), || {
-            let came = linerate(&folder, &to).output().unwrap();
+            let to = ["stream", &address, "-q", "--iperf3", "--iperf3-json"];
+            let mut client = linerate(&folder, &[&to[..], &flags_of_ours].concat());
+            let came = client.output().unwrap();
             let is_there = !errors(&came).contains("nobody takes streams");
             output = Some(came);
+            // Who else begins something meanwhile may have been given its port.
+            if !is_there && server.try_wait().unwrap().is_some() {
+                (server, address) = iperf3_server();
+            }
             is_there
         });
         check(&json(&output.unwrap(), flags), flags);
@@ -201,7 +196,15 @@ fn the_cpu_time_that_is_told_is_that_of_both_kinds_and_all_of_it() {
     assert!((least..=number(&sender["max_rtt"])).contains(&number(&sender["mean_rtt"])));
 }
 
-fn free_port() -> String {
+/// One that serves once, and where it is to listen: at a port that nobody had a moment ago.
+fn iperf3_server() -> (Ours, String) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port().to_string()
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let server = Command::new("iperf3")
+        .args(["-s", "-1", "-p", &address.port().to_string()])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    (Ours(server.unwrap()), address.to_string())
 }
