@@ -74,6 +74,7 @@ const PROOFS: &[(&str, Prove)] = &[
     ("nginx-itself", |lab| nginx::proof(lab, 0, &NOT_DIFFERENT)),
     ("nginx-until", nginx::until),
     ("nginx-tried", nginx::tried),
+    ("nginx-queued", nginx::queued),
     ("accounts", accounts::proof),
     ("attach", attach::proof),
     ("gate-c", |lab| gate::proof(lab, &gate::C)),

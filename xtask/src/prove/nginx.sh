@@ -1,4 +1,4 @@
-# Has a command look at two nginx inside this namespace, which takes servers and rules with it when it ends. The current folder has
+# Has a command look at two nginx inside this network and mount namespace, which takes servers and rules with it when it ends. The current folder has
 # that of each, named by its port. Arguments: LINERATE PORT RULED_PORT RULES, and the words of the command.
 linerate=$1 port=$2 ruled=$3 rules=$4
 shift 4
@@ -9,6 +9,9 @@ chain() {
     echo '}'
 }
 ip link set lo up || exit 3
+# Queue disciplines are set by devices as /sys shows them. The rest of it stays, with the control groups.
+mkdir sys && mount -t sysfs sysfs sys && mount --bind sys/devices/virtual/net /sys/devices/virtual/net &&
+    mount --bind sys/class/net /sys/class/net && umount sys && rmdir sys || exit 3
 # With a device that is named like ours and is up it is one of ours, in which each lever may be set.
 ip link add lr-proof type veth peer name lr-far && ip link set lr-proof up || exit 3
 if [ "$rules" != 0 ]; then
