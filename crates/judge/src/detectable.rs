@@ -1,6 +1,6 @@
 //! The smallest effect that so many pairs can see.
 
-use crate::{median, normal};
+use crate::{median, student};
 
 /// Chance of finding an effect that is there.
 const POWER: f64 = 0.8;
@@ -19,7 +19,9 @@ pub fn smallest_visible(differences: &[f64], n: u32, alpha: f64) -> Option<f64> 
 
 /// How many standard errors an effect must be away from none: the test's bound, and the power's.
 fn distance_in_sigmas(alpha: f64) -> f64 {
-    SIGNED_RANK_COST * (normal::quantile(1.0 - alpha / 2.0) + normal::quantile(POWER))
+    let normal = |alpha| student::two_sided_quantile(alpha, f64::INFINITY);
+    // The power is of one side alone.
+    SIGNED_RANK_COST * (normal(alpha) + normal(2.0 * (1.0 - POWER)))
 }
 
 #[cfg(test)]

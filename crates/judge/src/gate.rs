@@ -28,7 +28,7 @@ use crate::metric::Metric;
 use crate::rounds::Rounds;
 use crate::rules::Rules;
 use crate::values::Turn;
-use crate::{failures, normal, signed_rank, student};
+use crate::{failures, signed_rank, student};
 
 /// The error of the interval by builds. It is less than 5 %, as nearly the same builds are looked at several times.
 const BUILDS_ALPHA: f64 = 0.04;
@@ -244,7 +244,7 @@ fn half(effect: &Effect) -> f64 {
 
 /// The standard deviation of an estimate by rounds, in logarithms.
 fn noise(by_rounds: &Effect) -> f64 {
-    half(by_rounds) / normal::quantile(1.0 - by_rounds.alpha / 2.0)
+    half(by_rounds) / student::two_sided_quantile(by_rounds.alpha, f64::INFINITY)
 }
 
 fn passage(cost: &Effect, bar: f64) -> Result<Passage, Untold> {

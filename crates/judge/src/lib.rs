@@ -12,7 +12,6 @@ pub mod detectable;
 mod gate;
 pub mod holm;
 pub mod median;
-pub mod normal;
 pub mod objective;
 pub mod quantile;
 pub mod sequential;

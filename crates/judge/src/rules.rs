@@ -6,7 +6,7 @@ use crate::holm::FAMILY_ALPHA;
 use crate::verdict::{self, Direction};
 
 /// Pairs below which no verdict is given: eight that all agree have a p-value of 0.0078.
-pub(crate) const FEWEST_PAIRS: u32 = 10;
+const FEWEST_PAIRS: u32 = 10;
 /// Pairs of a quick form, whose arms share the error by [`crate::holm`].
 pub const QUICK_PAIRS: u32 = 16;
 /// Error of the control's interval, which is shown as the noise floor.

@@ -39,7 +39,7 @@ pub(crate) fn judge(
     let told = levels.iter().filter(|level| !level.client_is_limit);
     let told: Vec<Level> = told.map(|level| blocks(rounds, level)).collect();
     let random = SplitMix64::new(run.seed).stream(3);
-    let usl = sweep::law(&told, random);
+    let usl = sweep::fit(&told, random);
     Some(Scale { levels, usl })
 }
 

@@ -1,4 +1,4 @@
-//! Student's t distribution, through the incomplete beta function.
+//! Student's t distribution, through the incomplete beta function; with infinite freedom it is the normal one.
 
 /// Iterations after which the continued fraction has long settled for any degrees of freedom that
 /// blocks can give.
@@ -8,6 +8,9 @@ const TINY: f64 = 1e-300;
 
 /// The probability that |t| is at least this large with `freedom` degrees of freedom.
 pub fn two_sided_p(t: f64, freedom: f64) -> f64 {
+    if freedom.is_infinite() {
+        return normal_two_sided_p(t.abs());
+    }
     incomplete_beta(freedom / 2.0, 0.5, freedom / (freedom + t * t))
 }
 
@@ -31,6 +34,19 @@ pub fn two_sided_quantile(alpha: f64, freedom: f64) -> f64 {
         }
     }
     high
+}
+
+/// That of a standard normal for a t from 0 on, by its series about 0: a probability is known to some 1e-16.
+fn normal_two_sided_p(t: f64) -> f64 {
+    let (mut term, mut sum, mut odd) = (t, t, 1.0);
+    while term > sum * f64::EPSILON {
+        odd += 2.0;
+        term *= t * t / odd;
+        sum += term;
+    }
+    let density = (-t * t / 2.0).exp() / std::f64::consts::TAU.sqrt();
+    // Of a t that is too large for the series the product is no number.
+    (1.0 - 2.0 * density * sum).max(0.0)
 }
 
 /// The regularised incomplete beta function I_x(a, b), for positive a and b and x from 0 to 1.
@@ -110,10 +126,18 @@ mod tests {
 
     #[test]
     fn the_quantile_undoes_the_probability() {
-        for freedom in [1.0, 2.5, 7.0, 100.0] {
+        for freedom in [1.0, 2.5, 7.0, 100.0, f64::INFINITY] {
             let t = two_sided_quantile(0.05, freedom);
             assert!((two_sided_p(t, freedom) - 0.05).abs() < 1e-10, "{freedom}");
         }
+    }
+
+    #[test]
+    fn with_infinite_freedom_the_ends_are_infinite_and_zero() {
+        assert_eq!(two_sided_quantile(0.0, f64::INFINITY), f64::INFINITY);
+        assert!(two_sided_quantile(1.0, f64::INFINITY) < 1e-15);
+        assert_eq!(two_sided_p(1e3, f64::INFINITY), 0.0);
+        assert_eq!(two_sided_p(0.0, f64::INFINITY), 1.0);
     }
 
     #[test]

@@ -9,8 +9,8 @@
 )]
 mod noise;
 
-use judge::sweep::{Block, FEWEST_LEVELS, Knee, Level, Peak, Usl, fit, knee};
-use model::Estimate;
+use judge::sweep::{Block, FEWEST_LEVELS, Level, Usl, fit, knee};
+use model::judgement::{PeakSeen, RoundsEstimate};
 use model::random::SplitMix64;
 use noise::Random;
 
@@ -49,7 +49,7 @@ fn sweep(law: Usl, noise: f64, random: &mut Random) -> Vec<Level> {
     LOADS.map(level).to_vec()
 }
 
-fn covers(estimate: &Estimate, truth: f64) -> bool {
+fn covers(estimate: &RoundsEstimate, truth: f64) -> bool {
     (estimate.low..=estimate.high).contains(&truth)
 }
 
@@ -61,15 +61,14 @@ fn exact_figures_give_back_the_law_and_its_peak() {
     )
     .unwrap();
     for (found, truth) in [
-        (found.law.lambda_rps, RETROGRADE.lambda_rps),
-        (found.law.sigma, RETROGRADE.sigma),
-        (found.law.kappa, RETROGRADE.kappa),
+        (found.lambda_rps.value, RETROGRADE.lambda_rps),
+        (found.sigma.value, RETROGRADE.sigma),
+        (found.kappa.value, RETROGRADE.kappa),
     ] {
         assert!((found / truth - 1.0).abs() < 1e-6, "{found} {truth}");
     }
-    let Peak::At(peak) = found.peak else {
-        panic!("{found:?}");
-    };
+    assert_eq!(found.peak, PeakSeen::Within);
+    let peak = found.peak_at.unwrap();
     assert!((peak.value - 137.84).abs() < 0.01, "{peak:?}");
     assert!(found.worst_miss_share < 1e-6);
 }
@@ -81,13 +80,10 @@ fn intervals_cover_the_coefficients_in_nine_of_ten_sweeps_or_more() {
     for seed in 0..SWEEPS {
         let levels = sweep(RETROGRADE, 0.05, &mut random);
         let found = fit(&levels, SplitMix64::new(seed)).unwrap();
-        let Peak::At(peak) = found.peak else {
-            panic!("{found:?}");
-        };
         covered[0] += u64::from(covers(&found.sigma, RETROGRADE.sigma));
         covered[1] += u64::from(covers(&found.kappa, RETROGRADE.kappa));
         covered[2] += u64::from(covers(&found.lambda_rps, RETROGRADE.lambda_rps));
-        covered[3] += u64::from(covers(&peak, 137.84));
+        covered[3] += u64::from(covers(&found.peak_at.unwrap(), 137.84));
     }
     println!("of {SWEEPS}: sigma, kappa, lambda, peak covered in {covered:?}");
     assert!(
@@ -102,7 +98,7 @@ fn throughput_that_only_levels_off_has_no_peak() {
     let mut peaks = 0;
     for seed in 0..SWEEPS {
         let found = fit(&sweep(LEVELLING, 0.05, &mut random), SplitMix64::new(seed)).unwrap();
-        peaks += u64::from(found.peak != Peak::NotSeen);
+        peaks += u64::from(found.peak != PeakSeen::NotSeen);
     }
     println!("of {SWEEPS} sweeps without a peak, {peaks} were given one");
     assert!(peaks <= SWEEPS / 20, "{peaks}");
@@ -119,7 +115,7 @@ fn a_peak_beyond_the_levels_is_not_printed() {
         SplitMix64::new(4),
     )
     .unwrap();
-    assert_eq!(found.peak, Peak::OutsideLevels);
+    assert_eq!((found.peak, found.peak_at), (PeakSeen::Outside, None));
 }
 
 #[test]
@@ -133,7 +129,7 @@ fn a_peak_below_the_levels_is_not_printed() {
     let above: Vec<Level> = levels.filter(|level| level.load > 15.0).collect();
     assert!(above.len() >= FEWEST_LEVELS, "{}", above.len());
     let found = fit(&above, SplitMix64::new(9)).unwrap();
-    assert_eq!(found.peak, Peak::OutsideLevels);
+    assert_eq!((found.peak, found.peak_at), (PeakSeen::Outside, None));
 }
 
 #[test]
@@ -165,7 +161,8 @@ fn the_knee_is_where_the_laws_power_is_highest() {
     let mut right = 0;
     for seed in 0..SWEEPS {
         let levels = sweep(RETROGRADE, 0.05, &mut random);
-        if let Knee::At { low, high, .. } = knee(&levels, SplitMix64::new(seed)) {
+        let found = knee(&levels, SplitMix64::new(seed));
+        if let Some((low, high)) = found.low.zip(found.high) {
             right += u64::from((low..=high).contains(&truth.unwrap()));
         }
     }
@@ -186,8 +183,8 @@ fn power_that_rises_to_the_end_or_falls_from_the_start_has_no_knee() {
         ..RETROGRADE
     };
     let mut random = Random::seeded(8);
-    let found = |law, random: &mut Random| knee(&sweep(law, 0.02, random), SplitMix64::new(8));
-    assert_eq!(found(linear, &mut random), Knee::Above);
-    assert_eq!(found(serial, &mut random), Knee::Below);
-    assert_eq!(knee(&[], SplitMix64::new(8)), Knee::NotSeen);
+    let mut found = |law| knee(&sweep(law, 0.02, &mut random), SplitMix64::new(8)).is;
+    assert_eq!(found(linear), "above");
+    assert_eq!(found(serial), "below");
+    assert_eq!(knee(&[], SplitMix64::new(8)).is, "not_seen");
 }

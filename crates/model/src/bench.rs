@@ -203,15 +203,6 @@ pub enum BenchMetric {
 impl BenchMetric {
     /// In the order in which they are shown.
     pub const ALL: [Self; 3] = [Self::Wall, Self::Cpu, Self::PeakMemory];
-
-    /// The words for a reader.
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Wall => "wall time",
-            Self::Cpu => "CPU time",
-            Self::PeakMemory => "peak memory",
-        }
-    }
 }
 
 /// What one command's runs say by themselves.

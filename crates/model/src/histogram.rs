@@ -83,13 +83,6 @@ impl Histogram {
         Self::of_counts(counts.map(|(now, then)| now.saturating_sub(*then)))
     }
 
-    /// Forgets everything, keeping the memory.
-    pub fn clear(&mut self) {
-        self.counts.fill(0);
-        self.read.clear();
-        self.total = 0;
-    }
-
     /// Number of durations counted.
     pub fn total(&self) -> u64 {
         self.total

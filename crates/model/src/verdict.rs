@@ -34,11 +34,6 @@ pub struct Effect {
 }
 
 impl Effect {
-    /// Change in per cent: −12.5 for a ratio of 0.875.
-    pub fn percent(&self) -> f64 {
-        (self.ratio - 1.0) * 100.0
-    }
-
     /// Whether the interval leaves out 1.
     pub fn is_clear_of_none(&self) -> bool {
         self.low > 1.0 || self.high < 1.0

@@ -13,8 +13,7 @@ use model::{CommandReading, Verdict};
 
 use crate::contrast::Contrast;
 use crate::family::{self, Question};
-use crate::holm::FAMILY_ALPHA;
-use crate::rules::{FEWEST_PAIRS, Rules};
+use crate::rules::Rules;
 use crate::values::{Measured, Values};
 use crate::{Direction, count, median};
 
@@ -64,12 +63,8 @@ impl<'a> Bench<'a> {
         Self {
             record,
             values: BenchMetric::ALL.map(|metric| Values::of(measured(record, metric))),
-            rules: Rules {
-                smallest_effect: record.smallest_effect,
-                fewest_pairs: FEWEST_PAIRS,
-                family_alpha: FAMILY_ALPHA,
-                states_last: false,
-            },
+            // However many rounds there are, no share of them must have given pairs.
+            rules: Rules::of_rounds(record.smallest_effect, 0),
             reference: with_role(Role::Baseline).next(),
             control: with_role(Role::Control).next(),
             commands: with_role(Role::Step).collect(),

@@ -25,8 +25,7 @@ pub use planned::visible_to_plan;
 use crate::ceilings::of_commands;
 use crate::contrast::Contrast;
 use crate::family::{self, Question, Verdicts};
-use crate::holm::FAMILY_ALPHA;
-use crate::rules::{CONTROL_ALPHA, FEWEST_PAIRS, Rules, most_of};
+use crate::rules::{CONTROL_ALPHA, Rules, most_of};
 use crate::square::Square;
 use crate::values::Values;
 use crate::{Direction, count, sequential, signed_rank};
@@ -92,18 +91,14 @@ impl<'a> Factorial<'a> {
             .collect();
         let layout = Layout::of(&run.arms);
         let pairs = layout.pairs(&run.study.design.compare);
+        let rounds_done = rounds_done(run, blocks);
         let mut study = Self {
             run,
             blocks,
             metrics,
             values,
-            rounds_done: rounds_done(run, blocks),
-            rules: Rules {
-                smallest_effect: run.study.design.smallest_effect,
-                fewest_pairs: FEWEST_PAIRS,
-                family_alpha: FAMILY_ALPHA,
-                states_last: false,
-            },
+            rounds_done,
+            rules: Rules::of_rounds(run.study.design.smallest_effect, rounds_done),
             squares: layout::squares(&run.study, &layout),
             means: Vec::new(),
             void: doubts::void_arms(run, blocks),
@@ -111,7 +106,9 @@ impl<'a> Factorial<'a> {
         };
         let over = run.study.design.mean_over.as_deref();
         study.means = means::of(over, &study.pairs, |pair| study.has_most_rounds(pair));
-        study.rules.fewest_pairs = study.fewest_pairs();
+        // As many as could show that any of the family differs at all.
+        let can_tell = family::fewest_that_can_tell(study.family().len());
+        study.rules.fewest_pairs = study.rules.fewest_pairs.max(can_tell);
         study
     }
 
@@ -132,13 +129,6 @@ impl<'a> Factorial<'a> {
         let pairs = self.pairs.iter();
         let varying = pairs.filter(|pair| self.exact(pair, 0).is_none());
         each_once(varying, &self.means, &self.squares)
-    }
-
-    /// Most of the rounds, and as many as could show that any of the family differs at all.
-    fn fewest_pairs(&self) -> u32 {
-        FEWEST_PAIRS
-            .max(most_of(self.rounds_done))
-            .max(family::fewest_that_can_tell(self.family().len()))
     }
 
     fn exact(&self, pair: &Pair<'_>, metric: usize) -> Option<ExactChange> {

@@ -3,7 +3,7 @@
 use model::explanation::{AccountKind, Hindrance};
 use model::observation::{Doing, Holder};
 
-use super::{Case, Ruling, advice, gain, limiter, percent, ruled_out};
+use super::{Case, Ruling, limiter, percent, ruled_out};
 
 /// A cause is the kernel's where it held for such a part of the time in which there was something to send.
 const MOSTLY: f64 = 0.3;
@@ -38,9 +38,8 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
             percent(share)
         ),
         vec![by.clone(), shown],
+        what_to_do,
     );
-    found.gain = gain(share);
-    found.advice = advice([what_to_do]);
     found.hindrance = Some(Hindrance::Connections);
     // A way has a rate that all share, small windows cost the client's CPU, and each connection has its own timers.
     let is_shared = ["loss", "path", "receiver-window", "shaped-link"].contains(&name);

@@ -2,7 +2,7 @@
 
 use model::explanation::Hindrance;
 
-use super::{Case, Ruling, advice, gain, limiter, part, percent, ruled_out};
+use super::{Case, Ruling, limiter, part, percent, ruled_out};
 
 const WHAT: &str = "the client";
 /// More of its time than this it waits itself.
@@ -22,10 +22,13 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     );
     let Some(load) = case.seen.load else {
         let what = format!("Its clients read too slowly: {by}.");
-        let mut found = limiter("slow-receiver", share, what, vec![by.clone()]);
-        found.gain = gain(share);
-        found.advice =
-            advice(["look at the clients: their CPUs, and the sizes of their receive buffers"]);
+        let found = limiter(
+            "slow-receiver",
+            share,
+            what,
+            vec![by.clone()],
+            "look at the clients: their CPUs, and the sizes of their receive buffers",
+        );
         return Ruling::by_share(found, || ruled_out("clients that read slowly", by));
     };
     let busy = percent(load.client_busy_share);
@@ -44,11 +47,8 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
             by.clone(),
             format!("its busiest thread had a CPU for {busy} of the time"),
         ],
-    );
-    found.gain = gain(share);
-    found.advice = advice([
         "give the client more threads (`-t`) and CPUs of its own, or another machine: what was measured is the client",
-    ]);
+    );
     found.hindrance = Some(Hindrance::ClientCpus);
     Ruling::by_share(found, || {
         ruled_out(

@@ -1,6 +1,6 @@
 //! The table of connection tracking is full: who opens a connection is not answered, and tries again after a second.
 
-use super::{Case, Ruling, advice, limiter, percent, ruled_out};
+use super::{Case, Ruling, limiter, percent, ruled_out};
 
 const WHAT: &str = "the table of connection tracking";
 /// Of its most entries: from here on it is full for those whose part of it is.
@@ -39,11 +39,9 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
         share,
         format!("The table of connection tracking is full: {what}."),
         vec![by.clone()],
+        "keep connections open from one request to the next; else a larger table (net.netfilter.nf_conntrack_max), entries that end sooner (nf_conntrack_tcp_timeout_time_wait), or no tracking of this port (a `notrack` rule)",
     );
     found.gain = "the connections that are dropped".to_owned();
-    found.advice = advice([
-        "keep connections open from one request to the next; else a larger table (net.netfilter.nf_conntrack_max), entries that end sooner (nf_conntrack_tcp_timeout_time_wait), or no tracking of this port (a `notrack` rule)",
-    ]);
     if !is_full(case) {
         return Ruling::Not(ruled_out(WHAT, by));
     }

@@ -2,7 +2,7 @@
 
 use model::explanation::Hindrance;
 
-use super::{Case, Ruling, advice, gain, limiter, percent, ruled_out};
+use super::{Case, Ruling, limiter, percent, ruled_out};
 
 const WHAT: &str = "a CPU quota";
 
@@ -31,11 +31,8 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
             format!("throttled in {throttled} of {periods} periods (cpu.stat)"),
             format!("it had {:.2} CPUs, of {cpus:.2} allowed", case.cpus_used()),
         ],
-    );
-    found.gain = gain(share);
-    found.advice = advice([
         "raise the quota (cpu.max, `docker update --cpus`, the container's CPU limit), or have as many workers as it allows CPUs",
-    ]);
+    );
     (found.hindrance, found.follows) = (Some(Hindrance::Connections), Some(false));
     found.closer = Some(Hindrance::Quota);
     Ruling::by_share(found, || {

@@ -4,7 +4,7 @@ use model::explanation::{AccountKind, Hindrance};
 use model::observation::Doing;
 
 use super::lock::is_lock;
-use super::{Case, Ruling, advice, gain, limiter, memory, percent, ruled_out};
+use super::{Case, Ruling, limiter, memory, percent, ruled_out};
 
 pub(super) fn rule(case: &Case<'_>) -> Ruling {
     if case.seen.threads.is_empty() {
@@ -45,11 +45,8 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
                 )
             ),
         ],
-    );
-    found.gain = gain(share);
-    found.advice = advice([
         "more memory for the page cache, a faster disk, or reads in threads of their own (aio threads, io_uring)",
-    ]);
+    );
     found.hindrance = Some(Hindrance::Connections);
     // Requests in hand may all wait for a disk at once, until it is full.
     let is_queue = case.is_queue(|doing| matches!(doing, Doing::Blocked(_)));

@@ -6,7 +6,7 @@ use model::explanation::{AccountKind, Hindrance, Limiter};
 use model::observation::{Behind, Observation};
 
 use super::ledger::Asker;
-use super::{Case, Ruling, advice, called_from, gain, limiter, percent, ruled_out};
+use super::{Case, Ruling, called_from, limiter, percent, ruled_out};
 
 /// The name of this limiter.
 pub(super) const NAME: &str = "elsewhere";
@@ -52,6 +52,30 @@ fn lead(found: &mut Limiter, behind: &Behind) {
     }];
 }
 
+/// The wait with what shows it, in words of whoever is waited for; `otherwise` where that is not known.
+fn wait(case: &Case<'_>, otherwise: String, shown_by: Vec<String>) -> Limiter {
+    let share = case.ledger.share(AccountKind::Elsewhere);
+    let behind = behind(case.seen);
+    let what = behind.map_or(otherwise, |behind| {
+        format!(
+            "It waits for {} for {} of the time.",
+            words(behind),
+            percent(share)
+        )
+    });
+    let mut found = limiter(
+        NAME,
+        share,
+        what,
+        shown_by,
+        "see what it is connected to (`ss -tnp`), and explain that program in its turn; if it is nothing, it waits for a timer of its own",
+    );
+    if let Some(behind) = behind {
+        lead(&mut found, behind);
+    }
+    found
+}
+
 pub(super) fn rule(case: &Case<'_>) -> Ruling {
     match Asker::of(case.seen) {
         Asker::Ours => of_requests(case),
@@ -66,38 +90,19 @@ fn of_requests(case: &Case<'_>) -> Ruling {
         "it has requests that it has not answered, and all its threads wait for {} of the time",
         percent(share)
     );
-    let mut found = limiter(
-        NAME,
-        share,
-        match behind(case.seen) {
-            Some(behind) => format!(
-                "It waits for {} for {} of the time.",
-                words(behind),
-                percent(share)
-            ),
-            None => format!(
-                "It has the request and waits for something else for {} of the time: a program behind it, a timer, or a limit or lock of its own that no thread sleeps for.",
-                percent(share)
-            ),
-        },
-        vec![
-            by.clone(),
-            format!("meanwhile its threads used {:.2} CPUs", case.cpus_used()),
-        ],
+    let otherwise = format!(
+        "It has the request and waits for something else for {} of the time: a program behind it, a timer, or a limit or lock of its own that no thread sleeps for.",
+        percent(share)
     );
+    let mut shown_by = vec![
+        by.clone(),
+        format!("meanwhile its threads used {:.2} CPUs", case.cpus_used()),
+    ];
     let mut accounts = case.ledger.accounts.iter();
     let most = accounts.find(|it| it.kind == AccountKind::Elsewhere);
     let at = most.and_then(|account| account.asleep_in.as_deref());
-    found
-        .shown_by
-        .extend(at.and_then(|at| called_from(case.seen, at)));
-    found.gain = gain(share);
-    found.advice = advice([
-        "see what it is connected to (`ss -tnp`), and explain that program in its turn; if it is nothing, it waits for a timer of its own",
-    ]);
-    if let Some(behind) = behind(case.seen) {
-        lead(&mut found, behind);
-    }
+    shown_by.extend(at.and_then(|at| called_from(case.seen, at)));
+    let mut found = wait(case, otherwise, shown_by);
     // What is behind it may be full, and a timer never is.
     (found.hindrance, found.follows) = (Some(Hindrance::Connections), None);
     Ruling::by_share(found, || ruled_out("a program behind it", by))
@@ -113,29 +118,12 @@ fn of_a_command(case: &Case<'_>) -> Ruling {
         .take(3)
         .collect();
     let by = format!("all its threads wait for {} of the time", percent(share));
-    let mut found = limiter(
-        NAME,
-        share,
-        match behind(case.seen) {
-            Some(behind) => format!(
-                "It waits for {} for {} of the time.",
-                words(behind),
-                percent(share)
-            ),
-            None => format!(
-                "It waits for something else for {} of the time: another program, or a timer.",
-                percent(share)
-            ),
-        },
-        vec![by.clone(), format!("they sleep in {}", at.join(", "))],
+    let otherwise = format!(
+        "It waits for something else for {} of the time: another program, or a timer.",
+        percent(share)
     );
-    found.gain = gain(share);
-    found.advice = advice([
-        "see what it is connected to (`ss -tnp`), and explain that program in its turn; if it is nothing, it waits for a timer of its own",
-    ]);
-    if let Some(behind) = behind(case.seen) {
-        lead(&mut found, behind);
-    }
+    let shown_by = vec![by.clone(), format!("they sleep in {}", at.join(", "))];
+    let found = wait(case, otherwise, shown_by);
     Ruling::by_share(found, || ruled_out("another program", by))
 }
 

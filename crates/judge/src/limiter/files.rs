@@ -2,7 +2,7 @@
 
 use model::observation::Holder;
 
-use super::{Case, Ruling, advice, limiter, percent, ruled_out};
+use super::{Case, Ruling, limiter, percent, ruled_out};
 
 pub(super) fn rule(case: &Case<'_>) -> Ruling {
     let (Some(open), Some(limit)) = (
@@ -33,11 +33,9 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
             by.clone(),
             format!("requests wait unread for {} of the time", percent(share)),
         ],
+        "raise the limit (LimitNOFILE= of its unit, `ulimit -n`, worker_rlimit_nofile), and close idle connections sooner",
     );
     found.gain = "all connections above the limit".to_owned();
-    found.advice = advice([
-        "raise the limit (LimitNOFILE= of its unit, `ulimit -n`, worker_rlimit_nofile), and close idle connections sooner",
-    ]);
     Ruling::by_share(found, || ruled_out("the limit of open files", by))
 }
 

@@ -3,7 +3,7 @@
 use model::explanation::{AccountKind, Hindrance};
 use model::observation::Observation;
 
-use super::{Case, Ruling, advice, gain, limiter, part, parts, percent};
+use super::{Case, Ruling, limiter, part, parts, percent};
 
 const NAME: &str = "handshakes";
 
@@ -29,9 +29,8 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
             "by our load's clock {} of the time of its connections go to handshakes",
             percent(shaken)
         )],
+        parts::advice(NAME),
     );
-    found.gain = gain(share);
-    found.advice = advice([parts::advice(NAME)]);
     match case.at_work() >= case.client_works() {
         true => found.hindrance = Some(Hindrance::ServerCpus),
         false => (found.hindrance, found.follows) = (Some(Hindrance::ClientCpus), None),

@@ -2,7 +2,7 @@
 
 use model::explanation::AccountKind;
 
-use super::{Case, Ruling, advice, gain, limiter, percent, ruled_out};
+use super::{Case, Ruling, limiter, percent, ruled_out};
 
 /// How often its own packets are handled at most where they come from elsewhere: by the card, a bridge and the device
 /// behind it.
@@ -41,12 +41,11 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
                 percent(interrupt_ns as f64 / busy_ns.max(1) as f64)
             ),
         ],
-    );
-    found.gain = gain(share);
-    found.advice = advice([
         "have other CPUs handle them: the affinity of the card's interrupts (/proc/irq/N/smp_affinity), receive packet steering (rps_cpus), or pin the program elsewhere",
-        "see what they are: `ss -s`, `nstat`, counters of devices (`ip -s link`); drop what nobody wants at the card or by XDP",
-    ]);
+    );
+    found.advice.push(
+        "see what they are: `ss -s`, `nstat`, counters of devices (`ip -s link`); drop what nobody wants at the card or by XDP".to_owned(),
+    );
     Ruling::by_share(found, || ruled_out("interrupts for others", figures))
 }
 

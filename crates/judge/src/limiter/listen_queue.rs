@@ -1,6 +1,6 @@
 //! More connections arrive than the program accepts in time: they are turned away, and try again after a second.
 
-use super::{Case, Ruling, advice, limiter, percent, ruled_out};
+use super::{Case, Ruling, limiter, percent, ruled_out};
 
 pub(super) fn rule(case: &Case<'_>) -> Ruling {
     let seen = case.seen;
@@ -23,11 +23,9 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
             percent(refused)
         ),
         vec![by.clone()],
+        "see why it accepts too slowly (more workers, a listener each), and give it a longer queue: its backlog, and net.core.somaxconn",
     );
     found.gain = "the connections that are turned away".to_owned();
-    found.advice = advice([
-        "see why it accepts too slowly (more workers, a listener each), and give it a longer queue: its backlog, and net.core.somaxconn",
-    ]);
     Ruling::by_share(found, || ruled_out("the listen queue", by))
 }
 

@@ -2,7 +2,7 @@
 
 use model::explanation::Hindrance;
 
-use super::{Case, Ruling, advice, called_from, callers, gain, limiter, percent, ruled_out};
+use super::{Case, Ruling, called_from, callers, limiter, percent, ruled_out};
 
 /// All functions in which a futex call sleeps begin so (kernel/futex/).
 pub(super) const FUTEX: &str = "futex_";
@@ -47,11 +47,9 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
                 case.cpus_used()
             ),
         ],
+        "find the lock by the stacks that sleep there, and hold it for less, or split it",
     );
-    found.gain = gain(share);
     found.shown_by.extend(called_from(case.seen, FUTEX));
-    found.advice =
-        advice(["find the lock by the stacks that sleep there, and hold it for less, or split it"]);
     (found.hindrance, found.follows) = (Some(Hindrance::Connections), Some(false));
     if is_of_the_interpreter(case) {
         "interpreter-lock".clone_into(&mut found.name);
@@ -59,9 +57,9 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
             "One of its threads runs at a time: the others wait for the interpreter's own lock for {} of the time.",
             percent(share)
         );
-        found.advice = advice([
-            "processes in the place of threads; else what the one that runs does, which stands below as its work, has to become cheaper",
-        ]);
+        found.advice = vec![
+            "processes in the place of threads; else what the one that runs does, which stands below as its work, has to become cheaper".to_owned(),
+        ];
     }
     Ruling::by_share(found, || ruled_out("locks", by))
 }

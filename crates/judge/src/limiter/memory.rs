@@ -1,6 +1,6 @@
 //! Programs wait for memory: pages are given back and fetched again.
 
-use super::{Case, Ruling, advice, disk, gain, limiter, part, percent, ruled_out};
+use super::{Case, Ruling, disk, limiter, part, percent, ruled_out};
 
 /// The kernel counts pages of the smallest size.
 const PAGE_BYTES: u64 = 4096;
@@ -34,6 +34,7 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
             percent((share + at_work).min(1.0))
         ),
         vec![by.clone()],
+        "give its control group or the machine more memory, or have it keep less (caches, workers)",
     );
     if at_work > 0.0 {
         found.shown_by.push(format!(
@@ -41,10 +42,6 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
             percent(at_work)
         ));
     }
-    found.gain = gain(found.share);
-    found.advice = advice([
-        "give its control group or the machine more memory, or have it keep less (caches, workers)",
-    ]);
     Ruling::by_share(found, || ruled_out("memory", by))
 }
 

@@ -323,15 +323,21 @@ impl Case<'_> {
     }
 }
 
-/// A limiter without advice, gain and hindrance.
-fn limiter(name: &str, share: f64, what: String, shown_by: Vec<String>) -> Limiter {
+/// A limiter without hindrance, which gains what all of its share of the time would give.
+fn limiter(
+    name: &str,
+    share: f64,
+    what: String,
+    shown_by: Vec<String>,
+    what_to_do: &str,
+) -> Limiter {
     Limiter {
         name: name.to_owned(),
         what,
         share,
         shown_by,
-        gain: String::new(),
-        advice: Vec::new(),
+        gain: gain(share),
+        advice: vec![what_to_do.to_owned()],
         hindrance: None,
         follows: Some(true),
         closer: None,
@@ -377,11 +383,6 @@ fn called_from(seen: &Observation, at: &str) -> Option<String> {
         "they sleep there called from {caller}, for {} of it",
         percent(share)
     ))
-}
-
-/// Advice of one or more sentences.
-fn advice<const N: usize>(lines: [&str; N]) -> Vec<String> {
-    lines.map(str::to_owned).to_vec()
 }
 
 #[cfg(test)]

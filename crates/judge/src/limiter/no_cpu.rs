@@ -3,7 +3,7 @@
 use model::explanation::{AccountKind, Hindrance};
 use model::observation::SeenThread;
 
-use super::{Case, Ruling, advice, gain, interrupts, limiter, percent, ruled_out};
+use super::{Case, Ruling, interrupts, limiter, percent, ruled_out};
 
 const WHAT: &str = "waiting for a CPU";
 /// No more is promised than where such a part of the time is left.
@@ -42,9 +42,8 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
                 case.rate(preemptions)
             ),
         ],
+        what_to_do,
     );
-    found.gain = gain(share);
-    found.advice = advice([what_to_do]);
     match case.shares_cpus_with_client() {
         true => {
             let gain = share / (1.0 - share).max(LEAST_LEFT);

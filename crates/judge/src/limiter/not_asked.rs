@@ -3,7 +3,7 @@
 use model::explanation::AccountKind;
 
 use super::ledger::Asker;
-use super::{Case, Ruling, advice, limiter, percent, ruled_out};
+use super::{Case, Ruling, limiter, percent, ruled_out};
 
 pub(super) fn rule(case: &Case<'_>) -> Ruling {
     if Asker::of(case.seen) != Asker::Others || case.ledger.accounts.is_empty() {
@@ -22,10 +22,9 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
             percent(share)
         ),
         vec![by.clone(), format!("it used {:.2} CPUs", case.cpus_used())],
+        "ask for more and look again: `linerate explain URL` offers load of its own",
     );
     found.gain = "nothing: it has room".to_owned();
-    found.advice =
-        advice(["ask for more and look again: `linerate explain URL` offers load of its own"]);
     Ruling::by_share(found, || ruled_out("clients that ask for too little", by))
 }
 

@@ -2,7 +2,7 @@
 
 use model::explanation::{AccountKind, Hindrance};
 
-use super::{Case, Ruling, advice, limiter, percent, ruled_out};
+use super::{Case, Ruling, limiter, percent, ruled_out};
 
 /// Of the look: such a thread has all of a CPU but what the kernel needs to count.
 const ALL_OF_IT: f64 = 0.85;
@@ -40,14 +40,12 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
         share,
         format!("One thread does all the work, and {idle:.1} CPUs are idle."),
         vec![by.clone()],
+        "more workers or threads (worker_processes, GOMAXPROCS, a process for each CPU), each with a listener of its own",
     );
     found.gain = format!(
         "up to {:.1} times the answers, with a thread for each idle CPU",
         1.0 + idle
     );
-    found.advice = advice([
-        "more workers or threads (worker_processes, GOMAXPROCS, a process for each CPU), each with a listener of its own",
-    ]);
     // Time taken from a CPU would send it to an idle one. All requests stand in its queue instead.
     (found.hindrance, found.follows) = (Some(Hindrance::Connections), Some(false));
     Ruling::by_share(found, || ruled_out(what, by))

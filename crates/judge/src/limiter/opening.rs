@@ -2,9 +2,7 @@
 
 use model::explanation::{AccountKind, Hindrance};
 
-use super::{
-    Case, Ruling, advice, conntrack, gain, handshakes, limiter, listen_queue, parts, percent,
-};
+use super::{Case, Ruling, conntrack, gain, handshakes, limiter, listen_queue, parts, percent};
 
 /// Opened connections for each answer: more are one for each.
 const EACH: f64 = 0.5;
@@ -36,9 +34,8 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
             "{each:.2} connections were opened for each answer, {:.0} a second",
             case.rate(opened)
         )],
+        parts::advice("connections"),
     );
-    found.gain = gain(share);
-    found.advice = advice([parts::advice("connections")]);
     found.hindrance = Some(Hindrance::ClientCpus);
     found.follows = None;
     let lost = lost(case).map(|lost| lost - turned_away);
@@ -52,9 +49,9 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
             "Packets that open connections are lost, and sent again after 1 s: {} of the time waits for that.",
             percent(lost.min(share))
         );
-        found.advice = advice([
-            "find where they are lost: a firewall's limit (`nft list ruleset`, iptables hashlimit), a full queue on the way; or keep connections open, which need none of them",
-        ]);
+        found.advice = vec![
+            "find where they are lost: a firewall's limit (`nft list ruleset`, iptables hashlimit), a full queue on the way; or keep connections open, which need none of them".to_owned(),
+        ];
         (found.hindrance, found.gain) = (None, gain(lost.min(share)));
     }
     Ruling::Holds(found)

@@ -4,7 +4,7 @@ use model::explanation::{AccountKind, Hindrance};
 use model::observation::Doing;
 
 use super::lock::is_lock;
-use super::{Case, Ruling, advice, called_from, gain, later_calls, limiter, parts, percent};
+use super::{Case, Ruling, called_from, later_calls, limiter, parts, percent};
 
 /// The function in which a thread sleeps that asked for no more than that.
 pub(super) const TIMER: &str = "hrtimer_nanosleep";
@@ -40,8 +40,9 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     };
     let reason = REASONS.iter().find(|(name, _)| at.starts_with(name));
     let reason = reason.map_or("the stack that leads there says why", |(_, words)| words);
+    let part = parts::of_sleep(at);
     let mut found = limiter(
-        "sleep",
+        part.map_or("sleep", |part| part.name),
         share,
         format!(
             "It sleeps in {at} for {} of the time: {reason}.",
@@ -51,20 +52,17 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
             "threads that have work sleep in {at} at {} of the moments (wchan)",
             percent(share)
         )],
+        part.map_or(
+            "look at who calls for it: the stacks that sleep there are in the report",
+            |part| part.advice,
+        ),
     );
     found.shown_by.extend(called_from(case.seen, at));
-    found.gain = gain(share);
     found.hindrance = Some(Hindrance::Connections);
     found.follows = follows(case, at);
     // What it waits for else may go on with the next meanwhile.
     if found.follows == Some(false) && at.starts_with(TIMER) {
         found.closer = later_calls::asleep_in(case.seen, at, share);
-    }
-    found.advice =
-        advice(["look at who calls for it: the stacks that sleep there are in the report"]);
-    if let Some(part) = parts::of_sleep(at) {
-        part.name.clone_into(&mut found.name);
-        found.advice = advice([part.advice]);
     }
     match share >= super::ENOUGH {
         true => Ruling::Holds(found),

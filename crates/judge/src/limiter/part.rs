@@ -2,9 +2,7 @@
 
 use model::explanation::Hindrance;
 
-use super::{
-    Case, Ruling, advice, gain, later_calls, limiter, memory, parts, percent, system_calls, work,
-};
+use super::{Case, Ruling, later_calls, limiter, memory, parts, percent, system_calls, work};
 
 /// A part of the work that has a name.
 pub(super) struct NamedPart {
@@ -35,6 +33,7 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
             part.what
         ),
         vec![format!("it has a CPU for {} of the time", percent(at_work))],
+        part.advice,
     );
     if part.of_client > 0.0 {
         found.shown_by.push(format!(
@@ -46,8 +45,6 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     found
         .shown_by
         .extend(case.seen.stacks.as_ref().and_then(work::functions));
-    found.gain = gain(share);
-    found.advice = advice([part.advice]);
     found.hindrance = Some(Hindrance::ServerCpus);
     found.closer = part
         .call

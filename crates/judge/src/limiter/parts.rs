@@ -180,39 +180,34 @@ pub(super) fn of_sleep(at: &str) -> Option<&'static WorkPart> {
 
 /// The function of the program that takes most by itself, and of the kernel what it calls, as a share of the CPU time.
 pub(super) fn hot(stacks: &Stacks) -> Option<(String, f64)> {
-    let all = stacks.weight_ns().max(1) as f64;
-    let mut sums = BTreeMap::<&str, f64>::new();
-    for stack in &stacks.stacks {
-        let is_own = |leaf: &&StackFrame| !leaf.kernel && leaf.name != REST;
-        let Some(leaf) = stack.frames.last().filter(is_own) else {
-            continue;
-        };
-        *sums.entry(&leaf.name).or_default() += stack.weight_ns as f64 / all;
-    }
-    let most = sums
+    let own = innermost(stacks, |leaf| !leaf.kernel && leaf.name != REST);
+    let most = own
         .into_iter()
         .max_by(|one, other| one.1.total_cmp(&other.1));
     most.filter(|(_, share)| *share >= HOT)
-        .map(|(name, share)| (name.to_owned(), share))
 }
 
 /// The functions in which most of the CPU time was, with their shares.
 pub(super) fn busiest(stacks: &Stacks, count: usize) -> Vec<(String, f64)> {
+    let mut all = innermost(stacks, |_| true);
+    all.truncate(count);
+    all
+}
+
+/// Such functions in which a CPU was itself, with their shares of all its time: the largest first.
+fn innermost(stacks: &Stacks, is_such: impl Fn(&StackFrame) -> bool) -> Vec<(String, f64)> {
     let all = stacks.weight_ns().max(1) as f64;
     let mut sums = BTreeMap::<&str, f64>::new();
-    for leaf in stacks
-        .stacks
-        .iter()
-        .filter_map(|stack| Some((stack.frames.last()?, stack.weight_ns)))
-    {
-        *sums.entry(&leaf.0.name).or_default() += leaf.1 as f64 / all;
+    for stack in &stacks.stacks {
+        if let Some(leaf) = stack.frames.last().filter(|leaf| is_such(leaf)) {
+            *sums.entry(&leaf.name).or_default() += stack.weight_ns as f64 / all;
+        }
     }
     let mut sums: Vec<(String, f64)> = sums
         .into_iter()
         .map(|(name, share)| (name.to_owned(), share))
         .collect();
     sums.sort_by(|one, other| other.1.total_cmp(&one.1));
-    sums.truncate(count);
     sums
 }
 

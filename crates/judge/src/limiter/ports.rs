@@ -1,6 +1,6 @@
 //! Connections to one address have used up the ports that there are for them.
 
-use super::{Case, Ruling, advice, limiter, percent, ruled_out};
+use super::{Case, Ruling, limiter, percent, ruled_out};
 
 const WHAT: &str = "ports for connections to a program behind it";
 /// Of those that may be used: of the last some are kept by others.
@@ -31,11 +31,9 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
             by.clone(),
             format!("{} of the requests failed", percent(share)),
         ],
+        "keep the connections to the program behind it open (upstream keepalive); else more ports (net.ipv4.ip_local_port_range), more addresses there, or tcp_tw_reuse",
     );
     found.gain = "the requests that fail".to_owned();
-    found.advice = advice([
-        "keep the connections to the program behind it open (upstream keepalive); else more ports (net.ipv4.ip_local_port_range), more addresses there, or tcp_tw_reuse",
-    ]);
     found.follows = None;
     Ruling::by_share(found, || ruled_out(WHAT, by))
 }

@@ -1,6 +1,6 @@
 //! The program answers with errors.
 
-use super::{Case, Ruling, advice, limiter, percent, ruled_out};
+use super::{Case, Ruling, limiter, percent, ruled_out};
 
 pub(super) fn rule(case: &Case<'_>) -> Ruling {
     let Some(load) = case.seen.load else {
@@ -20,11 +20,9 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
             percent(share)
         ),
         vec![by.clone()],
+        "see its log: a limit of requests or connections that is meant (limit_req, limit_conn) is the limit; a program behind it that refuses or is full is to be looked at in its turn",
     );
     found.gain = "the requests that are refused".to_owned();
-    found.advice = advice([
-        "see its log: a limit of requests or connections that is meant (limit_req, limit_conn) is the limit; a program behind it that refuses or is full is to be looked at in its turn",
-    ]);
     Ruling::by_share(found, || ruled_out("errors", by))
 }
 

@@ -1,6 +1,6 @@
 //! The hypervisor gives the machine's CPUs to others.
 
-use super::{Case, Ruling, advice, gain, limiter, percent, ruled_out};
+use super::{Case, Ruling, limiter, percent, ruled_out};
 
 pub(super) fn rule(case: &Case<'_>) -> Ruling {
     let (Some(stolen), Some(all)) = (
@@ -11,7 +11,7 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     };
     let share = stolen as f64 / all.max(1) as f64;
     let by = format!("{} of all CPU time was stolen (/proc/stat)", percent(share));
-    let mut found = limiter(
+    let found = limiter(
         "stolen-time",
         share,
         format!(
@@ -19,11 +19,8 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
             percent(share)
         ),
         vec![by.clone()],
-    );
-    found.gain = gain(share);
-    found.advice = advice([
         "another machine, a larger one, or one whose CPUs are its own; burst credit that is spent looks so too",
-    ]);
+    );
     // Not all hypervisors tell.
     Ruling::by_share(found, || {
         ruled_out("stolen time, as far as the hypervisor tells", by)

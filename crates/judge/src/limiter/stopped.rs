@@ -2,11 +2,11 @@
 
 use model::explanation::AccountKind;
 
-use super::{Case, Ruling, advice, gain, limiter, percent, ruled_out};
+use super::{Case, Ruling, limiter, percent, ruled_out};
 
 pub(super) fn rule(case: &Case<'_>) -> Ruling {
     let share = case.ledger.share(AccountKind::Stopped);
-    let mut found = limiter(
+    let found = limiter(
         "stopped",
         share,
         format!(
@@ -17,11 +17,8 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
             "threads in the state T of /proc/PID/stat at {} of the moments",
             percent(share)
         )],
-    );
-    found.gain = gain(share);
-    found.advice = advice([
         "look for a debugger or tracer (TracerPid in /proc/PID/status) and for whoever sends SIGSTOP: auditd, a batch system, a limiter of CPU time",
-    ]);
+    );
     Ruling::by_share(found, || {
         ruled_out(
             "stopped by a signal or debugger",

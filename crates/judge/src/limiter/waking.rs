@@ -3,7 +3,7 @@
 use model::explanation::{AccountKind, Hindrance};
 
 use super::ledger::Asker;
-use super::{Case, Ruling, advice, gain, limiter, percent, ruled_out};
+use super::{Case, Ruling, limiter, percent, ruled_out};
 
 pub(super) fn rule(case: &Case<'_>) -> Ruling {
     if case.seen.threads.is_empty() || Asker::of(case.seen) == Asker::Nobody {
@@ -24,11 +24,8 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
             percent(share)
         ),
         vec![by.clone()],
-    );
-    found.gain = gain(share);
-    found.advice = advice([
         "see whether it accepts and reads all that it could (a limit of connections, of files); with few connections the wake-up itself is long: halt polling, idle states, busy polling",
-    ]);
+    );
     // It may read no more than so many connections, and else sleeps less.
     (found.hindrance, found.follows) = (Some(Hindrance::Connections), None);
     Ruling::by_share(found, || ruled_out("waking up", by))

@@ -2,7 +2,7 @@
 
 use model::explanation::{AccountKind, Hindrance};
 
-use super::{Case, Ruling, Stacks, advice, gain, limiter, part, parts, percent, ruled_out};
+use super::{Case, Ruling, Stacks, gain, limiter, part, parts, percent, ruled_out};
 
 /// The functions that are named.
 const NAMED: usize = 4;
@@ -27,9 +27,15 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
         case.cpus_used(),
         each.unwrap_or_default()
     );
-    let mostly = match own >= kernel {
-        true => "mostly in its own code",
-        false => "mostly in the kernel on its behalf",
+    let (mostly, what_to_do) = match own >= kernel {
+        true => (
+            "mostly in its own code",
+            "look at the functions that take the time, and have more threads where CPUs are idle",
+        ),
+        false => (
+            "mostly in the kernel on its behalf",
+            "fewer and larger system calls and packets; `linerate doctor` names what makes each dearer",
+        ),
     };
     let mut found = limiter(
         "work",
@@ -46,16 +52,9 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
                 percent(kernel)
             ),
         ],
+        what_to_do,
     );
     found.gain = gain(own.max(kernel));
-    found.advice = match own >= kernel {
-        true => advice([
-            "look at the functions that take the time, and have more threads where CPUs are idle",
-        ]),
-        false => advice([
-            "fewer and larger system calls and packets; `linerate doctor` names what makes each dearer",
-        ]),
-    };
     found.shown_by.extend(calls(case));
     if let Some(stacks) = &case.seen.stacks {
         if let Some((function, of_cpu)) = parts::hot(stacks) {

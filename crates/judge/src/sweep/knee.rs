@@ -1,5 +1,6 @@
 //! The knee: the level at which power, throughput over response time, is highest (Kleinrock 1979).
 
+use model::judgement::KneeShape;
 use model::random::SplitMix64;
 
 use super::Level;
@@ -8,25 +9,18 @@ use super::draws::{DRAWS, Draws};
 /// The interval of the knee; where it reaches the edge of the sweep, power may go on rising there.
 const CENTRAL: [f64; 2] = [0.025, 0.975];
 
-/// Where more load buys less than it costs in waiting.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Knee {
-    /// Power is highest at this load; drawing blocks again, it is between the two in 95 of 100. They
-    /// are the levels next to those at which it was highest: between levels nothing was measured.
-    At { load: f64, low: f64, high: f64 },
-    /// Power may still rise at the highest level.
-    Above,
-    /// Power may fall from the lowest level on.
-    Below,
-    /// Fewer than three levels, or levels that may be either.
-    NotSeen,
-}
-
-/// Finds the knee of levels in rising order of load.
-pub fn knee(levels: &[Level], mut random: SplitMix64) -> Knee {
+/// Finds the knee of levels in rising order of load. Drawing blocks again, it is between the two ends in 95 of 100: the
+/// levels next to those at which power was highest, as between levels nothing was measured.
+pub fn knee(levels: &[Level], mut random: SplitMix64) -> KneeShape {
+    let elsewhere = |is| KneeShape {
+        is,
+        load: None,
+        low: None,
+        high: None,
+    };
     let logs: Vec<Vec<f64>> = levels.iter().map(log_powers).collect();
     let Some(parts) = Draws::of(&logs).filter(|_| levels.len() > 2) else {
-        return Knee::NotSeen;
+        return elsewhere("not_seen");
     };
     let best = highest(parts.levels());
     let draw = |_| highest(&parts.draw(&mut random));
@@ -35,13 +29,16 @@ pub fn knee(levels: &[Level], mut random: SplitMix64) -> Knee {
     let [low, high] = CENTRAL.map(|share| drawn[rank(share, drawn.len())]);
     let last = levels.len() - 1;
     match (low == 0, high == last) {
-        (true, true) => Knee::NotSeen,
-        (true, false) => Knee::Below,
-        (false, true) => Knee::Above,
-        (false, false) => Knee::At {
-            load: levels[best].load,
-            low: levels[low - 1].load,
-            high: levels[high + 1].load,
+        (true, true) => elsewhere("not_seen"),
+        // Power may fall from the lowest level on.
+        (true, false) => elsewhere("below"),
+        // Power may still rise at the highest level.
+        (false, true) => elsewhere("above"),
+        (false, false) => KneeShape {
+            is: "within",
+            load: Some(levels[best].load),
+            low: Some(levels[low - 1].load),
+            high: Some(levels[high + 1].load),
         },
     }
 }

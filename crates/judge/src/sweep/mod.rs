@@ -7,10 +7,9 @@ mod least_squares;
 mod run;
 mod usl;
 
-pub use knee::{Knee, knee};
+pub use knee::knee;
 pub use run::judge_sweep;
-pub(crate) use run::law;
-pub use usl::{FEWEST_LEVELS, Peak, Usl, UslFit, fit};
+pub use usl::{FEWEST_LEVELS, Usl, fit};
 
 /// One level of load and what its blocks came to.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,14 +1,14 @@
 //! A sweep from its blocks to its judgement.
 
 use model::doubt::worded;
-use model::judgement::{KneeShape, LevelShape, LoadSweep, PeakSeen, SweepBlock, UslShape};
+use model::judgement::{LevelShape, LoadSweep, RoundsEstimate, SweepBlock};
 use model::load_run::{self, SavedLoad};
 use model::random::SplitMix64;
 use model::reading::{MachineCpu, MachinePerUnit};
 use model::sweep::{Axis, Sweep};
-use model::{BlockRecord, Estimate, Histogram, Reading};
+use model::{BlockRecord, Histogram, Reading};
 
-use super::{Block, Knee, Level, Peak, fit, knee};
+use super::{Block, Level, fit, knee};
 use crate::quantile::Pooled;
 use crate::signed_rank::SignedRank;
 
@@ -53,7 +53,7 @@ pub fn judge_sweep(
     let told = measured.iter().filter(|level| level.is_told());
     let told: Vec<Level> = told.map(|level| level.level.clone()).collect();
     let random = SplitMix64::new(run.seed);
-    let usl = law(&told, random.clone().stream(1)).filter(|_| !is_open);
+    let usl = fit(&told, random.clone().stream(1)).filter(|_| !is_open);
     LoadSweep {
         linerate_version: run.linerate_version.clone(),
         target: study.target.clone(),
@@ -74,7 +74,7 @@ pub fn judge_sweep(
             .iter()
             .map(|level| level.shape(range.axis))
             .collect(),
-        knee: knee_shape(knee(&told, random.stream(2))),
+        knee: knee(&told, random.stream(2)),
         usl,
         blocks: blocks.iter().map(block_shape).collect(),
         doubts: worded(&run.doubts),
@@ -123,18 +123,16 @@ impl<'a> Measured<'a> {
         let pooled = Pooled::of(times.collect::<Vec<_>>());
         let answered: u64 = self.blocks.iter().map(|block| block.answered).sum();
         let per_request_us = |ns: u64| (answered > 0).then(|| ns as f64 / 1e3 / answered as f64);
-        let estimate = |of: &dyn Fn(&Reading) -> Option<f64>| self.estimate(of).map(Into::into);
         LevelShape {
             load: self.load,
-            throughput_rps: estimate(&|block| Some(block.throughput_rps())),
+            throughput_rps: self.estimate(&|block| Some(block.throughput_rps())),
             latency_us_p50: pooled.estimate(0.5).map(Into::into),
             latency_us_p99: pooled.estimate(0.99).map(Into::into),
-            server_cpu_us_per_request: estimate(&Reading::server_cpu_us_per_request),
-            client_cpu_us_per_request: estimate(&Reading::client_cpu_us_per_request),
+            server_cpu_us_per_request: self.estimate(&Reading::server_cpu_us_per_request),
+            client_cpu_us_per_request: self.estimate(&Reading::client_cpu_us_per_request),
             // A block may be too short for the ticks that it is counted in.
-            machine_cpu_us_per_request: estimate(&|block| {
-                block.machine_cpu_us_per_request().filter(|us| *us > 0.0)
-            }),
+            machine_cpu_us_per_request: self
+                .estimate(&|block| block.machine_cpu_us_per_request().filter(|us| *us > 0.0)),
             machine_us_per_request: MachinePerUnit::of(self.machine(), per_request_us),
             client_is_limit: self.client_is_limit,
         }
@@ -150,16 +148,16 @@ impl<'a> Measured<'a> {
 
     /// The Hodges–Lehmann estimate of the logarithms with its signed-rank interval, as figures again;
     /// `None` where a block has none.
-    fn estimate(&self, of: &dyn Fn(&Reading) -> Option<f64>) -> Option<Estimate> {
+    fn estimate(&self, of: &dyn Fn(&Reading) -> Option<f64>) -> Option<RoundsEstimate> {
         let values: Option<Vec<f64>> = self.blocks.iter().map(|block| of(block)).collect();
         let logs: Vec<f64> = values?.iter().map(|value| value.ln()).collect();
         let ranks = SignedRank::of(&logs)?;
         let interval = ranks.interval(ALPHA);
-        Some(Estimate {
+        Some(RoundsEstimate {
             value: ranks.estimate().exp(),
             low: interval.low.exp(),
             high: interval.high.exp(),
-            n: crate::count(logs.len()),
+            rounds: crate::count(logs.len()),
         })
     }
 }
@@ -170,40 +168,6 @@ fn times(reading: &Reading, axis: Axis) -> Option<&Histogram> {
     Some(match axis {
         Axis::Connections => &latency.service,
         Axis::Rate => &latency.response,
-    })
-}
-
-fn knee_shape(knee: Knee) -> KneeShape {
-    let (is, at) = match knee {
-        Knee::At { load, low, high } => ("within", Some([load, low, high])),
-        Knee::Above => ("above", None),
-        Knee::Below => ("below", None),
-        Knee::NotSeen => ("not_seen", None),
-    };
-    let [load, low, high] = at.map_or([None; 3], |at| at.map(Some));
-    KneeShape {
-        is,
-        load,
-        low,
-        high,
-    }
-}
-
-/// The law over these levels, as it is told; `None` where they carry none.
-pub(crate) fn law(levels: &[Level], random: SplitMix64) -> Option<UslShape> {
-    let fit = fit(levels, random)?;
-    let (peak, at) = match fit.peak {
-        Peak::At(at) => (PeakSeen::Within, Some(at)),
-        Peak::NotSeen => (PeakSeen::NotSeen, None),
-        Peak::OutsideLevels => (PeakSeen::Outside, None),
-    };
-    Some(UslShape {
-        lambda_rps: fit.lambda_rps.into(),
-        sigma: fit.sigma.into(),
-        kappa: fit.kappa.into(),
-        peak,
-        peak_at: at.map(Into::into),
-        worst_miss_share: fit.worst_miss_share,
     })
 }
 

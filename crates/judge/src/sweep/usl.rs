@@ -1,6 +1,6 @@
 //! The Universal Scalability Law: X(N) = λN / (1 + σ(N − 1) + κN(N − 1)) (Gunther 2007).
 
-use model::Estimate;
+use model::judgement::{PeakSeen, RoundsEstimate, UslShape};
 use model::random::SplitMix64;
 
 use super::Level;
@@ -27,29 +27,6 @@ pub struct Usl {
     pub kappa: f64,
 }
 
-/// The law as fitted, with intervals at 95 %.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct UslFit {
-    pub law: Usl,
-    pub lambda_rps: Estimate,
-    pub sigma: Estimate,
-    pub kappa: Estimate,
-    pub peak: Peak,
-    /// The level that the law misses most: by this share of what was measured.
-    pub worst_miss_share: f64,
-}
-
-/// Where throughput is highest: N* = √((1 − σ)/κ).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Peak {
-    /// Within the levels that were measured, with its whole interval.
-    At(Estimate),
-    /// κ may be nought: these levels tell of no peak.
-    NotSeen,
-    /// Where it may be, nothing was measured: above the levels or below them.
-    OutsideLevels,
-}
-
 impl Usl {
     /// The law at so many connections, requests/s.
     pub fn throughput_rps(&self, connections: f64) -> f64 {
@@ -58,6 +35,7 @@ impl Usl {
             / (1.0 + self.sigma * others + self.kappa * connections * others)
     }
 
+    /// Where throughput is highest: N* = √((1 − σ)/κ).
     fn peak(&self) -> f64 {
         ((1.0 - self.sigma).max(0.0) / self.kappa).sqrt().max(1.0)
     }
@@ -74,7 +52,7 @@ struct Point {
 /// agree; the intervals come from drawing rounds and blocks again. The n-th blocks of all levels
 /// are of one round; a round that is not complete is left out. `None` with fewer than
 /// [`FEWEST_LEVELS`], or where the levels carry no fit.
-pub fn fit(levels: &[Level], mut random: SplitMix64) -> Option<UslFit> {
+pub fn fit(levels: &[Level], mut random: SplitMix64) -> Option<UslShape> {
     if levels.len() < FEWEST_LEVELS {
         return None;
     }
@@ -97,12 +75,14 @@ pub fn fit(levels: &[Level], mut random: SplitMix64) -> Option<UslFit> {
         .collect();
     let estimate = |of: &dyn Fn(&Usl) -> f64| estimate(of, &law, &drawn, parts.rounds());
     let kappa = estimate(&|law| law.kappa)?;
-    Some(UslFit {
-        law,
+    let peak_at = estimate(&Usl::peak)?;
+    let peak = peak(levels, kappa, peak_at);
+    Some(UslShape {
         lambda_rps: estimate(&|law| law.lambda_rps)?,
         sigma: estimate(&|law| law.sigma)?,
         kappa,
-        peak: peak(levels, kappa, estimate(&Usl::peak)?),
+        peak,
+        peak_at: (peak == PeakSeen::Within).then_some(peak_at),
         worst_miss_share: worst_miss(&measured, &law),
     })
 }
@@ -162,27 +142,33 @@ fn fit_points(points: &[Point]) -> Option<Usl> {
     })
 }
 
-fn estimate(of: &dyn Fn(&Usl) -> f64, law: &Usl, drawn: &[Usl], rounds: usize) -> Option<Estimate> {
+fn estimate(
+    of: &dyn Fn(&Usl) -> f64,
+    law: &Usl,
+    drawn: &[Usl],
+    rounds: usize,
+) -> Option<RoundsEstimate> {
     let values: Vec<f64> = drawn.iter().map(of).collect();
     let [low, high] = central(&values)?;
-    Some(Estimate {
+    Some(RoundsEstimate {
         value: of(law),
         low,
         high,
-        n: crate::count(rounds),
+        rounds: crate::count(rounds),
     })
 }
 
-fn peak(levels: &[Level], kappa: Estimate, peak: Estimate) -> Peak {
+fn peak(levels: &[Level], kappa: RoundsEstimate, peak: RoundsEstimate) -> PeakSeen {
     let loads = || levels.iter().map(|level| level.load);
     let most = loads().fold(0.0, f64::max);
     let least = loads().fold(f64::INFINITY, f64::min);
+    // κ may be nought: these levels tell of no peak.
     if kappa.low <= 0.0 || !peak.high.is_finite() {
-        Peak::NotSeen
+        PeakSeen::NotSeen
     } else if peak.low < least || peak.high > most {
-        Peak::OutsideLevels
+        PeakSeen::Outside
     } else {
-        Peak::At(peak)
+        PeakSeen::Within
     }
 }
 

@@ -179,17 +179,6 @@ pub struct RoundsEstimate {
     pub rounds: u32,
 }
 
-impl From<Estimate> for RoundsEstimate {
-    fn from(of: Estimate) -> Self {
-        Self {
-            value: of.value,
-            low: of.low,
-            high: of.high,
-            rounds: of.n,
-        }
-    }
-}
-
 impl From<RoundsEstimate> for Estimate {
     fn from(of: RoundsEstimate) -> Self {
         Self {

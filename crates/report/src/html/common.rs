@@ -1,10 +1,11 @@
 //! What the pages of all runs show around the view: the study, the machine, how to repeat it.
 
-use model::{Doubt, RunRecord};
+use std::collections::BTreeMap;
+
+use model::RunRecord;
 use serde::Serialize;
 
-use super::facts::{Fact, facts, mitigations};
-use crate::sentences;
+use super::facts::facts;
 use crate::view::{Medium, Page};
 
 /// The parts that every page has. Only `style`, `script` and charts are markup.
@@ -15,13 +16,14 @@ pub(crate) struct Common<'a> {
     script: Option<Script>,
     #[serde(flatten)]
     page: Page,
-    doubts: Vec<DoubtView>,
+    /// What is doubtful, and what to do about it.
+    doubts: Vec<(String, &'static str)>,
     #[serde(flatten)]
     method: Method<'a>,
     started: String,
     machine: String,
-    facts: Vec<Fact>,
-    mitigations: Vec<Fact>,
+    facts: Vec<(&'static str, String)>,
+    mitigations: &'a BTreeMap<String, String>,
     command: &'a str,
     seed: u64,
     version: &'a str,
@@ -54,12 +56,6 @@ pub(crate) struct Method<'a> {
     pub(crate) terms: String,
 }
 
-#[derive(Serialize)]
-struct DoubtView {
-    what: String,
-    advice: String,
-}
-
 impl<'a> Common<'a> {
     /// What a run says by itself around its view.
     pub(crate) fn of<S, A>(
@@ -69,10 +65,11 @@ impl<'a> Common<'a> {
         style: &'a str,
     ) -> Self {
         let page = page.on(Medium::Browser);
+        let doubts = page.doubts.iter();
         Self {
             style,
             script: page.is_searched().then_some(FLAME),
-            doubts: page.doubts.iter().map(DoubtView::of).collect(),
+            doubts: doubts.map(|doubt| (doubt.what(), doubt.advice())).collect(),
             page,
             method,
             started: started(&run.started_utc),
@@ -81,19 +78,10 @@ impl<'a> Common<'a> {
                 run.facts.cpu_model, run.facts.cpus_online, run.facts.kernel_release
             ),
             facts: facts(run),
-            mitigations: mitigations(run),
+            mitigations: &run.facts.mitigations,
             command: &run.command,
             seed: run.seed,
             version: &run.linerate_version,
-        }
-    }
-}
-
-impl DoubtView {
-    fn of(doubt: &Doubt) -> Self {
-        Self {
-            what: sentences::capitalised(&doubt.what()),
-            advice: sentences::capitalised(doubt.advice()),
         }
     }
 }

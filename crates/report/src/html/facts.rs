@@ -1,20 +1,12 @@
-//! The machine's facts as rows of a list.
+//! The machine's facts, each with its name.
 
 use model::run::ClientHost;
 use model::{Reboot, RunRecord};
-use serde::Serialize;
 
 use crate::numbers;
 
-/// A name and what it is.
-#[derive(Serialize)]
-pub(crate) struct Fact {
-    name: String,
-    value: String,
-}
-
 /// What the machine is and how busy it was at rest; what is unknown is left out.
-pub(crate) fn facts<S, A>(run: &RunRecord<S, A>) -> Vec<Fact> {
+pub(crate) fn facts<S, A>(run: &RunRecord<S, A>) -> Vec<(&'static str, String)> {
     let (facts, watched) = (&run.facts, &run.watched);
     let (identity, client) = (facts.identity.as_ref(), run.client.as_ref());
     let cpus = format!(
@@ -60,11 +52,8 @@ pub(crate) fn facts<S, A>(run: &RunRecord<S, A>) -> Vec<Fact> {
             clocks.map(|within| format!("known to within {within}")),
         ),
     ];
-    let known = rows.into_iter().filter_map(|(name, value)| {
-        let name = name.to_owned();
-        value.map(|value| Fact { name, value })
-    });
-    known.collect()
+    let known = rows.map(|(name, value)| Some((name, value?)));
+    known.into_iter().flatten().collect()
 }
 
 /// The client's host, where it has one of its own.
@@ -89,16 +78,6 @@ fn boots(reboot: &Reboot) -> String {
     )
 }
 
-/// The kernel's mitigations by vulnerability.
-pub(crate) fn mitigations<S, A>(run: &RunRecord<S, A>) -> Vec<Fact> {
-    let all = run.facts.mitigations.iter();
-    all.map(|(name, value)| Fact {
-        name: name.clone(),
-        value: value.clone(),
-    })
-    .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,7 +93,7 @@ mod tests {
         run.client = Some(client);
         let rows = facts(&run);
         assert_eq!(rows.len(), alone + 2);
-        assert!(rows[alone].value.starts_with("Another CPU"));
-        assert_eq!(rows[alone + 1].value, "known to within 40.0 µs");
+        assert!(rows[alone].1.starts_with("Another CPU"));
+        assert_eq!(rows[alone + 1].1, "known to within 40.0 µs");
     }
 }
