@@ -2,9 +2,9 @@
 
 use std::process::Command;
 
-use anyhow::{Context as _, ensure};
+use anyhow::Context as _;
 
-use crate::target;
+use crate::{commands, target};
 
 const FOLDER: &str = "crates/report/tests/browser";
 /// The marker is npm's own, of when it last did this.
@@ -15,11 +15,8 @@ const INSTALL: &str = "test node_modules/.package-lock.json -nt package-lock.jso
 pub(crate) fn install_axe() -> anyhow::Result<()> {
     let mut install = Command::new("sh");
     install.args(["-c", INSTALL]);
-    let status = install
-        .current_dir(target::workspace().join(FOLDER))
-        .status()?;
-    ensure!(status.success(), "npm ci in {FOLDER} failed: {status}");
-    Ok(())
+    install.current_dir(target::workspace().join(FOLDER));
+    commands::run(&mut install).with_context(|| format!("npm ci in {FOLDER} failed"))
 }
 
 /// Takes the documents' pictures of the report anew.

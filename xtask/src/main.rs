@@ -7,6 +7,7 @@
 
 mod bench;
 mod browser;
+mod commands;
 mod documents;
 mod format;
 mod fuzz;

@@ -6,6 +6,8 @@ use std::process::Command;
 
 use anyhow::{Context as _, bail, ensure};
 
+use crate::commands;
+
 /// What makes and runs a guest: packages, each with its program where that has another name.
 const OF_GUESTS: &str = "apt=apt-get bc bison dash dpkg=dpkg-deb e2fsprogs=mkfs.ext4 ethtool flex gcc \
     iproute2=ip jq kmod=depmod libc-bin=ldd libelf-dev=/usr/include/libelf.h make nftables=nft openssl qemu-system-x86=qemu-system-x86_64 \
@@ -56,12 +58,7 @@ pub(crate) fn install_missing() -> anyhow::Result<()> {
     }
     let mut install = Command::new("sh");
     install.args(["-c", INSTALL, "sh"]).args(&missing);
-    let status = install.status()?;
-    ensure!(
-        status.success(),
-        "apt-get failed; the tests need a Debian machine"
-    );
-    Ok(())
+    commands::run(&mut install).context("apt-get failed; the tests need a Debian machine")
 }
 
 /// A program, also where only root's path has it.

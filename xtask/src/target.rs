@@ -4,9 +4,11 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context as _, ensure};
+use anyhow::Context as _;
 use sys::attribute::Attribute;
 use sys::scheduling::Scheduling;
+
+use crate::commands;
 
 /// What a user builds, and what is tested.
 pub(crate) const PROFILE: &str = "release";
@@ -71,8 +73,7 @@ pub(crate) fn cargo(arguments: &[&str]) -> Command {
 pub(crate) fn program(profile: &str) -> anyhow::Result<PathBuf> {
     let how = ["build", "--quiet", "--workspace", "--profile", profile];
     let what = ["--bin", "linerate", "--example", "auditctl"];
-    let status = cargo(&[&how[..], &what].concat()).status()?;
-    ensure!(status.success(), "the build failed");
+    commands::run(&mut cargo(&[&how[..], &what].concat())).context("the build failed")?;
     Ok(directory().join(profile).join("linerate"))
 }
 
@@ -126,8 +127,7 @@ fn forget_workspace() -> anyhow::Result<()> {
             &which[..],
         ]
         .concat();
-        let shown = clean.join(" ");
-        ensure!(cargo(&clean).status()?.success(), "cargo {shown} failed");
+        commands::run(&mut cargo(&clean))?;
     }
     Ok(())
 }

@@ -5,7 +5,8 @@ use std::process::Stdio;
 use anyhow::{Context as _, bail, ensure};
 use serde_json::{Value, json};
 
-use super::rig::{DEVICE, Rig, command, said};
+use super::rig::{DEVICE, Rig, command};
+use crate::commands::said;
 
 /// What trafgen sends, the headers of ours before bytes that say nothing: it takes about a second.
 const FRAMES: u64 = 2_000_000;

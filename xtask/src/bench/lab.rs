@@ -4,9 +4,10 @@ use std::fs;
 use std::net::TcpStream;
 use std::path::PathBuf;
 
-use anyhow::ensure;
+use anyhow::Context as _;
 
 use super::servers::{self, ANSWER, Server};
+use crate::commands;
 
 /// The long file that is served.
 const LONG_FILE: &str = "root/big.bin";
@@ -76,9 +77,8 @@ impl Lab {
     }
 
     fn make(&self, what: &str) -> anyhow::Result<()> {
-        let status = servers::script(&self.folder, &self.linerate, what, 0).status()?;
-        ensure!(status.success(), "the {what} to serve could not be made");
-        Ok(())
+        let mut script = servers::script(&self.folder, &self.linerate, what, 0);
+        commands::run(&mut script).with_context(|| format!("the {what} to serve could not be made"))
     }
 
     /// Prints what takes part, a line each.

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 
+use crate::commands::said;
+
 /// The client's device, and the address of the server.
 pub(super) const DEVICE: &str = "lr-server";
 pub(super) const SERVER: &str = "198.18.0.2";
@@ -98,18 +100,4 @@ pub(super) fn command(line: &str) -> anyhow::Result<Command> {
         .env("XDG_STATE_HOME", std::env::current_dir()?.join("state"))
         .stdin(Stdio::null());
     Ok(command)
-}
-
-/// What a program prints that ends well.
-pub(super) fn said(command: &mut Command) -> anyhow::Result<String> {
-    let output = command.output().with_context(|| words(command))?;
-    let errors = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "{}: {errors}", words(command));
-    Ok(String::from_utf8(output.stdout)?)
-}
-
-fn words(command: &Command) -> String {
-    let words = std::iter::once(command.get_program()).chain(command.get_args());
-    let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
-    words.join(" ")
 }

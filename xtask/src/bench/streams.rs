@@ -5,7 +5,8 @@ use std::process::Stdio;
 use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
 
-use super::rig::{DEVICE, Ended, Rig, SERVER, said};
+use super::rig::{DEVICE, Ended, Rig, SERVER};
+use crate::commands::said;
 
 /// Where streams arrive, and datagrams of sockperf.
 const PORT: u16 = 5201;

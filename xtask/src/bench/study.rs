@@ -10,6 +10,7 @@ use super::bars::{self, Tally};
 use super::lab::{LAP, Lab};
 use super::options::Options;
 use super::servers::Server;
+use crate::commands::{self, output};
 
 pub(super) const CLIENT: &str = include_str!("../../../bench/client.toml");
 pub(super) const SERVER: &str = include_str!("../../../bench/server.toml");
@@ -178,22 +179,18 @@ fn judged(lab: &Lab, text: &str, rounds: Option<u32>) -> anyhow::Result<Factoria
         study.args(["--rounds", &rounds.to_string()]);
     }
     study.arg("--out").arg(&out).arg(&file);
-    let output = study.stdin(Stdio::null()).output()?;
+    let said = output(study.stdin(Stdio::null()));
     if let Some(signal) = sys::stop::heard() {
         bail!("stopped by signal {signal}");
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "{}: {said}", file.display());
-    let judgement: FactorialJudgement =
-        serde_json::from_slice(&output.stdout).context("the judgement")?;
+    let judgement: FactorialJudgement = serde_json::from_slice(&said?).context("the judgement")?;
     let doubts = judgement.doubts.iter().map(model::Doubt::what);
     let doubts: Vec<String> = doubts.collect();
     let failed: u32 = judgement.arms.iter().map(|arm| arm.failed).sum();
     ensure!(failed == 0, "{failed} laps failed: {}", doubts.join("; "));
     // The figures of each arm, with what is doubted.
     let mut report = Command::new(&lab.linerate);
-    report.args(["study", "report"]).arg(&out);
-    ensure!(report.status()?.success(), "the report failed");
+    commands::run(report.args(["study", "report"]).arg(&out))?;
     Ok(judgement)
 }
 

@@ -10,7 +10,7 @@ use model::random::SplitMix64;
 
 use crate::bench::lab::Lab as Servers;
 use crate::bench::servers::Server;
-use crate::release::output;
+use crate::commands::output;
 
 use super::{Lab, Proof};
 

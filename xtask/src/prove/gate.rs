@@ -14,7 +14,7 @@ use model::gate::Passage;
 use serde_json::Value;
 
 use super::{Lab, Proof};
-use crate::release::output;
+use crate::commands::output;
 
 /// A program of one hot function, which goes round a loop as often as a file `rounds` says.
 pub(super) struct Project {

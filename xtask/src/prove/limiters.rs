@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Lab, Proof};
-use crate::release::output;
+use crate::commands::output;
 use crate::target;
 
 const PLANTS: &str = include_str!("../../proofs/limiters/plants.toml");

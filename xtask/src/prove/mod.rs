@@ -26,9 +26,9 @@ use sys::stop::{Again, StopSignal};
 use expected::{NOT_DIFFERENT, SURELY_WORSE};
 use planted::{NO_DIFFERENCE, WORSE};
 
-use crate::release::{self, output};
+use crate::commands::output;
 use crate::stage::{Counts, Stages};
-use crate::target;
+use crate::{release, target};
 
 /// One claim and whether it held.
 pub(crate) struct Proof {
@@ -253,15 +253,7 @@ fn runs(made_for: usize) -> anyhow::Result<usize> {
 }
 
 fn read_judgement(command: &mut Command) -> anyhow::Result<Judgement> {
-    let output = command.output()?;
-    let words = String::from_utf8_lossy(&output.stderr);
-    ensure!(
-        output.status.success(),
-        "{} ended with {}: {words}",
-        command.get_program().display(),
-        output.status
-    );
-    serde_json::from_slice(&output.stdout).context("the judgement")
+    serde_json::from_slice(&output(command)?).context("the judgement")
 }
 
 fn last_step(judgement: &Judgement) -> anyhow::Result<&StepResult> {

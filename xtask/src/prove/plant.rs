@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::Context as _;
 
 use super::Lab;
-use crate::release::output;
+use crate::commands::said;
 
 const TIME: &str = include_str!("plant.sh");
 
@@ -29,7 +29,7 @@ pub(super) fn time(lab: &Lab, rounds: u64) -> anyhow::Result<Planted> {
         server_cpu.to_string(),
         client_cpu.to_string(),
     ]);
-    let words = String::from_utf8(output(&mut shell)?)?;
+    let words = said(&mut shell)?;
     told(&words).with_context(|| format!("the server told of no plant: {words}"))
 }
 

@@ -4,8 +4,9 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use anyhow::{Context as _, ensure};
+use anyhow::Context as _;
 
+use crate::commands::{self, output};
 use crate::target::{self, TRIPLE};
 
 const LAY_OUT: &str = include_str!("release.sh");
@@ -46,29 +47,11 @@ fn static_program() -> anyhow::Result<PathBuf> {
     let what = ["build", "--quiet", "--package", "linerate"];
     // With a target given, macros and build scripts keep the shared C library that they need.
     let how = ["--target", TRIPLE, "--profile", target::PACKAGED];
-    let status = target::cargo(&[what, how].concat())
-        // Cargo passes by a profile's `strip` where a package has words of its own in it.
-        .env(
-            "RUSTFLAGS",
-            "-C target-feature=+crt-static -C strip=symbols",
-        )
-        .status()
-        .context("cargo could not be started")?;
-    ensure!(status.success(), "the static build failed");
+    let mut build = target::cargo(&[what, how].concat());
+    // Cargo passes by a profile's `strip` where a package has words of its own in it.
+    let flags = "-C target-feature=+crt-static -C strip=symbols";
+    commands::run(build.env("RUSTFLAGS", flags)).context("the static build failed")?;
     let folder = target::directory().join(TRIPLE).join(target::PACKAGED);
     let program = folder.join("linerate");
     Ok(program)
-}
-
-/// What a program prints; an error with its own words when it fails.
-pub(crate) fn output(command: &mut Command) -> anyhow::Result<Vec<u8>> {
-    let program = command.get_program().display().to_string();
-    let output = command.output().with_context(|| program.clone())?;
-    let words = String::from_utf8_lossy(&output.stderr);
-    ensure!(
-        output.status.success(),
-        "{program} ended with {}: {words}",
-        output.status
-    );
-    Ok(output.stdout)
 }

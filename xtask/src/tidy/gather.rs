@@ -5,7 +5,7 @@ use std::process::Command;
 use anyhow::Context as _;
 
 use super::tree::Tree;
-use crate::release::output;
+use crate::commands::said;
 use crate::target;
 
 /// How far back commits are looked at.
@@ -53,9 +53,4 @@ fn git() -> Command {
     let mut git = Command::new("git");
     git.current_dir(target::workspace());
     git
-}
-
-/// Standard output of a program that must do well.
-fn said(command: &mut Command) -> anyhow::Result<String> {
-    Ok(String::from_utf8(output(command)?)?)
 }

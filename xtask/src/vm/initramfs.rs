@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::guest::Kernel;
-use crate::release::output;
+use crate::commands::output;
 
 const INIT: &str = include_str!("init.sh");
 const LAY_OUT: &str = include_str!("initramfs.sh");

@@ -12,7 +12,7 @@ use super::initramfs::{Errand, Parts};
 use super::machine::{Cut, Ending, Machine, Sinks};
 use super::order::GuestOrder;
 use super::store::Store;
-use crate::release::output;
+use crate::commands::{output, said};
 use crate::{packages, target};
 
 /// What a disk that is made here holds.
@@ -158,8 +158,8 @@ struct SessionFolder(PathBuf);
 impl SessionFolder {
     fn make() -> anyhow::Result<Self> {
         let mut make = Command::new("mktemp");
-        let name = output(make.args(["--directory", "--tmpdir", "linerate-vm-XXXXXXXXXX"]))?;
-        Ok(Self(String::from_utf8(name)?.trim_end().into()))
+        let name = said(make.args(["--directory", "--tmpdir", "linerate-vm-XXXXXXXXXX"]))?;
+        Ok(Self(name.trim_end().into()))
     }
 }
 
