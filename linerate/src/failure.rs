@@ -1,9 +1,13 @@
-//! What an end of a rig could not do, for a person.
+//! Why something could not be done, for a person.
 
 use anyhow::anyhow;
 use model::failure::Failure;
 
+/// In one line, or several where it shows logs.
 pub(crate) fn words(failure: Failure) -> anyhow::Error {
     let Failure { what, advice } = failure;
-    anyhow!("{what}; {advice}")
+    match advice.as_str() {
+        "" => anyhow!(what),
+        advice => anyhow!("{what}; {advice}"),
+    }
 }

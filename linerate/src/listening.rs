@@ -21,8 +21,7 @@ pub(crate) struct Listening {
 /// Takes where to listen from the command line.
 pub(crate) fn parse(text: &str) -> Result<Address, String> {
     if let Some(path) = text.strip_prefix(UNIX) {
-        let path = SocketPath::new(path.into()).map_err(|error| error.to_string())?;
-        return Ok(Address::Unix(path));
+        return SocketPath::new(path.into()).map(Address::Unix);
     }
     if let Ok(port) = text.parse() {
         return Ok(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port).into());
@@ -49,11 +48,14 @@ pub(crate) fn open(address: &Address, count: usize, backlog: u32) -> anyhow::Res
     }
 }
 
+/// One listener of TCP, with a port to itself.
+pub(crate) fn bind(address: SocketAddr) -> anyhow::Result<TcpListener> {
+    TcpListener::bind(address).map_err(|error| refused(address, error))
+}
+
 fn open_port(address: SocketAddr, count: usize, backlog: u32) -> anyhow::Result<Listening> {
-    let listeners = listeners::open(address, count, backlog).map_err(|error| {
-        let advice = advice(address, &error);
-        anyhow::Error::new(error).context(format!("cannot listen on {address}: {advice}"))
-    })?;
+    let listeners = listeners::open(address, count, backlog);
+    let listeners = listeners.map_err(|error| refused(address, error))?;
     Ok(Listening {
         address: listeners[0].local_addr()?.into(),
         listeners,
@@ -111,8 +113,13 @@ fn advised(path: &SocketPath, why: CannotListen) -> anyhow::Error {
     }
 }
 
+fn refused(address: SocketAddr, error: io::Error) -> anyhow::Error {
+    let advice = advice(address, &error);
+    anyhow::Error::new(error).context(format!("cannot listen on {address}: {advice}"))
+}
+
 /// Why an address cannot be had, and what to do.
-pub(crate) fn advice(address: SocketAddr, error: &io::Error) -> String {
+fn advice(address: SocketAddr, error: &io::Error) -> String {
     let (ip, port) = (address.ip(), address.port());
     match error.kind() {
         io::ErrorKind::AddrInUse => format!(

@@ -8,31 +8,24 @@ use model::load_run::{LoadWorkload, SavedLoad};
 use report::load::{capacity, sweep};
 
 use crate::console::Console;
+use crate::shown::Shown;
 use crate::{shape, stopping};
 
-/// A judged load in all its forms.
-pub(crate) struct Judged {
-    pub(crate) page: String,
-    pub(crate) text: String,
-    pub(crate) json: String,
-    pub(crate) code: ExitCode,
-}
-
 /// What a load of many blocks came to; `None` before its first.
-pub(crate) fn judged(run: &SavedLoad, blocks: &[BlockRecord], console: &Console) -> Option<Judged> {
+pub(crate) fn judged(run: &SavedLoad, blocks: &[BlockRecord], console: &Console) -> Option<Shown> {
     let by = sys::stop::heard().map(stopping::name);
     let (width, colour) = (console.width(), console.colour());
-    match &run.study.workload {
+    let (page, text, json, fails) = match &run.study.workload {
         LoadWorkload::Sweep { range, rounds } => {
             let judged = judge::sweep::judge_sweep(run, (*range, *rounds), blocks);
             let judged = sweep::remarked(judged, by);
             let answered = judged.blocks.iter().any(|block| block.throughput_rps > 0.0);
-            Some(Judged {
-                page: sweep::page(run, &judged),
-                text: sweep::render(&judged, width, colour),
-                json: shape::lines(&judged),
-                code: ExitCode::from(u8::from(!answered)),
-            })
+            (
+                sweep::page(run, &judged),
+                sweep::render(&judged, width, colour),
+                shape::lines(&judged),
+                !answered,
+            )
         }
         LoadWorkload::Capacity { objective } => {
             let found = judge::capacity::judge_capacity(run, objective, blocks)?;
@@ -49,13 +42,21 @@ pub(crate) fn judged(run: &SavedLoad, blocks: &[BlockRecord], console: &Console)
                     .collect::<Vec<_>>(),
                 found: &found,
             };
-            let fails = capacity::fails_at_the_lowest(&found);
-            Some(Judged {
-                page: capacity::page(searched),
-                text: capacity::render(searched, width, colour),
-                json: shape::lines(&found),
-                code: ExitCode::from(u8::from(fails)),
-            })
+            (
+                capacity::page(searched),
+                capacity::render(searched, width, colour),
+                shape::lines(&found),
+                capacity::fails_at_the_lowest(&found),
+            )
         }
-    }
+    };
+    Some(Shown {
+        page,
+        text,
+        json,
+        command: run.command.clone(),
+        is_empty: blocks.is_empty(),
+        code: ExitCode::from(u8::from(fails)),
+        ..Shown::default()
+    })
 }

@@ -1,8 +1,6 @@
 //! One run from order to folder, as the main job, `study run`, `study resume` and `versus` share it:
 //! start an agent, drive the campaign, and say how it ended.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -107,11 +105,10 @@ pub(crate) fn stamped(name: &str) -> PathBuf {
 /// A seed that nobody has chosen.
 pub(crate) fn fresh_seed() -> u64 {
     // Ten digits are enough to differ and few enough to type.
-    let mut drawn = [0; 4];
-    let read = File::open("/dev/urandom").and_then(|mut kernel| kernel.read_exact(&mut drawn));
+    let drawn = sys::random::bytes().map(u32::from_ne_bytes);
     let now = sys::clock::wall().duration_since(std::time::UNIX_EPOCH);
     let otherwise = now.map_or(0, |since| since.subsec_nanos());
-    u64::from(read.map_or(otherwise, |()| u32::from_ne_bytes(drawn)))
+    u64::from(drawn.unwrap_or(otherwise))
 }
 
 /// Measures an order into a new folder; the exit code to give where a signal stopped it.

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use model::bench::{BenchRecord, SavedBench};
 use model::explanation::Looked;
 use model::run::RunKind;
@@ -47,17 +47,19 @@ pub(crate) struct Judged<'a> {
 
 /// Reads a run folder, judges it, writes its report and says the answer.
 pub(crate) fn show(folder: &Path, json: bool, console: &Console) -> anyhow::Result<ExitCode> {
-    match report::folder::kind(folder)? {
+    let shown = match report::folder::kind(folder)? {
         RunKind::Load => {
             show_with(folder, json, console, |_| None)?;
+            return Ok(ExitCode::SUCCESS);
         }
-        RunKind::Commands => show_commands(folder, json, console)?,
-        RunKind::Bench => show_bench(folder, json, console)?,
-        RunKind::ManyBlocks => return show_load(folder, json, console),
-        RunKind::Look => show_look(folder, json, console)?,
-        RunKind::Streams => show_streams(folder, json, console)?,
-    }
-    Ok(ExitCode::SUCCESS)
+        RunKind::Commands => commands(folder, console)?,
+        RunKind::Bench => bench(folder, console)?,
+        RunKind::ManyBlocks => load(folder, console)?,
+        RunKind::Look => look(folder, console)?,
+        RunKind::Streams => streams(folder, console)?,
+    };
+    shown.say(folder, json, console);
+    Ok(shown.code)
 }
 
 /// Reads, judges and writes a run folder, and says the answer with what else there is to say of this
@@ -95,35 +97,34 @@ pub(crate) fn show_judged(
             slo,
             levers,
         }),
-        command: &run.command,
+        stacks: report::folded(run, judgement),
+        command: run.command.clone(),
         is_empty: blocks.is_empty(),
         next_steps: report::next_steps(run, judgement, &resume),
+        code: ExitCode::SUCCESS,
     };
-    keep(folder, report::folded(run, judgement), console);
     shown.say(folder, json, console);
     if !json && !text.is_empty() {
         console.say(&text);
     }
 }
 
-fn show_commands(folder: &Path, json: bool, console: &Console) -> anyhow::Result<()> {
+fn commands(folder: &Path, console: &Console) -> anyhow::Result<Shown> {
     let (run, blocks, evidence) = report::folder::read_commands(folder)?;
     let run = strangers::vetted(run, console);
     let judgement = judge::judge_commands(&run, &blocks);
     let (width, colour) = (console.width(), console.colour());
-    let shown = Shown {
+    Ok(Shown {
         page: report::html::render_factorial(&run, &blocks, &judgement, &evidence),
         text: report::factorial::render(&run, &judgement, &evidence, width, colour),
         json: report::json::render(&judgement),
-        command: &run.command,
+        command: run.command,
         is_empty: blocks.is_empty(),
-        next_steps: Vec::new(),
-    };
-    shown.say(folder, json, console);
-    Ok(())
+        ..Shown::default()
+    })
 }
 
-fn show_bench(folder: &Path, json: bool, console: &Console) -> anyhow::Result<()> {
+fn bench(folder: &Path, console: &Console) -> anyhow::Result<Shown> {
     let (run, blocks) = report::folder::read_bench(folder)?;
     let run = SavedBench {
         // Its commands may be a stranger's, and are told of where nobody takes them for ours.
@@ -134,16 +135,14 @@ fn show_bench(folder: &Path, json: bool, console: &Console) -> anyhow::Result<()
     let judgement = judge::judge_bench(&record);
     let report = report::bench::report(record, judgement);
     let (width, colour) = (console.width(), console.colour());
-    let shown = Shown {
+    Ok(Shown {
         page: report::html::render_bench(&run, &report),
         text: report::bench::render(&report, width, colour),
         json: serde_json::to_string_pretty(&report)?,
-        command: &run.command,
+        command: run.command,
         is_empty: blocks.is_empty(),
-        next_steps: Vec::new(),
-    };
-    shown.say(folder, json, console);
-    Ok(())
+        ..Shown::default()
+    })
 }
 
 /// What holds a program back, with what that is judged from.
@@ -155,7 +154,7 @@ pub(crate) struct Explained<'a> {
     explanation: &'a Explanation,
 }
 
-pub(crate) fn show_look(folder: &Path, json: bool, console: &Console) -> anyhow::Result<()> {
+fn look(folder: &Path, console: &Console) -> anyhow::Result<Shown> {
     let mut look = strangers::vetted(report::folder::read_look(folder)?, console);
     if look.study.observation.command.is_some() {
         // It may be a stranger's, and is told of where nobody takes it for ours.
@@ -163,39 +162,29 @@ pub(crate) fn show_look(folder: &Path, json: bool, console: &Console) -> anyhow:
     }
     let explanation = judge::explain_look(&look.study);
     let (width, colour) = (console.width(), console.colour());
-    let shown = Shown {
+    Ok(Shown {
         page: report::html::render_look(&look, &explanation),
         text: report::explain::render(&look, &explanation, width, colour),
         json: shape::lines(Explained {
             looked: &look.study,
             explanation: &explanation,
         }),
-        command: &look.command,
-        is_empty: false,
-        next_steps: Vec::new(),
-    };
-    keep(folder, report::explain::folded(&look), console);
-    shown.say(folder, json, console);
-    Ok(())
-}
-
-fn show_streams(folder: &Path, json: bool, console: &Console) -> anyhow::Result<()> {
-    with_streams(folder, console, |shown| shown.say(folder, json, console))
+        stacks: report::explain::folded(&look),
+        command: look.command,
+        ..Shown::default()
+    })
 }
 
 /// Writes the report of a test whose figures are told by itself.
 pub(crate) fn write_streams(folder: &Path, console: &Console) -> anyhow::Result<()> {
-    with_streams(folder, console, |shown| match shown.write(folder) {
+    match streams(folder, console)?.write(folder) {
         Ok(written) => console.note(&written),
         Err(error) => console.error(&error),
-    })
+    }
+    Ok(())
 }
 
-fn with_streams(
-    folder: &Path,
-    console: &Console,
-    then: impl FnOnce(&Shown<'_>),
-) -> anyhow::Result<()> {
+fn streams(folder: &Path, console: &Console) -> anyhow::Result<Shown> {
     let (run, blocks) = report::folder::read_streams(folder)?;
     let run = strangers::vetted(run, console);
     let judged = &judge::judge_streams(&run, &blocks);
@@ -204,61 +193,51 @@ fn with_streams(
         blocks: &blocks,
         judged,
     };
-    let shown = Shown {
+    Ok(Shown {
         page: report::html::render_streams(seen),
         text: report::streams::render(seen, console.width(), console.colour()),
         json: shape::lines(judged),
-        command: &run.command,
+        command: run.command,
         is_empty: blocks.is_empty(),
-        next_steps: Vec::new(),
-    };
-    then(&shown);
-    Ok(())
+        ..Shown::default()
+    })
 }
 
-/// Writes stacks for other tools into the folder, as names of files and what is in them.
-fn keep(folder: &Path, files: Vec<(String, String)>, console: &Console) {
-    for (name, text) in files {
-        let file = folder.join(name);
-        if let Err(error) = foreign::file::replace(&file, text.as_bytes()) {
-            console.error(&format!("no stacks: {}: {error}", file.display()));
-        }
-    }
-}
-
-fn show_load(folder: &Path, json: bool, console: &Console) -> anyhow::Result<ExitCode> {
+fn load(folder: &Path, console: &Console) -> anyhow::Result<Shown> {
     let (run, blocks) = report::folder::read_load(folder)?;
     let run = strangers::vetted(run, console);
-    let Some(judged) = load_forms::judged(&run, &blocks, console) else {
-        bail!(
+    load_forms::judged(&run, &blocks, console).with_context(|| {
+        format!(
             "{}: nothing is known of it yet; go on with it",
             folder.display()
-        );
-    };
-    let shown = Shown {
-        page: judged.page,
-        text: judged.text,
-        json: judged.json,
-        command: &run.command,
-        is_empty: blocks.is_empty(),
-        next_steps: Vec::new(),
-    };
-    shown.say(folder, json, console);
-    Ok(judged.code)
+        )
+    })
 }
 
 /// A judged run in all its forms.
-struct Shown<'a> {
-    page: String,
-    text: String,
-    json: String,
-    command: &'a str,
-    is_empty: bool,
+#[derive(Default)]
+pub(crate) struct Shown {
+    pub(crate) page: String,
+    pub(crate) text: String,
+    pub(crate) json: String,
+    /// Of stacks for other tools, names of files and what is in them.
+    pub(crate) stacks: Vec<(String, String)>,
+    pub(crate) command: String,
+    pub(crate) is_empty: bool,
     /// Lines that say what a person does next.
-    next_steps: Vec<String>,
+    pub(crate) next_steps: Vec<String>,
+    pub(crate) code: ExitCode,
 }
 
-impl Shown<'_> {
+impl Shown {
+    /// Says the answer alone.
+    pub(crate) fn tell(&self, json: bool, console: &Console) {
+        match json {
+            true => console.say(&self.json),
+            false => console.say_painted(&self.text),
+        }
+    }
+
     /// Writes the report into the folder, and says where it is. One that cannot be written takes nothing from the figures.
     fn write(&self, folder: &Path) -> Result<String, String> {
         let page = folder.join(REPORT_FILE);
@@ -269,15 +248,20 @@ impl Shown<'_> {
         }
     }
 
-    /// Writes the report into the folder and says the answer.
+    /// Writes report and stacks into the folder and says the answer.
     fn say(&self, folder: &Path, json: bool, console: &Console) {
+        for (name, text) in &self.stacks {
+            let file = folder.join(name);
+            if let Err(error) = foreign::file::replace(&file, text.as_bytes()) {
+                console.error(&format!("no stacks: {}: {error}", file.display()));
+            }
+        }
         let written = self.write(folder);
+        self.tell(json, console);
         if json {
-            console.say(&self.json);
             self.next_steps.iter().for_each(|line| console.note(line));
             return;
         }
-        console.say_painted(&self.text);
         console.say(&format!("\nrepeat: {}", self.command));
         match written {
             Ok(written) => console.say(&written),

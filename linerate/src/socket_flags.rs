@@ -9,7 +9,7 @@ use model::link::spelling;
 use sys::listener::{self, BusyPoll};
 use traffic::engine::listeners::{self, Steering};
 
-use crate::seconds::{Seconds, parse_seconds};
+use crate::seconds::parse_seconds;
 use crate::tls_flags::Switch;
 use crate::values;
 
@@ -39,19 +39,19 @@ pub(crate) struct SocketFlags {
     /// Look at the device for so long before waiting (`SO_BUSY_POLL`, `EPIOCSPARAMS`)
     ///
     /// It takes Linux 6.9. A loopback or veth connection comes from no device, so there it does nothing.
-    #[arg(long, hide_short_help = true, value_name = "TIME", value_parser = parse_time_us, help_heading = SOCKETS)]
-    busy_poll: Option<TimeUs>,
+    #[arg(long = "busy-poll", hide_short_help = true, value_name = "TIME", value_parser = parse_time_us, help_heading = SOCKETS)]
+    busy_poll_us: Option<u32>,
 
     /// Leave it to that, with so many packets in one go, before interrupts [default: 8]
     ///
     /// `SO_PREFER_BUSY_POLL` and `SO_BUSY_POLL_BUDGET`, for which the kernel wants CAP_NET_ADMIN.
-    #[arg(long, hide_short_help = true, value_name = "BUDGET", requires = "busy_poll", num_args = 0..=1,
+    #[arg(long, hide_short_help = true, value_name = "BUDGET", requires = "busy_poll_us", num_args = 0..=1,
         default_missing_value = BUDGET, value_parser = clap::value_parser!(u16).range(1..), help_heading = SOCKETS)]
     prefer_busy_poll: Option<u16>,
 
     /// Take connections once they have sent something, or after so long (`TCP_DEFER_ACCEPT`)
-    #[arg(long, hide_short_help = true, value_name = "TIME", value_parser = parse_seconds, help_heading = SOCKETS)]
-    defer_accept: Option<Seconds>,
+    #[arg(long = "defer-accept", hide_short_help = true, value_name = "TIME", value_parser = parse_seconds, help_heading = SOCKETS)]
+    defer_accept_s: Option<u32>,
 
     /// Connections that may wait to be taken [default: 4096, or net.core.somaxconn if that is less]
     #[arg(long, hide_short_help = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65_535), help_heading = SOCKETS)]
@@ -61,17 +61,9 @@ pub(crate) struct SocketFlags {
     ///
     /// Bits a second of what TCP carries, such as 100Mbit/s. TCP keeps the time itself; where `fq` is the
     /// queue discipline of the device, that does.
-    #[arg(long, hide_short_help = true, value_name = "RATE", value_parser = parse_pacing, help_heading = SOCKETS)]
-    pacing: Option<BytesPerSecond>,
+    #[arg(long = "pacing", hide_short_help = true, value_name = "RATE", value_parser = parse_pacing, help_heading = SOCKETS)]
+    pacing_bytes_s: Option<u64>,
 }
-
-/// A time in µs, at least one.
-#[derive(Clone, Copy, Debug)]
-struct TimeUs(u32);
-
-/// How fast a connection may send.
-#[derive(Clone, Copy, Debug)]
-struct BytesPerSecond(u64);
 
 impl SocketFlags {
     /// Connections that may wait, as the kernel is asked.
@@ -80,7 +72,7 @@ impl SocketFlags {
     }
 
     pub(crate) fn busy_poll(&self) -> Option<BusyPoll> {
-        self.busy_poll.map(|TimeUs(time_us)| BusyPoll {
+        self.busy_poll_us.map(|time_us| BusyPoll {
             time_us,
             preferred_budget: self.prefer_busy_poll,
         })
@@ -115,8 +107,8 @@ impl SocketFlags {
         if self.no_delay == Switch::Off {
             listener::set_no_delay(socket, false).context("--no-delay off")?;
         }
-        if let Some(seconds) = self.defer_accept {
-            listener::defer_accept(socket, seconds.0).context("--defer-accept")?;
+        if let Some(seconds) = self.defer_accept_s {
+            listener::defer_accept(socket, seconds).context("--defer-accept")?;
         }
         if let Some(wish) = self.busy_poll() {
             listener::poll_busily(socket, wish).with_context(|| match wish.preferred_budget {
@@ -124,7 +116,7 @@ impl SocketFlags {
                 Some(_) => "--prefer-busy-poll takes root or CAP_NET_ADMIN",
             })?;
         }
-        if let Some(BytesPerSecond(rate)) = self.pacing {
+        if let Some(rate) = self.pacing_bytes_s {
             listener::pace(socket, rate).context("--pacing")?;
         }
         self.has_backlog(listener)
@@ -135,9 +127,9 @@ impl SocketFlags {
         let used = [
             (self.steer.is_some(), "--steer"),
             (self.no_delay == Switch::Off, "--no-delay off"),
-            (self.busy_poll.is_some(), "--busy-poll"),
-            (self.defer_accept.is_some(), "--defer-accept"),
-            (self.pacing.is_some(), "--pacing"),
+            (self.busy_poll_us.is_some(), "--busy-poll"),
+            (self.defer_accept_s.is_some(), "--defer-accept"),
+            (self.pacing_bytes_s.is_some(), "--pacing"),
         ];
         let used = used.iter().find(|(is_used, _)| *is_used);
         if let Some((_, flag)) = used {
@@ -161,19 +153,20 @@ impl SocketFlags {
     }
 }
 
-fn parse_pacing(text: &str) -> Result<BytesPerSecond, String> {
+/// How fast a connection may send, bytes a second.
+fn parse_pacing(text: &str) -> Result<u64, String> {
     match spelling::parse_rate(text)? {
-        bits @ LEAST_BITS_PER_SECOND.. => Ok(BytesPerSecond(bits / 8)),
+        bits @ LEAST_BITS_PER_SECOND.. => Ok(bits / 8),
         _ => Err("expected a rate from 8kbit/s".to_owned()),
     }
 }
 
-fn parse_time_us(text: &str) -> Result<TimeUs, String> {
+fn parse_time_us(text: &str) -> Result<u32, String> {
     let wrong = "expected a time from 1us to 1s";
     let time: Duration =
         humantime::parse_duration(text).map_err(|error| format!("{error}; {wrong}"))?;
     match u32::try_from(time.as_micros()) {
-        Ok(time_us @ 1..=1_000_000) => Ok(TimeUs(time_us)),
+        Ok(time_us @ 1..=1_000_000) => Ok(time_us),
         _ => Err(wrong.to_owned()),
     }
 }

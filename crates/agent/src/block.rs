@@ -105,11 +105,12 @@ pub(crate) fn load_beside(
     Ok((outcome, window.watch))
 }
 
-/// Reads the counters in step with the load.
-struct Window<'a> {
-    watch: CpuWatch,
+/// Reads the counters in step with the load, and lets a signal end it early.
+pub struct Window<'a> {
+    /// Of the processes of the target, and of the whole machine.
+    pub watch: CpuWatch,
     /// Who looks on as well.
-    beside: &'a mut dyn Observer,
+    pub beside: &'a mut dyn Observer,
 }
 
 impl Observer for Window<'_> {

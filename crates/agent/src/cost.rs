@@ -1,7 +1,5 @@
 //! What it costs a program to be looked at, by accounting.
 
-use std::collections::BTreeSet;
-
 use machine::targets;
 use model::observation::{LookCost, Observation, SeenCalls};
 use model::stacks::Stacks;
@@ -71,11 +69,8 @@ fn within_ns(seen: &Observation) -> u64 {
 
 /// All processes of a program together, each once.
 fn used_ns(pids: &[u32]) -> u64 {
-    let all = pids.iter().flat_map(|pid| targets::with_descendants(*pid));
-    let all: BTreeSet<u32> = all.collect();
-    all.into_iter()
-        .filter_map(|pid| clock::process_cpu_ns(pid).ok())
-        .sum()
+    let all = targets::family(pids).into_iter();
+    all.filter_map(|pid| clock::process_cpu_ns(pid).ok()).sum()
 }
 
 fn own_ns() -> u64 {

@@ -10,30 +10,18 @@ use crate::service::register::Claim;
 /// Dropping it stops it.
 pub(crate) enum HeldServer {
     Ours(#[expect(dead_code, reason = "it is held, and dropped")] ServerProcess),
-    Service {
-        service: Box<RunningService>,
-        /// What is left of it after a crash of ours is found by this.
-        _found_by: Claim,
-    },
+    Service(
+        Box<RunningService>,
+        #[expect(dead_code, reason = "what a crash of ours leaves is found by it")] Claim,
+    ),
 }
 
 impl HeldServer {
-    pub(crate) fn ours(process: ServerProcess) -> Self {
-        Self::Ours(process)
-    }
-
-    pub(crate) fn service(service: RunningService, found_by: Claim) -> Self {
-        Self::Service {
-            service: Box::new(service),
-            _found_by: found_by,
-        }
-    }
-
     /// Whether it is still up, as far as that can be told, and what it makes doubtful.
     pub(crate) fn check(&mut self) -> Result<Option<Doubt>, Failure> {
         match self {
             Self::Ours(_) => Ok(None),
-            Self::Service { service, .. } => service.check(),
+            Self::Service(service, _) => service.check(),
         }
     }
 }

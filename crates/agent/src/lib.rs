@@ -41,7 +41,7 @@ use model::failure::Failure;
 use model::run::Rig;
 use model::{Ask, Tell};
 
-pub use block::reading;
+pub use block::{Window, reading};
 use desk::Desk;
 pub use role::{PLAY, play};
 

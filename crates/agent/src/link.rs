@@ -17,28 +17,24 @@ use crate::role::{Role, RoleProcess, Said, dismissed, here, say};
 /// A link between two devices, the client's and the server's.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct LinkOrder {
-    plan: LinkPlan,
+    pub(crate) plan: LinkPlan,
     ends: [String; 2],
 }
 
-/// Carries between two devices here.
+/// Carries between two devices here, or has the kernel do so.
 pub(crate) fn carry(
     LinkOrder { plan, ends }: &LinkOrder,
     input: &mut impl BufRead,
     output: &mut impl Write,
 ) -> io::Result<()> {
-    let link = Link::between_devices(plan, ends.each_ref().map(String::as_str));
-    attend(link, Link::finish, input, output)
-}
-
-/// Has the kernel carry between two devices here.
-pub(crate) fn have_carried(
-    LinkOrder { plan, ends }: &LinkOrder,
-    input: &mut impl BufRead,
-    output: &mut impl Write,
-) -> io::Result<()> {
-    let link = KernelLink::start(plan, ends.each_ref().map(String::as_str));
-    attend(link, |link| link.read(), input, output)
+    let ends = ends.each_ref().map(String::as_str);
+    if plan.via.is_ours() {
+        let link = Link::between_devices(plan, ends);
+        attend(link, Link::finish, input, output)
+    } else {
+        let link = KernelLink::start(plan, ends);
+        attend(link, |link| link.read(), input, output)
+    }
 }
 
 /// Says that a link is ready, waits for the end of the input, and says what it came to.
@@ -132,11 +128,7 @@ impl LinkProcess {
     pub fn start(program: &Path, lab: &Lab, plan: &LinkPlan) -> Result<Self, Failure> {
         let middle = lab.host(wire::HOST).ok_or_else(no_place)?;
         let ends = [wire::TO_CLIENT, wire::TO_SERVER].map(str::to_owned);
-        let order = LinkOrder { plan: *plan, ends };
-        let role = match plan.via.is_ours() {
-            true => Role::Link(order),
-            false => Role::KernelLink(order),
-        };
+        let role = Role::Link(LinkOrder { plan: *plan, ends });
         let mut process = RoleProcess::start(here(program, Some(middle))?, &role)?;
         process.said::<()>()?;
         let plan = *plan;

@@ -128,14 +128,14 @@ fn put_on(setting: &LeverSetting, wanted: Wanted<'_>) -> Result<AnyHeld, Planted
     match find(setting)?.set(wanted)? {
         SetLever::Held(held) => Ok(held),
         SetLever::Child(_) | SetLever::ServeArgument(_) => {
-            Err(PlantedError::Unknown(setting.to_string()))
+            Err(PlantedError::unknown(&setting.to_string()))
         }
     }
 }
 
 /// The lever of a setting.
 pub(crate) fn find(setting: &LeverSetting) -> Result<&'static dyn Planted, PlantedError> {
-    let unknown = || PlantedError::Unknown(setting.name.clone());
+    let unknown = || PlantedError::unknown(&setting.name);
     machine::planted::find(&setting.name).ok_or_else(unknown)
 }
 

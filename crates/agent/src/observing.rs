@@ -270,9 +270,9 @@ fn with_later_calls(
         |what: String| Failure::plain(format!("calls of {} end no later: {what}", calls.name));
     let number = system_call::number(&calls.name);
     let number = number.ok_or_else(|| refused("its number is not known".to_owned()))?;
-    let all = pids.iter().flat_map(|pid| targets::with_descendants(*pid));
+    let all: Vec<u32> = targets::family(pids).into_iter().collect();
     let delay_ns = (calls.delay_us * 1e3) as u32;
-    let delay = CallDelay::begin(number, delay_ns, &all.collect::<Vec<_>>());
+    let delay = CallDelay::begin(number, delay_ns, &all);
     let mut beside = DelayBeside {
         delay: delay.map_err(|error| refused(error.to_string()))?,
         delayed_ns: 0,

@@ -17,6 +17,7 @@ use sys::process::ChildSetup;
 
 use crate::bursts::Bursts;
 use crate::command::{CommandRunner, Prepared};
+use crate::environment;
 
 /// By then it is past its own beginning, and has mapped its libraries.
 const BURSTS_AFTER: Duration = Duration::from_millis(300);
@@ -36,9 +37,10 @@ pub(crate) fn at_work(
         what: format!("commands cannot be watched: {error}"),
         advice: "look at the limit of open files".to_owned(),
     })?;
-    let descent = descent()?;
+    let setup = environment::ordinary(&[])?;
+    let descent = setup.descent;
     let prepared = Prepared {
-        command: command(words, descent)?,
+        command: command(words, setup)?,
         timeout_ms: Some(u64::from(ask.look_ms) + LOOK_ENDS_MS),
         keep_bytes: 0,
         ends_group: true,
@@ -82,7 +84,7 @@ fn told(
 
 /// As it was typed and where, but for its streams: our own standard output is the line to whoever asks, so that what it
 /// says goes with its errors.
-fn command(words: &[String], descent: Descent) -> Result<Command, Failure> {
+fn command(words: &[String], setup: ChildSetup) -> Result<Command, Failure> {
     let (program, arguments) = words.split_first().ok_or_else(|| Failure {
         what: "an empty command".to_owned(),
         advice: "give a program".to_owned(),
@@ -90,16 +92,8 @@ fn command(words: &[String], descent: Descent) -> Result<Command, Failure> {
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null());
     command.stdout(std::io::stderr()).stderr(Stdio::inherit());
-    let setup = ChildSetup {
-        descent,
-        ..ChildSetup::default()
-    };
     sys::process::prepare_child(&mut command, setup);
     Ok(command)
-}
-
-fn descent() -> Result<Descent, Failure> {
-    Descent::from_here().map_err(|error| Failure::plain(format!("/proc/self/uid_map: {error}")))
 }
 
 /// What an ordinary user may not run, whoever types it may.

@@ -35,10 +35,8 @@ const SHOWN_LETTERS: usize = 500;
 /// What such a process does, and with what.
 #[derive(Serialize, Deserialize)]
 pub(crate) enum Role {
-    /// Carries packets between two devices.
+    /// Carries packets between two devices, or has the kernel carry them.
     Link(LinkOrder),
-    /// Has the kernel carry them.
-    KernelLink(LinkOrder),
     /// Answers with pages of an exact size.
     PageServer(PageServing),
     /// Fetches them.
@@ -63,7 +61,6 @@ pub fn play(mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
     let (input, output) = (&mut input, &mut output);
     match heard(input)? {
         Role::Link(order) => link::carry(&order, input, output),
-        Role::KernelLink(order) => link::have_carried(&order, input, output),
         Role::PageServer(order) => page::serve(&order, input, output),
         Role::PageClient(order) => page::fetch_all(&order, output),
         Role::StreamServer(order) => stream::serve(&order, input, output),
@@ -189,11 +186,11 @@ impl Role {
     /// What a process is called where it fails, and what to do then.
     fn name(&self) -> (&'static str, &'static str) {
         match self {
-            Self::Link(_) => (
+            Self::Link(order) if order.plan.via.is_ours() => (
                 "the link",
                 "it needs packet sockets (CONFIG_PACKET) and 8 MB for each of its two rings",
             ),
-            Self::KernelLink(_) => (
+            Self::Link(_) => (
                 "the link",
                 "`userspace` in its place carries the same without the kernel",
             ),

@@ -23,7 +23,7 @@ pub(crate) fn running(
     let address = match &request.unix_socket {
         Some(path) => SocketPath::new(path.clone())
             .map(Address::Unix)
-            .map_err(|error| Failure::plain(error.to_string()))?,
+            .map_err(Failure::plain)?,
         None => resolve(&url)?.into(),
     };
     let (asked, answers) = look(&address, &url, request)?;

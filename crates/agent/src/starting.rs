@@ -6,8 +6,9 @@ use machine::levers::program::Start;
 use machine::planted::ChildPart;
 use model::failure::Failure;
 use sys::attribute::Attribute;
-use sys::descent::Descent;
 use sys::process::ChildSetup;
+
+use crate::environment;
 
 /// A start that is ready to be made.
 pub(crate) struct Starting {
@@ -19,13 +20,9 @@ impl Starting {
     /// The CPUs of the server, unless a lever names others.
     pub(crate) fn new(part: ChildPart, cpus: &CpuSplit) -> Result<Self, Failure> {
         let start = Start::prepare(part.program).map_err(|obstacle| refused(&obstacle))?;
-        let descent = Descent::from_here()
-            .map_err(|error| Failure::plain(format!("/proc/self/uid_map: {error}")))?;
         let mut setup = ChildSetup {
-            cpus: start.cpus().unwrap_or(&cpus.server).to_vec(),
             seccomp: part.seccomp,
-            descent,
-            ..ChildSetup::default()
+            ..environment::ordinary(start.cpus().unwrap_or(&cpus.server))?
         };
         start.put_into(&mut setup);
         Ok(Self { setup, start })

@@ -22,7 +22,7 @@ use crate::gate::Runs;
 use crate::held_server::HeldServer;
 use crate::live;
 use crate::service::register::studies;
-use crate::service::{self, Offer, RunningService, Wish};
+use crate::service::{self, RunningService, Wish};
 use crate::speaks::{ExchangeBytes, Speaks, as_expected, speak_http};
 use crate::starting::Starting;
 
@@ -58,7 +58,7 @@ impl Target {
         }
     }
 
-    /// One that was not started here.
+    /// One of which no process is known, and none is held.
     pub(crate) fn met(address: Address, speaks: Speaks, live_levers: Vec<LeverSetting>) -> Self {
         Self {
             address,
@@ -187,23 +187,10 @@ pub(crate) fn serve(
         .args(["--workers", &workers.to_string()])
         .args(UNCONFINED)
         .args(&plan.arguments);
-    let starting = Starting::new(plan.child, &cpus)?;
-    environment::little(&mut command);
-    let process = ServerProcess::start(command, starting.setup.clone())
-        .map_err(|failure| starting.explain(failure))?;
-    starting.verify(process.pid())?;
-    let address = process.address;
-    let (protocol, sizes, _) = speak_http(address, &workload.path)?;
-    let target = Target {
-        address: address.into(),
-        speaks: Speaks::Http(protocol, sizes),
-        answers: Vec::new(),
-        pids: vec![process.pid()],
-        live_levers: plan.live,
-        reach: listen.reach(address, http(workload, false)),
-        process: Some(HeldServer::ours(process)),
-        _start: starting.into_start(),
-    };
+    let target = ours(command, plan, listen, &cpus, |address| {
+        let (protocol, sizes, _) = speak_http(address, &workload.path)?;
+        Ok((Speaks::Http(protocol, sizes), http(workload, false)))
+    })?;
     Ok((target, more_than_one(workers, &cpus)))
 }
 
@@ -223,14 +210,12 @@ pub(crate) fn service(
     let mut starting = Starting::new(plan.child, &cpus)?;
     let wish = Wish {
         address: Some(listen.0),
-        port: None,
         workers,
         // Its keeper stays where it is; all else it takes on, to hand it down.
         cpus: starting.take_cpus(),
         setup: starting.setup.clone(),
         folder,
-        offer: Offer::default(),
-        site: None,
+        ..Wish::default()
     };
     let mut process = RunningService::start(&setup.program, service, wish)
         .map_err(|failure| starting.explain(failure))?;
@@ -240,14 +225,11 @@ pub(crate) fn service(
     let (speaks, varies) =
         as_expected(address, path, &expected).map_err(|what| process.failure(&what))?;
     let target = Target {
-        address: address.into(),
-        speaks,
-        answers: Vec::new(),
         pids: vec![process.pid],
-        live_levers: plan.live,
         reach: listen.reach(address, http(workload, varies)),
-        process: Some(HeldServer::service(process, found_by)),
+        process: Some(HeldServer::Service(Box::new(process), found_by)),
         _start: starting.into_start(),
+        ..Target::met(address.into(), speaks, plan.live)
     };
     Ok((target, more_than_one(workers, &cpus)))
 }
@@ -274,28 +256,38 @@ pub(crate) fn echo(
         "--answer-bytes",
         &answer.to_string(),
     ]);
-    let starting = Starting::new(plan.child, &cpus.for_workers(1))?;
+    let target = ours(command, plan, listen, &cpus.for_workers(1), |_| {
+        let told = message::Speaks::Echo {
+            request_bytes: request,
+            answer_bytes: answer,
+        };
+        Ok((Speaks::Echo(EchoProtocol::new(request, answer)), told))
+    })?;
+    Ok((target, Vec::new()))
+}
+
+/// Starts a server of ours, and asks once it is up what it speaks: to us, and as a client's agent is told.
+fn ours(
+    mut command: Command,
+    plan: Plan,
+    listen: Listen,
+    cpus: &CpuSplit,
+    speaks: impl FnOnce(SocketAddr) -> Result<(Speaks, message::Speaks), Failure>,
+) -> Result<Target, Failure> {
+    let starting = Starting::new(plan.child, cpus)?;
     environment::little(&mut command);
     let process = ServerProcess::start(command, starting.setup.clone())
         .map_err(|failure| starting.explain(failure))?;
     starting.verify(process.pid())?;
-    let target = Target {
-        address: process.address.into(),
-        speaks: Speaks::Echo(EchoProtocol::new(request, answer)),
-        answers: Vec::new(),
+    let address = process.address;
+    let (speaks, told) = speaks(address)?;
+    Ok(Target {
         pids: vec![process.pid()],
-        live_levers: plan.live,
-        reach: listen.reach(
-            process.address,
-            message::Speaks::Echo {
-                request_bytes: request,
-                answer_bytes: answer,
-            },
-        ),
-        process: Some(HeldServer::ours(process)),
+        reach: listen.reach(address, told),
+        process: Some(HeldServer::Ours(process)),
         _start: starting.into_start(),
-    };
-    Ok((target, Vec::new()))
+        ..Target::met(address.into(), speaks, plan.live)
+    })
 }
 
 /// Takes up with a target of another host, and sees that it answers from here.

@@ -50,15 +50,18 @@ fn distribution(tree: &Tree) -> Option<String> {
 /// The first processor's name. Machines without a `model name`, such as Arm ones, give the numbers
 /// of implementer and part; their `Serial` and `Hardware` lines are left alone.
 fn cpu_model(cpuinfo: &str) -> Option<String> {
-    let value = |wanted: &str| {
-        let mut pairs = cpuinfo.lines().filter_map(|line| line.split_once(':'));
-        let found = pairs.find(|(key, _)| key.trim() == wanted);
-        found.map(|(_, value)| value.trim().to_owned())
-    };
+    let value = |wanted: &str| first_value(cpuinfo, wanted);
     value("model name").or_else(|| {
         let (implementer, part) = (value("CPU implementer")?, value("CPU part")?);
         Some(format!("implementer {implementer}, part {part}"))
     })
+}
+
+/// What `/proc/cpuinfo` has by that name, of the first processor that has it.
+pub(crate) fn first_value(cpuinfo: &str, wanted: &str) -> Option<String> {
+    let mut pairs = cpuinfo.lines().filter_map(|line| line.split_once(':'));
+    let (_, value) = pairs.find(|(key, _)| key.trim() == wanted)?;
+    Some(value.trim().to_owned())
 }
 
 /// What the hypervisor calls itself, by the least personal signs: its interface, the maker of the
@@ -89,7 +92,8 @@ fn told<'w>(
     })
 }
 
-fn mitigations(tree: &Tree) -> BTreeMap<String, String> {
+/// What the kernel says of each weakness of processors, by the weakness's name.
+pub(crate) fn mitigations(tree: &Tree) -> BTreeMap<String, String> {
     const FOLDER: &str = "sys/devices/system/cpu/vulnerabilities";
     let states = tree.names(FOLDER).into_iter().filter_map(|name| {
         let state = tree.text(&format!("{FOLDER}/{name}"))?;

@@ -152,11 +152,8 @@ fn of_listeners(seen: &Seen) -> Counters {
 
 /// What all processes have used but the program's and our own.
 fn others(pids: &[u32]) -> BTreeMap<u32, u64> {
-    let mut known: Vec<u32> = pids
-        .iter()
-        .flat_map(|pid| targets::with_descendants(*pid))
-        .collect();
-    known.push(std::process::id());
+    let mut known = targets::family(pids);
+    known.insert(std::process::id());
     let others = targets::processes()
         .into_iter()
         .filter(|pid| !known.contains(pid));

@@ -6,7 +6,6 @@ use std::os::unix::fs::MetadataExt as _;
 use std::sync::OnceLock;
 
 use sys::namespace::{NetworkNamespace, current_network_inode};
-use thiserror::Error;
 
 /// Of the network namespace that this process made or was put into; empty until then.
 static OURS: OnceLock<u64> = OnceLock::new();
@@ -26,17 +25,6 @@ const OURSELVES: &str = "self";
 /// and [`ours`] make one.
 #[derive(Clone, Copy, Debug)]
 pub struct PrivateNamespace(());
-
-/// Why there is no such proof.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum NotPrivate {
-    /// [`enter`] was not called, or failed.
-    #[error("it is only set in a network namespace of our own, and there is none")]
-    NeverEntered,
-    /// The thread has left the namespace since.
-    #[error("it is only set in our own network namespace, and this thread has left it")]
-    Left,
-}
 
 /// Moves this process into a network namespace of its own; to be called before the first
 /// thread is made.
@@ -155,11 +143,13 @@ fn open_tcp_lists(process: &str) -> io::Result<Vec<File>> {
 ///
 /// # Errors
 /// Says why there is none.
-pub fn ours() -> Result<PrivateNamespace, NotPrivate> {
-    let ours = OURS.get().ok_or(NotPrivate::NeverEntered)?;
+pub fn ours() -> Result<PrivateNamespace, &'static str> {
+    let Some(ours) = OURS.get() else {
+        return Err("it is only set in a network namespace of our own, and there is none");
+    };
     match current_network_inode() {
         Ok(current) if current == *ours => Ok(PrivateNamespace(())),
-        _ => Err(NotPrivate::Left),
+        _ => Err("it is only set in our own network namespace, and this thread has left it"),
     }
 }
 
@@ -177,6 +167,6 @@ mod tests {
 
     #[test]
     fn without_entering_there_is_no_proof() {
-        assert_eq!(ours().unwrap_err(), NotPrivate::NeverEntered);
+        assert!(ours().unwrap_err().ends_with("there is none"));
     }
 }

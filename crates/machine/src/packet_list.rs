@@ -8,8 +8,6 @@ const EVERY_PROTOCOL: u16 = 3;
 pub(crate) struct PacketSocket {
     /// The protocol it wants, 3 for all.
     pub(crate) protocol: u16,
-    /// Index of the device it is bound to, 0 for all.
-    pub(crate) device: u32,
     pub(crate) inode: u64,
 }
 
@@ -28,12 +26,11 @@ pub(crate) fn parse(text: &str) -> Vec<PacketSocket> {
 /// Columns: address, references, type, protocol (hexadecimal), device, running, memory, user, inode.
 fn socket(line: &str) -> Option<PacketSocket> {
     let columns: Vec<&str> = line.split_whitespace().collect();
-    let [_, _, _, protocol, device, _, _, _, inode] = columns[..] else {
+    let [_, _, _, protocol, _, _, _, _, inode] = columns[..] else {
         return None;
     };
     Some(PacketSocket {
         protocol: u16::from_str_radix(protocol, 16).ok()?,
-        device: device.parse().ok()?,
         inode: inode.parse().ok()?,
     })
 }
@@ -52,7 +49,6 @@ mod tests {
             sockets[0],
             PacketSocket {
                 protocol: 3,
-                device: 2,
                 inode: 20345
             }
         );

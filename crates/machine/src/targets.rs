@@ -123,8 +123,15 @@ pub(crate) fn socket_inodes(pid: u32) -> Vec<u64> {
     links.filter_map(inode).collect()
 }
 
+/// These processes and all their descendants.
+#[must_use]
+pub fn family(pids: &[u32]) -> BTreeSet<u32> {
+    let all = pids.iter().flat_map(|pid| with_descendants(*pid));
+    all.collect()
+}
+
 /// A process, its children, theirs and so on.
-pub fn with_descendants(pid: u32) -> Vec<u32> {
+pub(crate) fn with_descendants(pid: u32) -> Vec<u32> {
     let mut found = vec![pid];
     let mut next = 0;
     while let Some(pid) = found.get(next) {

@@ -115,6 +115,13 @@ pub(crate) fn behind<'t>(text: &'t str, word: &str) -> Option<&'t str> {
         .map(str::trim)
 }
 
+/// The word in brackets of a text that has all there are: `always [madvise] never`.
+pub(crate) fn chosen(text: &str) -> Option<String> {
+    let words = text.split_whitespace();
+    let mut held = words.filter_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
+    held.next().map(str::to_owned)
+}
+
 #[cfg(test)]
 pub(crate) mod planted {
     //! A folder of planted files that goes with the test.

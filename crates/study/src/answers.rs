@@ -3,20 +3,20 @@
 use model::Doubt;
 use model::message::ServerAnswer;
 
-use crate::campaign::CampaignError;
+use crate::refusal::Refusal;
 
 /// What is doubtful of servers that do not answer alike.
 ///
 /// # Errors
 /// That they do not, unless they may differ.
-pub(crate) fn compared(
-    answers: &[Titled],
-    may_differ: bool,
-) -> Result<Option<Doubt>, CampaignError> {
+pub(crate) fn compared(answers: &[Titled], may_differ: bool) -> Result<Option<Doubt>, Refusal> {
     match difference(answers) {
         None => Ok(None),
         Some(what) if may_differ => Ok(Some(Doubt::DifferentAnswers { what })),
-        Some(what) => Err(CampaignError::DifferentAnswers(what)),
+        Some(what) => Err(Refusal(format!(
+            "the two do not answer alike: {what}; see whether that is the same work, and add \
+             --different-answers to compare them all the same"
+        ))),
     }
 }
 

@@ -37,13 +37,17 @@ impl Campaign<'_> {
         pace: Pace,
         score_ms: u32,
     ) -> Result<Reading, CampaignError> {
-        let ask = BlockAsk {
+        self.ask_block(BlockAsk {
             target: target.to_owned(),
             workload: study.workload.clone(),
             pace,
             settle_ms: study.design.settle_ms,
             score_ms,
-        };
+        })
+    }
+
+    /// Has a block measured as it is asked for.
+    pub(crate) fn ask_block(&mut self, ask: BlockAsk) -> Result<Reading, CampaignError> {
         match self.agent.ask(&Ask::Block(Box::new(ask)))? {
             Tell::Reading(reading) => Ok(*reading),
             _ => Err(CampaignError::Unexpected("block")),

@@ -13,6 +13,7 @@ use crate::commands::CommandError;
 use crate::preflight;
 use crate::progress::{Outlook, Progress};
 use crate::reboot::RebootError;
+use crate::refusal::Refusal;
 use crate::rehearsal;
 use crate::store::StoreError;
 use crate::transport::{Agent, AgentError};
@@ -33,41 +34,10 @@ pub enum CampaignError {
     Commands(Box<CommandError>),
     #[error("the agent answered {0} with something else; both must be of one version")]
     Unexpected(&'static str),
-    #[error("this machine is at work: {0}; add `--yes` to load it all the same")]
-    AtWork(String),
-    #[error("this run was measured on {was}, here it would be {now}: they do not mix")]
-    OtherRig {
-        was: &'static str,
-        now: &'static str,
-    },
-    #[error(
-        "this run was measured on machines of another CPU or kernel than those of the hosts file: \
-         they do not mix"
-    )]
-    OtherHosts,
-    #[error(
-        "there is one CPU for the server here ({0}), so there is nothing to compare one worker with; \
-         `--workers 1,2` has two share CPUs with the client, and `--server-cpus` gives the server others"
-    )]
-    NothingToScale(String),
-    #[error("the run compares what was there only then; start it again instead")]
-    NotOurTargets,
-    #[error(
-        "the two do not answer alike: {0}; see whether that is the same work, and add --different-answers \
-         to compare them all the same"
-    )]
-    DifferentAnswers(String),
     #[error(transparent)]
     Reboot(#[from] RebootError),
-    #[error(
-        "this run was measured with {title} {was}, here is {title} {now}: they do not mix; start \
-         the run again"
-    )]
-    OtherVersion {
-        title: String,
-        was: String,
-        now: String,
-    },
+    #[error(transparent)]
+    Refused(#[from] Refusal),
 }
 
 /// What came of bringing targets up.
@@ -123,7 +93,11 @@ impl Campaign<'_> {
         doubts.extend(client.iter().flat_map(preflight::work_beside_the_client));
         if !doubts.is_empty() && !self.progress.may_load(&doubts) {
             let words: Vec<String> = doubts.iter().map(Doubt::what).collect();
-            return Err(CampaignError::AtWork(words.join("; ")));
+            return Err(Refusal(format!(
+                "this machine is at work: {}; add `--yes` to load it all the same",
+                words.join("; ")
+            ))
+            .into());
         }
         if let Rig::Loopback {
             reason: Some(reason),

@@ -7,6 +7,7 @@ use model::CommandStudy;
 use model::lever::LeverShape;
 use model::study::StudyFile;
 
+use crate::refusal::Refusal;
 use crate::shipped::{MOST_BYTES, on_disk, shipped};
 use crate::spec::nearest::did_you_mean;
 use crate::spec::{self, SpecError};
@@ -19,20 +20,6 @@ pub(crate) const BUILT_IN: &[(&str, &str)] = shipped!("studies":
 
 /// Where studies of the user's own are looked for, from the current folder.
 const FOLDER: &str = "studies";
-
-/// Why a study could not be had.
-#[derive(Debug, thiserror::Error)]
-pub enum CatalogueError {
-    #[error("there is no study `{name}`; `linerate study list` shows those there are{meant}")]
-    Unknown { name: String, meant: String },
-    #[error("{path} cannot be read: {source}; expected the file of a study or its name")]
-    Unreadable {
-        path: String,
-        source: std::io::Error,
-    },
-    #[error(transparent)]
-    Wrong(#[from] SpecError),
-}
 
 /// A study and where it came from.
 #[derive(Debug)]
@@ -68,7 +55,7 @@ impl Found {
 ///
 /// # Errors
 /// When there is none, or its file cannot be read or is wrong.
-pub fn find(name: &str) -> Result<Found, CatalogueError> {
+pub fn find(name: &str) -> Result<Found, Refusal> {
     let on_disk = if name.ends_with(".toml") {
         name.to_owned()
     } else {
@@ -82,20 +69,22 @@ pub fn find(name: &str) -> Result<Found, CatalogueError> {
     Ok(Found::read(*text, format!("{name}.toml"))?)
 }
 
-fn from_disk(path: String) -> Result<Found, CatalogueError> {
+fn from_disk(path: String) -> Result<Found, Refusal> {
     match foreign::file::follow_text(Path::new(&path), MOST_BYTES) {
         Ok(text) => Ok(Found::read(text, path)?),
-        Err(source) => Err(CatalogueError::Unreadable { path, source }),
+        Err(error) => Err(Refusal(format!(
+            "{path} cannot be read: {error}; expected the file of a study or its name"
+        ))),
     }
 }
 
-fn unknown(name: &str) -> CatalogueError {
+fn unknown(name: &str) -> Refusal {
     let mut known = on_disk(FOLDER);
     known.extend(built_in_names().map(str::to_owned));
-    CatalogueError::Unknown {
-        name: name.to_owned(),
-        meant: did_you_mean(name, known.iter().map(String::as_str)),
-    }
+    let meant = did_you_mean(name, known.iter().map(String::as_str));
+    Refusal(format!(
+        "there is no study `{name}`; `linerate study list` shows those there are{meant}"
+    ))
 }
 
 /// Whether the commands of a study are those of one that is compiled in, whatever its rounds and
@@ -127,7 +116,7 @@ pub struct Listed {
     pub name: String,
     /// The path of its file; `None` for a study compiled in.
     pub file: Option<String>,
-    pub study: Result<StudyFile, CatalogueError>,
+    pub study: Result<StudyFile, Refusal>,
 }
 
 /// Every study that can be had by its name: those compiled in, in their order, each by the file of

@@ -3,7 +3,7 @@
 use model::ceiling::{AnswerDemand, ProbeValues};
 use model::message::{BlockAsk, BurstsAsk, ObserveAsk, ProbeAsk, Whom};
 use model::study::{Arm, Role, Study};
-use model::{Ask, Doubt, Pace, Tell};
+use model::{Ask, Doubt, Observation, Pace, Tell};
 
 use crate::campaign::{Campaign, CampaignError};
 use crate::transport::Agent;
@@ -56,8 +56,10 @@ impl Campaign<'_> {
         }
         let is_asked = |arm: &&Arm| !matches!(arm.role, Role::Control | Role::Floor);
         for arm in arms.iter().filter(is_asked) {
-            match self.demand(study, arm, seed)? {
-                Ok(demand) => all.demands.extend(demand),
+            match self.glance(study, arm, (SETTLE_MS, LOOK_MS), seed, BurstsAsk::Calls)? {
+                Ok(observed) => all
+                    .demands
+                    .extend(judge::answer_demand(&arm.name, &observed)),
                 Err(why) => all.doubts.push(Doubt::CeilingUnknown {
                     why: format!("{} could not be looked at: {why}", arm.title),
                 }),
@@ -66,30 +68,32 @@ impl Campaign<'_> {
         Ok(all)
     }
 
-    /// What an answer takes, `None` where nothing was answered; or why it could not be looked at.
-    fn demand(
+    /// What is seen of an arm's server under its load, and then in these bursts; or why it could not be looked at.
+    pub(crate) fn glance(
         &mut self,
         study: &Study,
         arm: &Arm,
+        (settle_ms, look_ms): (u32, u32),
         seed: u64,
-    ) -> Result<Result<Option<AnswerDemand>, String>, CampaignError> {
+        bursts: BurstsAsk,
+    ) -> Result<Result<Observation, String>, CampaignError> {
         let ask = ObserveAsk {
             whom: Whom::Loaded(BlockAsk {
                 target: arm.name.clone(),
                 workload: study.workload.clone(),
                 pace: Pace::Closed,
-                settle_ms: SETTLE_MS,
-                score_ms: LOOK_MS,
+                settle_ms,
+                score_ms: look_ms,
             }),
-            look_ms: LOOK_MS,
+            look_ms,
             seed,
             behind: Vec::new(),
-            bursts: BurstsAsk::Calls,
+            bursts,
         };
         match self.agent.ask(&Ask::Observe(Box::new(ask))) {
-            Ok(Tell::Observed(looked)) => Ok(Ok(judge::answer_demand(&arm.name, &looked))),
-            Err(error) if error.is_refusal() => Ok(Err(error.to_string())),
+            Ok(Tell::Observed(observed)) => Ok(Ok(*observed)),
             Ok(_) => Err(CampaignError::Unexpected("a look")),
+            Err(error) if error.is_refusal() => Ok(Err(error.to_string())),
             Err(error) => Err(error.into()),
         }
     }

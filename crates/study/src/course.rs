@@ -15,6 +15,7 @@ use crate::campaign::{Acquaintance, Campaign, CampaignError, blindness, boot_ms,
 use crate::confirm;
 use crate::gate;
 use crate::plan::Design as _;
+use crate::refusal::Refusal;
 use crate::rounds::SavedBlocks;
 use crate::same_place;
 use crate::scale;
@@ -186,7 +187,8 @@ impl Campaign<'_> {
     /// When this machine is not as it was, or as it must be after a reboot.
     pub fn resume(&mut self, (store, record, saved): Resumed) -> Result<(), CampaignError> {
         if record.all_arms().any(|arm| is_of_then(&arm.program)) {
-            return Err(CampaignError::NotOurTargets);
+            let why = "the run compares what was there only then; start it again instead";
+            return Err(Refusal(why.to_owned()).into());
         }
         if record.reboot.is_none() && confirm::is_done(&record, &saved) {
             return Ok(());

@@ -104,7 +104,7 @@ impl Campaign<'_> {
     /// Looks, hinders whom the judge accuses, and keeps both in a new folder.
     ///
     /// # Errors
-    /// [`CampaignError::AtWork`] where the machine must not be loaded; those of the agent and of the folder.
+    /// [`CampaignError::Refused`] where the machine must not be loaded; those of the agent and of the folder.
     pub fn explain(&mut self, order: &ExplainOrder, folder: &Path) -> Result<(), CampaignError> {
         let claim = Store::claim(folder)?;
         let is_loaded = matches!(order.whose, Whose::Asked(_));
@@ -276,13 +276,7 @@ impl Campaign<'_> {
 
     /// Answers a second, or kB carried.
     fn plain(&mut self, plan: &TrialPlan, workload: &Workload) -> Result<f64, CampaignError> {
-        match self
-            .agent
-            .ask(&Ask::Block(Box::new(plan.block(workload))))?
-        {
-            Tell::Reading(reading) => Ok(reading.throughput_rps()),
-            _ => Err(CampaignError::Unexpected("block")),
-        }
+        Ok(self.ask_block(plan.block(workload))?.throughput_rps())
     }
 
     /// Answers a second with the accused hindered, and what was added to it, as a share of what it had.

@@ -4,10 +4,11 @@
 
 use std::io;
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Deserialize;
 
+use crate::refusal::Refusal;
 use crate::spec::sense::{Sense, must, place};
 use crate::spec::{SpecError, error_about, error_at};
 
@@ -31,16 +32,17 @@ impl Hosts {
     ///
     /// # Errors
     /// When none is called so.
-    pub fn named(&self, name: &str) -> Result<&str, HostsError> {
+    pub fn named(&self, name: &str) -> Result<&str, Refusal> {
         let Roles { client, server } = &self.host;
         let all = [("client", &client.ssh), ("server", &server.ssh)];
         let found = all.iter().find(|(role, ssh)| *role == name || *ssh == name);
         let found = found.map(|(_, ssh)| ssh.as_str());
-        found.ok_or_else(|| HostsError::Unknown {
-            name: name.to_owned(),
-            known: all
-                .map(|(role, ssh)| format!("{ssh} ({role})"))
-                .join(" and "),
+        found.ok_or_else(|| {
+            let known = all.map(|(role, ssh)| format!("{ssh} ({role})"));
+            let known = known.join(" and ");
+            Refusal(format!(
+                "`{name}` is no machine of the hosts file, which names {known}"
+            ))
         })
     }
 }
@@ -71,40 +73,28 @@ pub struct TargetHost {
     pub address: IpAddr,
 }
 
-/// Why there are no hosts.
-#[derive(Debug, thiserror::Error)]
-pub enum HostsError {
-    #[error(
-        "there is no hosts file: {} does not exist; write one, such as\n{EXAMPLE}\nor give \
-         another with --hosts FILE",
-        .0.display()
-    )]
-    None(PathBuf),
-    #[error(
-        "neither XDG_CONFIG_HOME nor HOME says where your hosts file is; give one with --hosts FILE"
-    )]
-    Nowhere,
-    #[error("{path} cannot be read: {source}; expected a hosts file, such as\n{EXAMPLE}")]
-    Unreadable { path: String, source: io::Error },
-    #[error("`{name}` is no machine of the hosts file, which names {known}")]
-    Unknown { name: String, known: String },
-    #[error(transparent)]
-    Wrong(#[from] SpecError),
-}
-
 /// Reads the hosts file that was given, or else the user's own.
 ///
 /// # Errors
 /// When there is none, or it is wrong.
-pub fn find(given: Option<&Path>, own: Option<&Path>) -> Result<Hosts, HostsError> {
-    let path = given.or(own).ok_or(HostsError::Nowhere)?;
+pub fn find(given: Option<&Path>, own: Option<&Path>) -> Result<Hosts, Refusal> {
+    let path = given.or(own).ok_or_else(|| {
+        let nowhere = "neither XDG_CONFIG_HOME nor HOME says where your hosts file is; give one with \
+                       --hosts FILE";
+        Refusal(nowhere.to_owned())
+    })?;
     let file = path.display().to_string();
     match std::fs::read_to_string(path) {
         Ok(text) => Ok(parse(&text, &file)?),
         Err(error) if given.is_none() && error.kind() == io::ErrorKind::NotFound => {
-            Err(HostsError::None(path.to_owned()))
+            Err(Refusal(format!(
+                "there is no hosts file: {file} does not exist; write one, such as\n{EXAMPLE}\nor give \
+                 another with --hosts FILE"
+            )))
         }
-        Err(source) => Err(HostsError::Unreadable { path: file, source }),
+        Err(error) => Err(Refusal(format!(
+            "{file} cannot be read: {error}; expected a hosts file, such as\n{EXAMPLE}"
+        ))),
     }
 }
 

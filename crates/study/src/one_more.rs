@@ -5,55 +5,38 @@ use model::{Service, Study};
 
 use crate::arms::{BASELINE, CONTROL, FLOOR};
 use crate::pinned::name_of;
-
-/// Why a comparison cannot have a program beside those of its file.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotComparable {
-    #[error("the study `{study}` compares `{name}` already")]
-    There { study: String, name: String },
-    #[error(
-        "an arm of the study `{study}` is called `{name}`; give the service another name, which is \
-         that of its file"
-    )]
-    Taken { study: String, name: String },
-    #[error("`{service}` serves no `{path}`, which the study `{study}` asks for")]
-    OtherPath {
-        service: String,
-        path: String,
-        study: String,
-    },
-}
+use crate::refusal::Refusal;
 
 /// Has a comparison measure one more program, on each of its paths that the service serves.
 ///
 /// # Errors
 /// When it is in the comparison already, an arm has its name, or it does not serve what the study
 /// asks for first.
-pub fn add(study: &mut Study, service: &Service) -> Result<(), NotComparable> {
+pub fn add(study: &mut Study, service: &Service) -> Result<(), Refusal> {
     let name = &service.name;
     let mut programs = study.own_targets();
     programs.extend(study.baseline.target.as_deref());
     let is_there = |program: &str| name_of(program) == *name;
     if programs.into_iter().any(is_there) || name == SERVE {
-        return Err(NotComparable::There {
-            study: study.name.clone(),
-            name: name.clone(),
-        });
+        return Err(Refusal(format!(
+            "the study `{}` compares `{name}` already",
+            study.name
+        )));
     }
     let path = &study.workload.path;
     if !service.serves.contains_key(path) {
-        return Err(NotComparable::OtherPath {
-            service: name.clone(),
-            path: path.clone(),
-            study: study.name.clone(),
-        });
+        return Err(Refusal(format!(
+            "`{name}` serves no `{path}`, which the study `{}` asks for",
+            study.name
+        )));
     }
     let steps = steps(study, service);
     if let Some(step) = steps.iter().find(|step| is_taken(study, &step.name)) {
-        return Err(NotComparable::Taken {
-            study: study.name.clone(),
-            name: step.name.clone(),
-        });
+        return Err(Refusal(format!(
+            "an arm of the study `{}` is called `{}`; give the service another name, which is that of \
+             its file",
+            study.name, step.name
+        )));
     }
     study.steps.extend(steps);
     Ok(())
@@ -139,14 +122,15 @@ mod tests {
             ("floor", false),
         ] {
             let refused = add(&mut frameworks(), &service(name, &both)).unwrap_err();
-            let found_there = matches!(refused, NotComparable::There { .. });
+            let found_there = refused.to_string().ends_with(" already");
             assert_eq!(found_there, is_there, "{refused}");
         }
     }
 
     #[test]
     fn a_service_without_the_path_of_the_study_is_refused() {
-        let refused = add(&mut frameworks(), &service("mine", &["/plaintext"]));
-        assert!(matches!(refused, Err(NotComparable::OtherPath { .. })));
+        let refused = add(&mut frameworks(), &service("mine", &["/plaintext"])).unwrap_err();
+        let begin = "`mine` serves no `/json`";
+        assert!(refused.to_string().starts_with(begin), "{refused}");
     }
 }

@@ -3,22 +3,26 @@
 use model::run::{ClientHost, Rig};
 use model::{Facts, RunRecord};
 
-use crate::campaign::{Acquaintance, CampaignError};
+use crate::campaign::Acquaintance;
+use crate::refusal::Refusal;
 
 /// Holds what the agents tell now against what they told when the run began.
 ///
 /// # Errors
 /// What differs.
-pub(crate) fn check<S, A>(run: &RunRecord<S, A>, now: &Acquaintance) -> Result<(), CampaignError> {
+pub(crate) fn check<S, A>(run: &RunRecord<S, A>, now: &Acquaintance) -> Result<(), Refusal> {
     if !now.rig.is_like(&run.rig) {
-        return Err(CampaignError::OtherRig {
-            was: name(&run.rig),
-            now: name(&now.rig),
-        });
+        return Err(Refusal(format!(
+            "this run was measured on {}, here it would be {}: they do not mix",
+            name(&run.rig),
+            name(&now.rig)
+        )));
     }
     let hosts = (told(&now.facts), told_of(now.client.as_ref()));
     if now.rig == Rig::Hosts && hosts != (told(&run.facts), told_of(run.client.as_ref())) {
-        return Err(CampaignError::OtherHosts);
+        let why = "this run was measured on machines of another CPU or kernel than those of the hosts \
+                   file: they do not mix";
+        return Err(Refusal(why.to_owned()));
     }
     Ok(())
 }

@@ -5,6 +5,7 @@ use model::cpus::{CpuShare, Workers};
 use model::study::{DesignKind, StepSpec};
 
 use crate::campaign::{Campaign, CampaignError};
+use crate::refusal::Refusal;
 use crate::rehearsal;
 use model::{Arm, Pace};
 
@@ -12,7 +13,7 @@ use model::{Arm, Pace};
 ///
 /// # Errors
 /// Where one number is all there is to compare.
-pub(crate) fn settle(study: &mut Study, cpus: &CpuShare) -> Result<(), CampaignError> {
+pub(crate) fn settle(study: &mut Study, cpus: &CpuShare) -> Result<(), Refusal> {
     let asked = std::mem::take(&mut study.workload.workers);
     let counts = asked.counts(cpus.server_cpus);
     let (first, further) = counts.split_first().unwrap_or((&1, &[]));
@@ -21,7 +22,12 @@ pub(crate) fn settle(study: &mut Study, cpus: &CpuShare) -> Result<(), CampaignE
         return Ok(());
     }
     if further.is_empty() {
-        return Err(CampaignError::NothingToScale(cpus.server.clone()));
+        return Err(Refusal(format!(
+            "there is one CPU for the server here ({}), so there is nothing to compare one worker with; \
+             `--workers 1,2` has two share CPUs with the client, and `--server-cpus` gives the server \
+             others",
+            cpus.server
+        )));
     }
     let title = |count: &u32| match count {
         1 => "1 worker".to_owned(),

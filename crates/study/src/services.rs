@@ -6,6 +6,7 @@ use model::Service;
 use model::service::{FoundService, Protocol, ServiceRecord};
 
 use crate::pinned::{self, pinned};
+use crate::refusal::Refusal;
 use crate::service_spec;
 use crate::shipped::{MOST_BYTES, on_disk, shipped};
 use crate::spec::{SpecError, error_about};
@@ -18,35 +19,6 @@ pub(crate) const BUILT_IN: &[(&str, &str)] = shipped!("services":
 
 /// Where services of one's own are looked for, below the current folder.
 const FOLDER: &str = "services";
-
-/// Why a service could not be had.
-#[derive(Debug, thiserror::Error)]
-pub enum ServiceError {
-    #[error("there is no service `{name}`; there are: {known}")]
-    Unknown { name: String, known: String },
-    #[error(
-        "`{0}` is no target; expected {expected}",
-        expected = pinned::TARGET
-    )]
-    NoTarget(String),
-    #[error("{path} cannot be read: {source}")]
-    Unreadable {
-        path: String,
-        source: std::io::Error,
-    },
-    #[error(
-        "{title} speaks {protocol}, and `{study}` drives {driven}; services that speak it: {others}"
-    )]
-    OtherProtocol {
-        title: String,
-        protocol: Protocol,
-        study: String,
-        driven: Protocol,
-        others: String,
-    },
-    #[error(transparent)]
-    Wrong(#[from] SpecError),
-}
 
 /// A service and where it came from.
 #[derive(Clone, Debug)]
@@ -97,13 +69,16 @@ impl KnownService {
 ///
 /// # Errors
 /// When there is none, or its file cannot be read or is wrong.
-pub fn find(name: &str) -> Result<KnownService, ServiceError> {
+pub fn find(name: &str) -> Result<KnownService, Refusal> {
     let is_path = name.ends_with(".toml");
     if let (plain, Some(pin)) = pinned::parts(name)
         && !is_path
     {
         if !pinned::is_target(name) {
-            return Err(ServiceError::NoTarget(name.to_owned()));
+            let expected = pinned::TARGET;
+            return Err(Refusal(format!(
+                "`{name}` is no target; expected {expected}"
+            )));
         }
         let known = find(plain)?;
         return Ok(KnownService {
@@ -121,10 +96,10 @@ pub fn find(name: &str) -> Result<KnownService, ServiceError> {
     }
     match BUILT_IN.iter().find(|(built_in, _)| *built_in == name) {
         Some((_, text)) => Ok(KnownService::read((*text).to_owned(), name, None)?),
-        None => Err(ServiceError::Unknown {
-            name: name.to_owned(),
-            known: names().join(", "),
-        }),
+        None => Err(Refusal(format!(
+            "there is no service `{name}`; there are: {}",
+            names().join(", ")
+        ))),
     }
 }
 
@@ -133,10 +108,10 @@ pub fn path_of(name: &str) -> String {
     format!("{FOLDER}/{name}.toml")
 }
 
-fn from_disk(name: &str, path: String) -> Result<KnownService, ServiceError> {
+fn from_disk(name: &str, path: String) -> Result<KnownService, Refusal> {
     match foreign::file::follow_text(Path::new(&path), MOST_BYTES) {
         Ok(text) => Ok(KnownService::read(text, name, Some(path))?.named_as_its_file()?),
-        Err(source) => Err(ServiceError::Unreadable { path, source }),
+        Err(error) => Err(Refusal(format!("{path} cannot be read: {error}"))),
     }
 }
 
@@ -153,19 +128,18 @@ pub fn names() -> Vec<String> {
 ///
 /// # Errors
 /// When the service speaks another, with those that speak this one.
-pub fn check_speaks(service: &Service, driven: Protocol, study: &str) -> Result<(), ServiceError> {
+pub fn check_speaks(service: &Service, driven: Protocol, study: &str) -> Result<(), Refusal> {
     if service.protocol == driven {
         return Ok(());
     }
     let speaks = |name: &String| find(name).is_ok_and(|known| known.service.protocol == driven);
     let others: Vec<String> = names().into_iter().filter(speaks).collect();
-    Err(ServiceError::OtherProtocol {
-        title: service.title.clone(),
-        protocol: service.protocol,
-        study: study.to_owned(),
-        driven,
-        others: others.join(", "),
-    })
+    Err(Refusal(format!(
+        "{} speaks {}, and `{study}` drives {driven}; services that speak it: {}",
+        service.title,
+        service.protocol,
+        others.join(", ")
+    )))
 }
 
 /// Whether a service is, word for word, one that is compiled in, or some version of it: what it runs was

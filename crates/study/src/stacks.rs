@@ -1,9 +1,9 @@
 //! Where the time of each arm's server goes by functions: seen in bursts under its load, once its blocks are measured.
 
-use model::message::{BlockAsk, BurstsAsk, ObserveAsk, Whom};
+use model::message::BurstsAsk;
 use model::stacks::{ArmStacks, RunStacks, Stacks};
 use model::study::{Arm, Role};
-use model::{Ask, Pace, Reading, RunRecord, Tell};
+use model::{Reading, RunRecord};
 
 use crate::campaign::{Campaign, CampaignError};
 use crate::rounds::SavedBlocks;
@@ -46,29 +46,14 @@ impl Campaign<'_> {
         record: &RunRecord,
         arm: &Arm,
     ) -> Result<Result<Stacks, String>, CampaignError> {
-        let block = BlockAsk {
-            target: arm.name.clone(),
-            workload: record.study.workload.clone(),
-            pace: Pace::Closed,
-            settle_ms: record.study.design.settle_ms,
-            score_ms: LOOK_MS,
-        };
-        let ask = ObserveAsk {
-            whom: Whom::Loaded(block),
-            look_ms: LOOK_MS,
-            seed: record.seed,
-            behind: Vec::new(),
-            bursts: BurstsAsk::OnCpu,
-        };
-        let seen = match self.agent.ask(&Ask::Observe(Box::new(ask))) {
-            Ok(Tell::Observed(seen)) => *seen,
-            Ok(_) => return Err(CampaignError::Unexpected("a look")),
-            Err(error) if error.is_refusal() => return Ok(Err(error.to_string())),
-            Err(other) => return Err(other.into()),
-        };
-        let unseen = seen.unseen.into_iter().next();
-        let why = unseen.map_or_else(String::new, |it| it.why);
-        Ok(seen.stacks.ok_or(why))
+        let (study, seed) = (&record.study, record.seed);
+        let times_ms = (study.design.settle_ms, LOOK_MS);
+        let observed = self.glance(study, arm, times_ms, seed, BurstsAsk::OnCpu)?;
+        Ok(observed.and_then(|observed| {
+            let unseen = observed.unseen.into_iter().next();
+            let why = unseen.map_or_else(String::new, |it| it.why);
+            observed.stacks.ok_or(why)
+        }))
     }
 }
 

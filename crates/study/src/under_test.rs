@@ -11,6 +11,7 @@ use model::{Ask, RunRecord, Service, Tell};
 
 use crate::arms::{self, Arms, Programs};
 use crate::campaign::CampaignError;
+use crate::refusal::Refusal;
 use crate::services::{self, KnownService};
 use crate::transport::Agent;
 
@@ -165,7 +166,7 @@ type Told<'a> = (&'a String, &'a Option<String>);
 
 /// Whether a program is the one that a run was begun with, which may have kept no hash. One that cannot be read now
 /// may be another.
-pub(crate) fn check_same(title: &str, was: Told<'_>, now: Told<'_>) -> Result<(), CampaignError> {
+pub(crate) fn check_same(title: &str, was: Told<'_>, now: Told<'_>) -> Result<(), Refusal> {
     if was.0 == now.0 && (was.1.is_none() || was.1 == now.1) {
         return Ok(());
     }
@@ -176,11 +177,11 @@ pub(crate) fn check_same(title: &str, was: Told<'_>, now: Told<'_>) -> Result<()
         ),
         None => version.clone(),
     };
-    Err(CampaignError::OtherVersion {
-        title: title.to_owned(),
-        was: words(was),
-        now: words(now),
-    })
+    let (was, now) = (words(was), words(now));
+    Err(Refusal(format!(
+        "this run was measured with {title} {was}, here is {title} {now}: they do not mix; start the \
+         run again"
+    )))
 }
 
 fn found(service: &Service, agent: &mut dyn Agent) -> Result<FoundService, CampaignError> {

@@ -40,7 +40,7 @@ impl Campaign<'_> {
     /// design of `study` could see.
     ///
     /// # Errors
-    /// [`CampaignError::AtWork`] where the machine must not be loaded; those of the agent.
+    /// [`CampaignError::Refused`] where the machine must not be loaded; those of the agent.
     pub fn visible(&mut self, study: &Study, arms: usize) -> Result<Visible, CampaignError> {
         self.meet(false, true)?;
         self.start_targets(&identical_arms(), &study.workload)?;

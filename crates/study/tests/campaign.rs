@@ -282,7 +282,7 @@ fn a_run_is_not_resumed_on_another_rig() {
         &folder,
     )
     .unwrap_err();
-    assert!(matches!(error, CampaignError::OtherRig { .. }), "{error}");
+    assert!(error.to_string().contains("here it would be"), "{error}");
 }
 
 #[test]
@@ -303,7 +303,7 @@ fn a_machine_at_work_is_not_loaded_without_consent() {
         clock: &clock,
     };
     let error = campaign.run(order(), &folder.0).unwrap_err();
-    assert!(matches!(error, CampaignError::AtWork(_)), "{error}");
+    assert!(error.to_string().contains("is at work"), "{error}");
     assert!(
         agent
             .asked

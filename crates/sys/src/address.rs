@@ -25,30 +25,6 @@ pub enum Address {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SocketPath(PathBuf);
 
-/// Why a path is none of a socket.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum BadSocketPath {
-    Empty,
-    Nul,
-    Long { bytes: usize },
-}
-
-impl fmt::Display for BadSocketPath {
-    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Empty => to.write_str("the path of a socket is not empty"),
-            Self::Nul => to.write_str("the path of a socket holds no NUL byte"),
-            Self::Long { bytes } => write!(
-                to,
-                "the path of a socket has at most {PATH_MAX_BYTES} bytes, and this one has {bytes}: \
-                 give a shorter one, such as one from the folder that it is in, or a symbolic link"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for BadSocketPath {}
-
 impl Address {
     /// Starts to connect without waiting; writable means done, then
     /// [`connect_outcome`](socket::connect_outcome) tells how.
@@ -89,13 +65,16 @@ impl SocketPath {
     /// Takes a path that may be one of a socket; whether there is one is not looked at.
     ///
     /// # Errors
-    /// [`BadSocketPath`].
-    pub fn new(path: PathBuf) -> Result<Self, BadSocketPath> {
+    /// Why it is none of a socket.
+    pub fn new(path: PathBuf) -> Result<Self, String> {
         let bytes = path.as_os_str().as_bytes();
         match bytes.len() {
-            0 => Err(BadSocketPath::Empty),
-            _ if bytes.contains(&0) => Err(BadSocketPath::Nul),
-            bytes if bytes > PATH_MAX_BYTES => Err(BadSocketPath::Long { bytes }),
+            0 => Err("the path of a socket is not empty".to_owned()),
+            _ if bytes.contains(&0) => Err("the path of a socket holds no NUL byte".to_owned()),
+            bytes if bytes > PATH_MAX_BYTES => Err(format!(
+                "the path of a socket has at most {PATH_MAX_BYTES} bytes, and this one has {bytes}: \
+                 give a shorter one, such as one from the folder that it is in, or a symbolic link"
+            )),
             _ => Ok(Self(path)),
         }
     }
@@ -139,19 +118,18 @@ mod tests {
 
     use super::*;
 
-    fn path(text: &str) -> Result<SocketPath, BadSocketPath> {
+    fn path(text: &str) -> Result<SocketPath, String> {
         SocketPath::new(PathBuf::from(text))
     }
 
     #[test]
     fn a_path_that_no_socket_can_have_is_refused() {
-        assert_eq!(path(""), Err(BadSocketPath::Empty));
-        assert_eq!(path("a\0b"), Err(BadSocketPath::Nul));
-        assert_eq!(
-            path(&"a".repeat(108)),
-            Err(BadSocketPath::Long { bytes: 108 })
-        );
-        assert!(path(&"a".repeat(107)).is_ok());
+        let long = "a".repeat(108);
+        for (wrong, why) in [("", "empty"), ("a\0b", "NUL"), (long.as_str(), "has 108")] {
+            let refused = path(wrong).unwrap_err();
+            assert!(refused.contains(why), "{refused}");
+        }
+        assert!(path(&long[1..]).is_ok());
     }
 
     #[test]

@@ -12,7 +12,7 @@ use rustix::net::{self, AddressFamily, SocketType};
 use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
 
 use crate::check_size;
-use crate::socket::{open, or_later, set_option};
+use crate::socket::{family, open, or_later, set_option};
 
 /// A socket of TCP that waits, and is not connected yet.
 ///
@@ -104,13 +104,6 @@ pub fn shared_udp(address: SocketAddr) -> io::Result<UdpSocket> {
     sockopt::set_socket_reuseaddr(&socket, true)?;
     net::bind(&socket, &address)?;
     Ok(UdpSocket::from(socket))
-}
-
-fn family(address: SocketAddr) -> AddressFamily {
-    match address {
-        SocketAddr::V4(_) => AddressFamily::INET,
-        SocketAddr::V6(_) => AddressFamily::INET6,
-    }
 }
 
 /// A file that is in memory, its way into a socket through a pipe.

@@ -1,6 +1,5 @@
 //! Which CPUs may be used, and running on chosen ones.
 
-use std::fmt;
 use std::io;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -16,33 +15,17 @@ pub fn allowed() -> io::Result<Vec<usize>> {
     Ok(all.filter(|cpu| set.is_set(*cpu)).collect())
 }
 
-/// A CPU that does not exist, or that the inherited affinity mask leaves out.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NotAllowed {
-    pub cpu: usize,
-    pub allowed: Vec<usize>,
-}
-
-impl fmt::Display for NotAllowed {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (cpu, allowed) = (self.cpu, format_list(&self.allowed));
-        write!(
-            formatter,
-            "CPU {cpu} may not be used here; these may: {allowed}"
-        )
-    }
-}
-
-impl std::error::Error for NotAllowed {}
-
 /// Looks whether the calling thread may run on each of these CPUs.
 ///
 /// # Errors
-/// [`NotAllowed`] for the first on which it may not; else as [`allowed`].
+/// The first that does not exist, or that the inherited affinity mask leaves out; else as [`allowed`].
 pub fn all_allowed(cpus: &[usize]) -> io::Result<()> {
     let allowed = allowed()?;
     match cpus.iter().find(|cpu| !allowed.contains(cpu)) {
-        Some(&cpu) => Err(io::Error::other(NotAllowed { cpu, allowed })),
+        Some(cpu) => Err(io::Error::other(format!(
+            "CPU {cpu} may not be used here; these may: {}",
+            format_list(&allowed)
+        ))),
         None => Ok(()),
     }
 }

@@ -41,7 +41,6 @@ impl Interest {
 pub struct Event {
     pub token: u64,
     pub readable: bool,
-    pub writable: bool,
     /// The peer is gone or the socket failed; a read tells which.
     pub hung_up: bool,
 }
@@ -54,7 +53,6 @@ impl Event {
         Self {
             token: data.u64(),
             readable: flags.contains(EventFlags::IN),
-            writable: flags.contains(EventFlags::OUT),
             hung_up: flags.intersects(gone.union(EventFlags::ERR)),
         }
     }

@@ -68,7 +68,7 @@ pub fn defer_accept(listener: BorrowedFd<'_>, time_s: u32) -> Result<(), Refused
         libc::TCP_DEFER_ACCEPT,
     );
     let time_s = libc::c_int::try_from(time_s).unwrap_or(libc::c_int::MAX);
-    place.write(listener, time_s)?;
+    place.write(listener, &time_s)?;
     match place.read(listener)? {
         0 => Err(place.holds(0, time_s)),
         _ => Ok(()),
@@ -90,7 +90,8 @@ pub fn poll_busily(listener: BorrowedFd<'_>, wish: BusyPoll) -> Result<(), Refus
     };
     of_socket("SO_PREFER_BUSY_POLL", SO_PREFER_BUSY_POLL).set(listener, 1)?;
     // The one that the kernel does not tell (`sk_getsockopt` in net/core/sock.c).
-    of_socket("SO_BUSY_POLL_BUDGET", SO_BUSY_POLL_BUDGET).write(listener, libc::c_int::from(budget))
+    let budget = libc::c_int::from(budget);
+    of_socket("SO_BUSY_POLL_BUDGET", SO_BUSY_POLL_BUDGET).write(listener, &budget)
 }
 
 /// Lets the kernel choose, of the listeners that share a port, the one that names the CPU which
@@ -171,20 +172,25 @@ impl Number for u64 {}
 
 /// An option by its name, level and number.
 #[derive(Clone, Copy)]
-struct SocketOption(&'static str, libc::c_int, libc::c_int);
+pub(crate) struct SocketOption(
+    pub(crate) &'static str,
+    pub(crate) libc::c_int,
+    pub(crate) libc::c_int,
+);
 
 impl SocketOption {
     fn set<T: Number>(self, socket: BorrowedFd<'_>, value: T) -> Result<(), Refused> {
-        self.write(socket, value)?;
+        self.write(socket, &value)?;
         match self.read(socket)? {
             held if held == value => Ok(()),
             held => Err(self.holds(held, value)),
         }
     }
 
-    fn write<T: Number>(self, socket: BorrowedFd<'_>, value: T) -> Result<(), Refused> {
+    /// Sets it, and does not look at what the socket holds then.
+    pub(crate) fn write<T: ?Sized>(self, socket: BorrowedFd<'_>, value: &T) -> Result<(), Refused> {
         let Self(_, level, number) = self;
-        let written = set_option(socket, level, number, &value);
+        let written = set_option(socket, level, number, value);
         written.map_err(|error| self.refused(error))
     }
 

@@ -5,9 +5,10 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::Child;
 
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::retry_on_intr;
 use rustix::process::{PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-use crate::epoll::{Epoll, Events, Interest};
 use crate::process::number;
 
 /// Opens a descriptor that is readable once the child has ended (`pidfd_open`, Linux 5.3).
@@ -30,14 +31,10 @@ pub fn open_any(pid: u32) -> io::Result<OwnedFd> {
 /// Waits until the process of a descriptor has ended.
 ///
 /// # Errors
-/// `EMFILE` at the limit of open files.
+/// None are known.
 pub fn wait(process: impl AsFd) -> io::Result<()> {
-    let epoll = Epoll::new()?;
-    epoll.add(process.as_fd(), 0, Interest::READ)?;
-    let mut events = Events::with_capacity(1);
-    while events.iter().next().is_none() {
-        epoll.wait(&mut events, None)?;
-    }
+    let mut awaited = [PollFd::new(&process, PollFlags::IN)];
+    retry_on_intr(|| poll(&mut awaited, None))?;
     Ok(())
 }
 
@@ -65,6 +62,7 @@ pub fn send(process: impl AsFd, order: EndSignal) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::epoll::{Epoll, Events, Interest};
     use std::os::unix::process::ExitStatusExt as _;
     use std::process::{Command, Stdio};
 

@@ -219,11 +219,15 @@ pub(crate) fn control() -> io::Result<OwnedFd> {
     open(AddressFamily::INET, SocketType::DGRAM, None)
 }
 
-fn open_stream(address: SocketAddr) -> io::Result<OwnedFd> {
-    let family = match address {
+pub(crate) fn family(address: SocketAddr) -> AddressFamily {
+    match address {
         SocketAddr::V4(_) => AddressFamily::INET,
         SocketAddr::V6(_) => AddressFamily::INET6,
-    };
+    }
+}
+
+fn open_stream(address: SocketAddr) -> io::Result<OwnedFd> {
+    let family = family(address);
     Ok(net::socket_with(family, SocketType::STREAM, APART, None)?)
 }
 

@@ -5,20 +5,19 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::ControlFlow;
 
+use rustix::net::AddressFamily;
+
 use crate::netlink::{Family, Netlink, attributes, push_message};
 
 /// `SOCK_DIAG_BY_FAMILY` of linux/sock_diag.h.
-pub(crate) const BY_FAMILY: u16 = 20;
-/// Length of `struct inet_diag_req_v2`, and of `struct inet_diag_msg` (linux/inet_diag.h).
-const REQUEST_BYTES: usize = 56;
+const BY_FAMILY: u16 = 20;
+/// Length of `struct inet_diag_msg` (linux/inet_diag.h).
 pub(crate) const ANSWER_BYTES: usize = 72;
 /// `INET_DIAG_INFO`: the attribute that holds `struct tcp_info`.
-pub(crate) const INFO: u16 = 2;
+const INFO: u16 = 2;
 /// `INET_DIAG_SKMEMINFO`: the attribute that holds how its buffers are filled.
-pub(crate) const MEMORY: u16 = 7;
-/// `TCP_ESTABLISHED` of net/tcp_states.h.
-const ESTABLISHED: u32 = 1;
-/// `TCP_LISTEN`.
+const MEMORY: u16 = 7;
+/// `TCP_LISTEN` of net/tcp_states.h.
 const LISTEN: u32 = 10;
 /// All states of net/tcp_states.h in which a socket carries data or has carried some, and has counters:
 /// those from `TCP_ESTABLISHED` to `TCP_CLOSING` but `TCP_SYN_RECV`, `TCP_TIME_WAIT` and `TCP_LISTEN`.
@@ -32,23 +31,6 @@ pub(crate) const ACKED_AT: usize = 120;
 /// Where it has the bytes that came in, and the segments with data in either direction, since Linux 4.6.
 pub(crate) const RECEIVED_AT: usize = 128;
 const SEGMENTS_AT: usize = 152;
-/// Where it has the three times, since Linux 4.9.
-pub(crate) const BUSY_AT: usize = 168;
-
-/// How a connection's sending went since it was opened, as `struct tcp_info` counts it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sending {
-    /// The port of the other end.
-    pub peer_port: u16,
-    /// What the other end has acknowledged: `tcpi_bytes_acked`.
-    pub acked_bytes: u64,
-    /// There was something to send, or unacknowledged: `tcpi_busy_time`, µs.
-    pub busy_us: u64,
-    /// Of that, the receiver's window let no more be sent: `tcpi_rwnd_limited`, µs.
-    pub rwnd_limited_us: u64,
-    /// Of that, the sender's buffer was too small to have more in flight: `tcpi_sndbuf_limited`, µs.
-    pub sndbuf_limited_us: u64,
-}
 
 /// What a connection has carried since it was opened, as `struct tcp_info` counts it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,29 +45,21 @@ pub struct Carried {
     pub segments: u64,
 }
 
-/// The open connections whose own end has this port.
-///
-/// # Errors
-/// `EPROTONOSUPPORT` or `ENOENT` of kernels without `CONFIG_INET_DIAG`.
-pub fn sending_from(port: u16) -> io::Result<Vec<Sending>> {
-    dump(port, 1 << ESTABLISHED, sending)
-}
-
 /// The connections whose own end has this port, half closed ones as well.
 ///
 /// # Errors
-/// As of [`sending_from`].
+/// `EPROTONOSUPPORT` or `ENOENT` of kernels without `CONFIG_INET_DIAG`.
 pub fn carried_at(port: u16) -> io::Result<Vec<Carried>> {
-    dump(port, CARRYING, carried)
+    each(&open()?, CARRYING, port, carried)
 }
 
 /// The far ends of all TCP connections of this network namespace, with those that are closed and keep their port for a
 /// while (`TIME_WAIT`).
 ///
 /// # Errors
-/// As of [`sending_from`].
+/// As of [`carried_at`].
 pub fn far_ends() -> io::Result<Vec<SocketAddr>> {
-    dump(0, !(1 << LISTEN), |answer| address(answer, 6, 24))
+    each(&open()?, !(1 << LISTEN), 0, |answer| address(answer, 6, 24))
 }
 
 /// Hears of each TCP socket of this network namespace that goes, with its last counts.
@@ -98,9 +72,9 @@ impl Closings {
     /// # Errors
     /// `EPROTONOSUPPORT` or `ENOENT` of kernels without `CONFIG_INET_DIAG`.
     pub fn hear() -> io::Result<Self> {
-        let netlink = Netlink::open(Family::SocketDiagnostics)?;
-        netlink.join(CLOSINGS, KEPT_BYTES)?;
-        Ok(Self(netlink))
+        let door = open()?;
+        door.join(CLOSINGS, KEPT_BYTES)?;
+        Ok(Self(door))
     }
 
     /// Those that went since the last call.
@@ -115,11 +89,27 @@ impl Closings {
     }
 }
 
-fn dump<T>(port: u16, states: u32, read: impl Fn(&[u8]) -> Option<T>) -> io::Result<Vec<T>> {
-    let netlink = Netlink::open(Family::SocketDiagnostics)?;
+/// The door that is asked at, in the network namespace of the caller.
+pub(crate) fn open() -> io::Result<Netlink> {
+    Netlink::open(Family::SocketDiagnostics)
+}
+
+/// Asks for all sockets in these states, which are bits, whose own end has this port, or any where it is 0; what is
+/// read of each.
+pub(crate) fn each<T>(
+    door: &Netlink,
+    states: u32,
+    port: u16,
+    read: impl Fn(&[u8]) -> Option<T>,
+) -> io::Result<Vec<T>> {
     let mut found = Vec::new();
-    for family in [libc::AF_INET, libc::AF_INET6] {
-        netlink.ask(&request(family, port, states), 1, |message| {
+    for family in [AddressFamily::INET, AddressFamily::INET6] {
+        let asked = request(libc::NLM_F_DUMP, family, states, |payload| {
+            payload.extend(port.to_be_bytes());
+            // Any port and address at the other end, any device.
+            payload.extend([0; 46]);
+        });
+        door.ask(&asked, 1, |message| {
             found.extend(read(message.payload));
             ControlFlow::Continue(())
         })?;
@@ -127,32 +117,24 @@ fn dump<T>(port: u16, states: u32, read: impl Fn(&[u8]) -> Option<T>) -> io::Res
     Ok(found)
 }
 
-fn request(family: libc::c_int, port: u16, states: u32) -> Vec<u8> {
-    let flags = u16::try_from(libc::NLM_F_REQUEST | libc::NLM_F_DUMP).unwrap_or(0);
+/// `struct inet_diag_req_v2`, of which `id` writes the `struct inet_diag_sockid`.
+pub(crate) fn request(
+    flags: libc::c_int,
+    family: AddressFamily,
+    states: u32,
+    id: impl FnOnce(&mut Vec<u8>),
+) -> Vec<u8> {
+    let flags = u16::try_from(libc::NLM_F_REQUEST | flags).unwrap_or(0);
+    let family = libc::c_int::from(family.as_raw());
     let mut datagram = Vec::new();
     push_message(&mut datagram, BY_FAMILY, flags, 1, |payload| {
         payload.extend([family, libc::IPPROTO_TCP].map(|number| number.to_ne_bytes()[0]));
-        // The bit of INFO, and padding.
-        payload.extend([1 << (INFO - 1), 0]);
+        // Its counters and its memory, and padding.
+        payload.extend([1 << (INFO - 1) | 1 << (MEMORY - 1), 0]);
         payload.extend(states.to_ne_bytes());
-        payload.extend(port.to_be_bytes());
-        // Any port and address at the other end, any device.
-        payload.extend([0; REQUEST_BYTES - 10]);
+        id(payload);
     });
     datagram
-}
-
-/// `None` for what is no answer, or of a kernel that does not count these times.
-fn sending(answer: &[u8]) -> Option<Sending> {
-    let peer_port = u16::from_be_bytes(bytes(answer, 6)?);
-    let info = info(answer)?;
-    Some(Sending {
-        peer_port,
-        acked_bytes: number(info, ACKED_AT)?,
-        busy_us: number(info, BUSY_AT)?,
-        rwnd_limited_us: number(info, BUSY_AT + 8)?,
-        sndbuf_limited_us: number(info, BUSY_AT + 16)?,
-    })
 }
 
 /// `None` for what is no answer, or of a kernel that does not count segments of data.
@@ -210,27 +192,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sender_whose_receiver_does_not_read_is_limited_by_its_window() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
-        let (mut server, _) = listener.accept().unwrap();
-        server.set_nonblocking(true).unwrap();
-        while server.write(&[0; 65_536]).is_ok() {}
-        let limited = || sending_from(port).unwrap()[0].rwnd_limited_us > 0;
-        assert!(crate::clock::wait_until(
-            std::time::Duration::from_secs(20),
-            limited
-        ));
-        let found = sending_from(port).unwrap();
-        assert_eq!(found.len(), 1);
-        assert_eq!(found[0].peer_port, client.local_addr().unwrap().port());
-        assert!(found[0].busy_us >= found[0].rwnd_limited_us);
-        assert!(found[0].acked_bytes > 0, "{found:?}");
-        client.read_exact(&mut [0; 16]).unwrap();
-    }
-
-    #[test]
     fn what_a_connection_carried_is_told_while_it_is_there_and_when_it_goes() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let local = listener.local_addr().unwrap();
@@ -264,7 +225,6 @@ mod tests {
     fn an_answer_cut_short_is_none() {
         for length in [0, 1, 8, ANSWER_BYTES] {
             let answer = [2; ANSWER_BYTES];
-            assert_eq!(sending(&answer[..length]), None);
             assert_eq!(carried(&answer[..length]), None);
         }
     }

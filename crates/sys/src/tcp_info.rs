@@ -1,13 +1,17 @@
-//! How a TCP connection of our own is doing, by `TCP_INFO`.
+//! How TCP connections are doing: our own by `TCP_INFO`, and anybody's by the socket diagnostics.
 
 use std::io;
 use std::os::fd::BorrowedFd;
 
 use crate::socket::option;
-use crate::tcp_diag::{ACKED_AT, BUSY_AT, RECEIVED_AT, bytes, number};
+use crate::tcp_diag::{self, ACKED_AT, RECEIVED_AT, bytes, info, number};
 
 /// Room for `struct tcp_info` of any kernel; what an older one does not tell stays 0.
 type Raw = [u8; 256];
+/// `TCP_ESTABLISHED` of net/tcp_states.h.
+const ESTABLISHED: u32 = 1 << 1;
+/// Where it has the three times (linux/tcp.h).
+const BUSY_AT: usize = 168;
 
 /// What the kernel tells of a connection, since it was opened unless said otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,8 +57,22 @@ impl TcpInfo {
         Ok(Self::read(&raw))
     }
 
+    /// Those of the open connections whose own end has this port, each with the port of the other end.
+    ///
+    /// # Errors
+    /// `EPROTONOSUPPORT` or `ENOENT` of kernels without `CONFIG_INET_DIAG`.
+    pub fn of_port(port: u16) -> io::Result<Vec<(u16, Self)>> {
+        tcp_diag::each(&tcp_diag::open()?, ESTABLISHED, port, |answer| {
+            let peer_port = u16::from_be_bytes(bytes(answer, 6)?);
+            let info = info(answer)?;
+            // Kernels before Linux 4.9 tell no times: what they left out was not measured as nothing.
+            number(info, BUSY_AT + 16)?;
+            Some((peer_port, Self::read(info)))
+        })
+    }
+
     /// Places are those of linux/tcp.h.
-    fn read(raw: &Raw) -> Self {
+    fn read(raw: &[u8]) -> Self {
         let short = |at| bytes(raw, at).map_or(0, u32::from_ne_bytes);
         let long = |at| number(raw, at).unwrap_or(0);
         Self {
@@ -103,5 +121,28 @@ mod tests {
         );
         assert!(info.segments_out >= 1 && info.retransmits == 0, "{info:?}");
         assert_eq!(TcpInfo::of(far.as_fd()).unwrap().received_bytes, 5000);
+    }
+
+    #[test]
+    fn a_sender_whose_receiver_does_not_read_is_limited_by_its_window() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        let (mut server, _) = listener.accept().unwrap();
+        server.set_nonblocking(true).unwrap();
+        while server.write(&[0; 65_536]).is_ok() {}
+        let limited = || TcpInfo::of_port(port).unwrap()[0].1.rwnd_limited_us > 0;
+        assert!(crate::clock::wait_until(
+            std::time::Duration::from_secs(20),
+            limited
+        ));
+        let found = TcpInfo::of_port(port).unwrap();
+        let [(peer_port, info)] = found[..] else {
+            panic!("{found:?}")
+        };
+        assert_eq!(peer_port, client.local_addr().unwrap().port());
+        assert!(info.busy_us >= info.rwnd_limited_us, "{info:?}");
+        assert!(info.acked_bytes > 0, "{info:?}");
+        client.read_exact(&mut [0; 16]).unwrap();
     }
 }

@@ -5,10 +5,10 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::ops::ControlFlow;
 
-use crate::netlink::{Family, Netlink, push_message};
+use crate::netlink::Netlink;
+use crate::socket;
 use crate::tcp_diag::{
-    ACKED_AT, ANSWER_BYTES, BY_FAMILY, INFO, MEMORY, RECEIVED_AT, address, bytes, info, memory,
-    number,
+    self, ACKED_AT, ANSWER_BYTES, RECEIVED_AT, address, bytes, each, info, memory, number,
 };
 
 /// `TCP_ESTABLISHED` and `TCP_CLOSE_WAIT` of net/tcp_states.h: whose other end may still ask for something.
@@ -115,7 +115,7 @@ impl QueueLook {
     /// # Errors
     /// `EPROTONOSUPPORT` of kernels without `CONFIG_INET_DIAG`.
     pub fn open() -> io::Result<Self> {
-        Netlink::open(Family::SocketDiagnostics).map(Self)
+        tcp_diag::open().map(Self)
     }
 
     /// The queues of the socket with these ends, or of the listener there; `None` where it has gone.
@@ -141,7 +141,7 @@ impl QueueLook {
     /// # Errors
     /// `ENOENT` of kernels without `CONFIG_INET_DIAG`.
     pub fn all(&self) -> io::Result<Vec<OpenEnd>> {
-        self.each(OPEN | OPENING, 0, standing)
+        each(&self.0, OPEN | OPENING, 0, standing)
     }
 
     /// The open connections whose own end has this port, and those too that it has closed where they are asked for.
@@ -150,23 +150,7 @@ impl QueueLook {
     /// `ENOENT` of kernels without `CONFIG_INET_DIAG`.
     pub fn connections(&self, port: u16, with_closing: bool) -> io::Result<Vec<Ends>> {
         let states = if with_closing { OPEN | CLOSING } else { OPEN };
-        self.each(states, port, ends)
-    }
-
-    fn each<T>(
-        &self,
-        states: u32,
-        port: u16,
-        read: impl Fn(&[u8]) -> Option<T>,
-    ) -> io::Result<Vec<T>> {
-        let mut found = Vec::new();
-        for family in [libc::AF_INET, libc::AF_INET6] {
-            self.0.ask(&of_port(family, states, port), 1, |message| {
-                found.extend(read(message.payload));
-                ControlFlow::Continue(())
-            })?;
-        }
-        Ok(found)
+        each(&self.0, states, port, ends)
     }
 }
 
@@ -227,20 +211,8 @@ fn is_full(memory: &[u8]) -> Option<bool> {
     Some(queued > 0 && queued + queued / 2 > buffer)
 }
 
-/// 0 for every port.
-fn of_port(family: libc::c_int, states: u32, port: u16) -> Vec<u8> {
-    request(libc::NLM_F_DUMP, family, states, |payload| {
-        payload.extend(port.to_be_bytes());
-        payload.extend([0; 46]);
-    })
-}
-
 fn of_one(ends: &Ends) -> Vec<u8> {
-    let family = match ends.local {
-        SocketAddr::V4(_) => libc::AF_INET,
-        SocketAddr::V6(_) => libc::AF_INET6,
-    };
-    request(0, family, OPEN, |payload| {
+    tcp_diag::request(0, socket::family(ends.local), OPEN, |payload| {
         payload.extend(ends.local.port().to_be_bytes());
         payload.extend(ends.remote.port().to_be_bytes());
         payload.extend(padded(ends.local.ip()));
@@ -249,25 +221,6 @@ fn of_one(ends: &Ends) -> Vec<u8> {
         payload.extend([0; 4]);
         payload.extend(ANY_COOKIE);
     })
-}
-
-/// `struct inet_diag_req_v2`, of which `id` writes the `struct inet_diag_sockid`.
-fn request(
-    flags: libc::c_int,
-    family: libc::c_int,
-    states: u32,
-    id: impl FnOnce(&mut Vec<u8>),
-) -> Vec<u8> {
-    let flags = u16::try_from(libc::NLM_F_REQUEST | flags).unwrap_or(0);
-    let mut datagram = Vec::new();
-    push_message(&mut datagram, BY_FAMILY, flags, 1, |payload| {
-        payload.extend([family, libc::IPPROTO_TCP].map(|number| number.to_ne_bytes()[0]));
-        // Its counters and its memory, and padding.
-        payload.extend([1 << (INFO - 1) | 1 << (MEMORY - 1), 0]);
-        payload.extend(states.to_ne_bytes());
-        id(payload);
-    });
-    datagram
 }
 
 fn padded(ip: IpAddr) -> [u8; 16] {

@@ -1,7 +1,6 @@
 //! What the load loop must know of a protocol: the next request, and where its answer ends.
 
 use model::reading::Ledger;
-use wire::response::BodyMark;
 
 /// What is received of an answer at once: bytes, or what somebody made of them before.
 pub trait Received {
@@ -62,8 +61,11 @@ pub trait Protocol: Sync {
     /// The peer closed the connection; for some answers that is their end.
     fn read_end(&self, memory: &mut Self::Memory, exchange: &mut Self::Exchange) -> Framing;
 
-    /// The first answer that this thread saw, where there was one.
-    fn first(&self, memory: &Self::Memory) -> Option<FirstAnswer>;
+    /// The status of the first answer, for a reader who wants to know what was measured; `None` where
+    /// this thread saw no answer, or answers have none.
+    fn first_status(&self, _memory: &Self::Memory) -> Option<u16> {
+        None
+    }
 
     /// The request of an exchange has met its fate.
     #[inline]
@@ -105,12 +107,4 @@ pub enum Fate {
     Closed,
     Timeout,
     Unfinished,
-}
-
-/// The first answer of a block, for a reader who wants to know what was measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FirstAnswer {
-    /// 0 for protocols without one.
-    pub status: u16,
-    pub body: BodyMark,
 }

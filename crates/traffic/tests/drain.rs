@@ -8,9 +8,11 @@ use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
+use sys::tally_page::TallyPage;
 use traffic::engine::life::Life;
 use traffic::engine::{self, Engine, Next, Output, Service, Settings, Step, listeners};
 
@@ -75,13 +77,12 @@ fn what_had_arrived_when_a_stop_was_heard_is_answered() {
             is_draining: false,
         };
         let server = std::thread::spawn(move || {
-            engine::run(
-                engine,
-                (listener, stopped.as_fd()),
-                service,
-                (settings(), Life::unwatched().unwrap()),
-            )
-            .unwrap();
+            let life = Life {
+                counts: Arc::new(TallyPage::new().unwrap()),
+                listener: Box::new(|_| Ok(())),
+            };
+            let place = (listener, stopped.as_fd());
+            engine::run(engine, place, service, (settings(), life)).unwrap();
         });
         let mut clients: Vec<TcpStream> = (NEW..CLIENTS).map(|_| connect(address)).collect();
         clients[CLIENTS - NEW - 1].write_all(WORD).unwrap();

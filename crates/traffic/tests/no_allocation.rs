@@ -10,8 +10,10 @@ use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 
 use sys::alloc::{CountingAllocator, allocations};
+use sys::tally_page::TallyPage;
 use traffic::engine::life::Life;
 use traffic::engine::{self, Engine, Settings, listeners};
 use traffic::server::{Files, Http, Options, PlantedCost};
@@ -85,13 +87,12 @@ fn serve(engine: Engine, options: Options) -> Running {
     };
     let server = std::thread::spawn(move || {
         let http = Http::new(options);
-        engine::run(
-            engine,
-            (listener, stopped.as_fd()),
-            http,
-            (settings, Life::unwatched().unwrap()),
-        )
-        .unwrap();
+        let life = Life {
+            counts: Arc::new(TallyPage::new().unwrap()),
+            listener: Box::new(|_| Ok(())),
+        };
+        let place = (listener, stopped.as_fd());
+        engine::run(engine, place, http, (settings, life)).unwrap();
     });
     (client, stop, server)
 }

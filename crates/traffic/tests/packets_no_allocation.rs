@@ -7,7 +7,7 @@
 )]
 
 use sys::alloc::{CountingAllocator, allocations};
-use traffic::packets::{PacketPlan, ReceiveWay, SendWay, Until, exchange};
+use traffic::packets::{PacketPath, PacketPlan, PacketSizes, ReceiveWay, SendWay, Until, exchange};
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
@@ -15,7 +15,16 @@ static ALLOCATOR: CountingAllocator = CountingAllocator;
 /// What an exchange of so many takes.
 fn allocated(send: SendWay, receive: ReceiveWay, count: u64) -> u64 {
     let cpu = sys::cpu::allowed().unwrap()[0];
-    let plan = PacketPlan::of_udp(1000, (send, receive), Until::Count(count), [cpu, cpu]);
+    let plan = PacketPlan {
+        path: PacketPath::Udp,
+        sizes: PacketSizes::of(1000),
+        send,
+        receive,
+        pace: None,
+        until: Until::Count(count),
+        sender_cpu: cpu,
+        receiver_cpu: cpu,
+    };
     let before = allocations();
     let went = exchange(&plan).unwrap();
     assert_eq!(went.received.packets, count);

@@ -10,7 +10,7 @@ use anyhow::{Context as _, ensure};
 use traffic::floor::echo::Echo;
 
 use crate::console::Console;
-use crate::serving::{Descriptors, Needs, Serving};
+use crate::serving::{Needs, Service, Serving};
 
 /// The longest answer: it is one piece of memory per worker, and its copy per connection.
 const LONGEST_ANSWER_BYTES: usize = 1 << 20;
@@ -44,10 +44,12 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
         (Some(file), _) => content(file)?,
         (None, bytes) => vec![b'x'; bytes.unwrap_or_default()],
     };
-    let echo = || Echo::new(arguments.request_bytes, answer);
+    let echo: Service<'_> = Box::new(|engine, place, _no_tls, manner| {
+        Echo::new(arguments.request_bytes, answer).serve(engine, place, manner)
+    });
     let needs = Needs {
         tls: None,
-        per_connection: Descriptors::One,
+        per_connection: 1,
         root: None,
         reload: None,
     };

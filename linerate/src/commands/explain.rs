@@ -136,8 +136,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
             folder
         }
     };
-    shown::show_look(&folder, arguments.json, console)?;
-    Ok(ExitCode::SUCCESS)
+    shown::show(&folder, arguments.json, console)
 }
 
 /// Looks, and keeps what was seen; the exit code to give where a signal stopped it.

@@ -9,7 +9,7 @@ use traffic::engine::FileWay;
 use traffic::server::{Files, Http, Options, PlantedCost, PlantedNs};
 
 use crate::console::Console;
-use crate::serving::{Descriptors, MEASURED, Needs, Serving};
+use crate::serving::{MEASURED, Needs, Service, Serving};
 use crate::tls_flags::TlsFlags;
 use crate::values;
 
@@ -112,17 +112,16 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     let reload = || arguments.tls.speaking(serving.without_kernel_tls());
     let needs = Needs {
         tls: speaking.as_ref(),
-        per_connection: match arguments.root {
-            Some(_) => Descriptors::Two,
-            None => Descriptors::One,
-        },
+        per_connection: 1 + u64::from(arguments.root.is_some()),
         root: root.as_ref(),
         reload: match arguments.tls.has_files() {
             true => Some(&reload),
             false => None,
         },
     };
-    let code = serving.run(console, needs, || Http::new(options))?;
+    let http: Service<'_> =
+        Box::new(|engine, place, tls, manner| Http::new(options).serve(engine, place, tls, manner));
+    let code = serving.run(console, needs, http)?;
     if let Some(ns) = planted_cost.per_request() {
         let PlantedNs { added, all } = ns;
         console.note(&format!(

@@ -4,7 +4,7 @@ use anyhow::{Context as _, ensure};
 use sys::cgroup::{Controller, Group};
 use traffic::engine::Settings;
 
-use crate::seconds::{Seconds, parse_seconds};
+use crate::seconds::parse_seconds;
 
 const LIMITS: &str = "Limits";
 const MIB: u64 = 1 << 20;
@@ -16,12 +16,12 @@ const LEAST_SHARE_BYTES: u64 = 2 * WORKER_BYTES;
 #[derive(clap::Args)]
 pub(crate) struct LimitFlags {
     /// Close a connection that sends no request, or does not read, for so long
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_seconds, help_heading = LIMITS)]
-    idle_timeout: Seconds,
+    #[arg(long = "idle-timeout", value_name = "TIME", default_value = "60s", value_parser = parse_seconds, help_heading = LIMITS)]
+    idle_timeout_s: u32,
 
     /// Close a connection whose request is not complete so long after its first byte
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_seconds, help_heading = LIMITS)]
-    request_timeout: Seconds,
+    #[arg(long = "request-timeout", value_name = "TIME", default_value = "10s", value_parser = parse_seconds, help_heading = LIMITS)]
+    request_timeout_s: u32,
 
     /// Close a connection that takes its answer, on the whole, more slowly: bytes per second
     ///
@@ -30,8 +30,8 @@ pub(crate) struct LimitFlags {
     least_rate: u64,
 
     /// On a signal to stop, let answers under way take so long to finish; a second one ends them at once
-    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = parse_seconds, help_heading = LIMITS)]
-    pub(super) drain_timeout: Seconds,
+    #[arg(long = "drain-timeout", value_name = "TIME", default_value = "5s", value_parser = parse_seconds, help_heading = LIMITS)]
+    pub(super) drain_timeout_s: u32,
 
     /// Connections that each worker holds; more wait [default: by the limit of open files]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = LIMITS)]
@@ -72,9 +72,9 @@ impl LimitFlags {
         let max_connections = self.max_connections.map_or(by_limit, u64::from);
         let held_bytes = self.held_bytes.unwrap_or(held_bytes);
         Settings {
-            idle_timeout_s: self.idle_timeout.0,
-            request_timeout_s: self.request_timeout.0,
-            drain_timeout_s: self.drain_timeout.0,
+            idle_timeout_s: self.idle_timeout_s,
+            request_timeout_s: self.request_timeout_s,
+            drain_timeout_s: self.drain_timeout_s,
             max_connections: usize::try_from(max_connections).unwrap_or(usize::MAX),
             least_rate_bytes_s: self.least_rate,
             memory_bytes: usize::try_from(held_bytes).unwrap_or(usize::MAX),

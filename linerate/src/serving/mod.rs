@@ -24,8 +24,6 @@ use sys::stop::{Again, StopSignal};
 use sys::tally_page::TallyPage;
 use traffic::engine::life::{Life, Listener, Moment};
 use traffic::engine::{Engine, Place, Settings};
-use traffic::floor::echo::Echo;
-use traffic::server::Http;
 use traffic::tls::Common;
 
 use crate::console::Console;
@@ -66,32 +64,18 @@ pub(crate) struct Ready<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct Needs<'a> {
     pub(crate) tls: Option<&'a Speaking>,
-    pub(crate) per_connection: Descriptors,
+    /// How many descriptors a connection may hold at a time: its socket, and a file that is on its way.
+    pub(crate) per_connection: u64,
     /// Below it lie the files that it reads.
     pub(crate) root: Option<&'a RootFolder>,
     /// How to read certificates again; `None` where they come from no files.
     pub(crate) reload: Option<&'a dyn Fn() -> anyhow::Result<Option<Speaking>>>,
 }
 
-/// How many descriptors a connection may hold at a time.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Descriptors {
-    /// Its socket.
-    One,
-    /// A file that is on its way, too.
-    Two,
-}
-
-impl Descriptors {
-    /// How many connections there may be, at least one, where so many files may be open.
-    fn connections(self, open_files: u64) -> u64 {
-        let each = match self {
-            Self::One => 1,
-            Self::Two => 2,
-        };
-        (open_files.saturating_sub(OTHER_DESCRIPTORS) / each).max(1)
-    }
-}
+/// A server that is made where it is to run, and serves there.
+pub(crate) type Service<'a> = Box<
+    dyn FnOnce(Engine, Place<'_>, Option<Common>, (Settings, Life)) -> std::io::Result<()> + 'a,
+>;
 
 /// Heading of what costs something and gains nothing.
 pub(crate) const MEASURED: &str = "To be measured";
@@ -117,7 +101,8 @@ pub(crate) struct Serving {
 
     /// CPUs to run on, such as 1 or 0-3,8 [default: those this process may use]
     #[arg(long, value_name = "LIST", value_parser = parse_cpus)]
-    cpus: Option<Cpus>,
+    // By its whole path: clap takes a bare `Vec` for a flag that may be repeated.
+    cpus: Option<std::vec::Vec<usize>>,
 
     #[command(flatten)]
     limits: LimitFlags,
@@ -147,54 +132,14 @@ pub(crate) struct Serving {
     worker: Option<u32>,
 }
 
-/// A server, whose way of serving is compiled with it.
-pub(crate) trait Serves {
-    fn serve(
-        self,
-        engine: Engine,
-        place: Place<'_>,
-        tls: Option<Common>,
-        manner: (Settings, Life),
-    ) -> std::io::Result<()>;
-}
-
-impl Serves for Http {
-    fn serve(
-        self,
-        engine: Engine,
-        place: Place<'_>,
-        tls: Option<Common>,
-        manner: (Settings, Life),
-    ) -> std::io::Result<()> {
-        Self::serve(self, engine, place, tls, manner)
-    }
-}
-
-/// A bare echo has no TLS.
-impl Serves for Echo {
-    fn serve(
-        self,
-        engine: Engine,
-        place: Place<'_>,
-        _no_tls: Option<Common>,
-        manner: (Settings, Life),
-    ) -> std::io::Result<()> {
-        Self::serve(self, engine, place, manner)
-    }
-}
-
-/// CPUs in ascending order, at least one.
-#[derive(Clone, Debug)]
-pub(crate) struct Cpus(pub(crate) Vec<usize>);
-
 impl Serving {
     /// Serves until a signal ends it. `service` is called where the service is to run, after
     /// the worker was bound to its CPU.
-    pub(crate) fn run<S: Serves>(
+    pub(crate) fn run(
         &self,
         console: &Console,
         needs: Needs<'_>,
-        service: impl FnOnce() -> S,
+        service: Service<'_>,
     ) -> anyhow::Result<ExitCode> {
         let engine = self.engine.choose(self.sockets.busy_poll())?;
         let confinement = self.confinement.confinement()?;
@@ -225,12 +170,12 @@ impl Serving {
     }
 
     /// One worker of several. Its parent passes on what it is told by signals.
-    fn run_as_worker<S: Serves>(
+    fn run_as_worker(
         &self,
         (engine, confinement): (Engine, Confinement),
         counts: u32,
         needs: Needs<'_>,
-        service: impl FnOnce() -> S,
+        service: Service<'_>,
     ) -> anyhow::Result<ExitCode> {
         let stop = StopSignal::listen(Again::Waits)?;
         orders::ignore(&[Order::Reload, Order::Report])?;
@@ -243,18 +188,18 @@ impl Serving {
         };
         let life = (counts, listener_of_life);
         let worker = (engine, confinement, 0);
-        self.work(worker, (listener, &stop), needs, service(), life)?;
+        self.work(worker, (listener, &stop), needs, service, life)?;
         Ok(ExitCode::SUCCESS)
     }
 
     /// The whole server in this process.
-    fn run_alone<S: Serves>(
+    fn run_alone(
         &self,
         console: &Console,
         ((mut listening, cpu), stop): ((Listening, usize), &StopSignal),
         worker: (Engine, Confinement, u64),
         needs: Needs<'_>,
-        (ready, service): (String, impl FnOnce() -> S),
+        (ready, service): (String, Service<'_>),
     ) -> anyhow::Result<ExitCode> {
         let orders = Orders::listen(&[Order::Report])?;
         let notifier = Notifier::from_environment();
@@ -280,7 +225,7 @@ impl Serving {
         };
         let place = (listening.listeners.remove(0), stop);
         let life = (counts.clone(), listener_of_life);
-        self.work(worker, place, needs, service(), life)?;
+        self.work(worker, place, needs, service, life)?;
         self.say_end(Record::of([&*counts]), console);
         Ok(ExitCode::SUCCESS)
     }
@@ -367,19 +312,19 @@ impl Serving {
     }
 
     /// Works as a worker does, confined from when all is open that it needs.
-    fn work<S: Serves>(
+    fn work(
         &self,
         (engine, confinement, held_bytes): (Engine, Confinement, u64),
         (listener, stop): (TcpListener, &StopSignal),
         needs: Needs<'_>,
-        service: S,
+        service: Service<'_>,
         (counts, mut listener_of_life): (
             Arc<TallyPage>,
             impl FnMut(Moment) -> std::io::Result<()> + 'static,
         ),
     ) -> anyhow::Result<()> {
         let open_files = sys::process::raise_open_file_limit()?;
-        let by_limit = needs.per_connection.connections(open_files);
+        let by_limit = (open_files.saturating_sub(OTHER_DESCRIPTORS) / needs.per_connection).max(1);
         let mut settings = self.limits.settings(by_limit, held_bytes);
         settings.rearm_oneshot = self.rearm_oneshot;
         settings.busy_poll = self.sockets.busy_poll();
@@ -402,7 +347,7 @@ impl Serving {
         };
         let (place, manner) = ((listener, stop.as_fd()), (settings, life));
         let tls = needs.tls.map(|tls| Common::new(tls.config.clone()));
-        let worked = service.serve(engine, place, tls, manner);
+        let worked = service(engine, place, tls, manner);
         match refusal.take() {
             Some(refusal) => Err(refusal),
             None => Ok(worked?),
@@ -410,7 +355,7 @@ impl Serving {
     }
 
     fn cpus(&self) -> anyhow::Result<Vec<usize>> {
-        let Some(Cpus(wanted)) = &self.cpus else {
+        let Some(wanted) = &self.cpus else {
             return sys::cpu::allowed().context("asking which CPUs may be used");
         };
         sys::cpu::all_allowed(wanted).context("--cpus")?;
@@ -428,9 +373,10 @@ impl Serving {
     }
 }
 
-pub(crate) fn parse_cpus(text: &str) -> Result<Cpus, String> {
+/// CPUs in ascending order, at least one.
+pub(crate) fn parse_cpus(text: &str) -> Result<Vec<usize>, String> {
     let mut cpus = sys::cpu::parse_list(text)?;
     cpus.sort_unstable();
     cpus.dedup();
-    Ok(Cpus(cpus))
+    Ok(cpus)
 }

@@ -76,7 +76,7 @@ impl Serving {
         }
         notifier.stopping();
         let counts = plan.stop_listening();
-        let drain_timeout = Duration::from_secs(self.limits.drain_timeout.0.into());
+        let drain_timeout = Duration::from_secs(self.limits.drain_timeout_s.into());
         workers.stop(drain_timeout)?;
         let record = Record::of(counts.iter().map(|page| &**page));
         self.say_end(record.with_started_again(started_again), console);

@@ -10,14 +10,13 @@ use std::time::Duration;
 use model::braces;
 use model::failure::Failure;
 use sys::clock;
-use sys::descent::Descent;
 use sys::epoll::{Epoll, Events, Interest};
 use sys::group::Leader;
 use sys::memory_file;
 use sys::pidfd;
-use sys::process::ChildSetup;
 
 use super::{Fetching, failed};
+use crate::environment;
 
 /// How much is shown of what a client wrote to its standard error.
 const SHOWN_BYTES: usize = 600;
@@ -82,19 +81,13 @@ impl Clients {
         let input = input.try_clone().map_err(watching)?;
         let said = said.try_clone().map_err(watching)?;
         let mut command = Command::new(program);
-        crate::environment::little(&mut command);
+        environment::little(&mut command);
         command
             .args(arguments)
             .stdin(input)
             .stdout(Stdio::null())
             .stderr(said);
-        let descent = Descent::from_here().map_err(|error| failed("/proc/self/uid_map", &error))?;
-        let setup = ChildSetup {
-            cpus: cpus.to_vec(),
-            descent,
-            ..ChildSetup::default()
-        };
-        sys::process::prepare_child(&mut command, setup);
+        sys::process::prepare_child(&mut command, environment::ordinary(cpus)?);
         Leader::start(&mut command).map_err(|error| Failure {
             what: format!("the client `{program}` could not be started: {error}"),
             advice: "give a program that every user may run, by its path or as it is on the PATH"

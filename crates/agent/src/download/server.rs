@@ -6,8 +6,6 @@ use std::process::Command;
 
 use model::Service;
 use model::failure::Failure;
-use sys::descent::Descent;
-use sys::process::ChildSetup;
 use traffic::load::http::HttpProtocol;
 use traffic::load::probe_head;
 use traffic::tls::Agreed;
@@ -15,6 +13,7 @@ use traffic::tls::Agreed;
 use super::serving::ServedFile;
 use super::{FileOffer, failed, folder};
 use crate::children::ServerProcess;
+use crate::environment;
 use crate::held_server::HeldServer;
 use crate::service::register::studies;
 use crate::service::{self, Offer, RunningService, Wish, client_of_a_lab};
@@ -129,7 +128,7 @@ impl Setup<'_> {
     fn serve(self, flags: &[String]) -> Result<Server, Failure> {
         let root = self.offer.root.clone().unwrap_or_default();
         let mut command = Command::new(self.program);
-        crate::environment::little(&mut command);
+        environment::little(&mut command);
         let listen = SocketAddr::new(self.ip, 0).to_string();
         command.args(["serve", "--json", "--listen", &listen, "--root"]);
         command.arg(root);
@@ -141,19 +140,14 @@ impl Setup<'_> {
         if self.offer.identity.is_some() {
             command.args(["--tls-self-signed", "--tls-ciphers", CIPHER]);
         }
-        let descent = Descent::from_here().map_err(|error| failed("/proc/self/uid_map", &error))?;
-        let setup = ChildSetup {
-            descent,
-            ..ChildSetup::default()
-        };
-        let process = ServerProcess::start(command, setup)?;
+        let process = ServerProcess::start(command, environment::ordinary(&[])?)?;
         Ok(Server {
             address: process.address,
             pid: process.pid(),
             title: "linerate serve".to_owned(),
             version: None,
             path: format!("/{}", self.name),
-            process: HeldServer::ours(process),
+            process: HeldServer::Ours(process),
         })
     }
 
@@ -163,13 +157,11 @@ impl Setup<'_> {
         let found_by = studies::enter(service, &folder)?;
         let wish = Wish {
             address: Some(self.ip),
-            port: None,
             workers: u32::try_from(self.cpus.len()).unwrap_or(u32::MAX),
             cpus: self.cpus.to_vec(),
-            setup: ChildSetup::default(),
             folder,
-            offer: self.offer.clone(),
-            site: None,
+            offer: self.offer,
+            ..Wish::default()
         };
         let running = RunningService::start(self.program, service, wish)?;
         let address = running.network_address()?;
@@ -179,7 +171,7 @@ impl Setup<'_> {
             title: service.title.clone(),
             version: Some(version),
             path: format!("/files/{}", self.name),
-            process: HeldServer::service(running, found_by),
+            process: HeldServer::Service(Box::new(running), found_by),
         })
     }
 }

@@ -7,7 +7,7 @@ use machine::instruments::dram::DramWatch;
 use machine::instruments::senders::{SenderReading, SenderWatch};
 use model::failure::Failure;
 use serde::{Deserialize, Serialize};
-use sys::tcp_diag::Sending;
+use sys::tcp_info::TcpInfo;
 
 use super::server::{Server, unreadable};
 use super::sides::SideWatch;
@@ -163,8 +163,8 @@ impl Serving for ServingEnd {
     }
 
     fn connections_with(&mut self, bytes: u64) -> Result<usize, Failure> {
-        let all = sys::tcp_diag::sending_from(self.served.port).unwrap_or_default();
-        let has_them = |one: &&Sending| one.acked_bytes >= bytes;
+        let all = TcpInfo::of_port(self.served.port).unwrap_or_default();
+        let has_them = |(_, one): &&(u16, TcpInfo)| one.acked_bytes >= bytes;
         Ok(all.iter().filter(has_them).count())
     }
 

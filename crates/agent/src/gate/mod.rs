@@ -19,7 +19,6 @@ use model::request::RequestSpec;
 use model::service::{
     Exchange, Find, Logs, Protocol, Readiness, Ready, SERVICE_FORMAT, Start, Stop, StopSignal,
 };
-use sys::process::ChildSetup;
 use wire::url::HttpUrl;
 
 use crate::Setup;
@@ -27,7 +26,7 @@ use crate::command::Kept;
 use crate::held_server::HeldServer;
 use crate::running;
 use crate::service::register::studies;
-use crate::service::{self, Offer, RunningService, Wish};
+use crate::service::{self, RunningService, Wish};
 use crate::speaks::Speaks;
 use crate::target::Target;
 
@@ -84,13 +83,11 @@ fn serve(
     let found_by = studies::enter(service, &folder)?;
     let wish = Wish {
         address: Some(Ipv4Addr::LOCALHOST.into()),
-        port: None,
         workers: u32::try_from(cpus.server.len()).unwrap_or(1).max(1),
         cpus: cpus.server.clone(),
-        setup: ChildSetup::default(),
         folder,
-        offer: Offer::default(),
         site: Some(tree.path.clone()),
+        ..Wish::default()
     };
     let mut process = RunningService::start(&setup.program, service, wish)?;
     let address = process.network_address()?;
@@ -100,7 +97,7 @@ fn serve(
     let mut target = Target::met(address.into(), Speaks::Asked(Box::new(asked)), Vec::new());
     target.pids = vec![process.pid];
     target.answers = answers;
-    target.hold(HeldServer::service(process, found_by));
+    target.hold(HeldServer::Service(Box::new(process), found_by));
     Ok(target)
 }
 

@@ -11,9 +11,9 @@ use model::failure::Failure;
 use model::service::{Find, FoundService};
 use sys::descent::Descent;
 use sys::group::Leader;
-use sys::process::ChildSetup;
 
 use super::places;
+use crate::environment;
 
 /// How long a program may take to tell its version.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -210,17 +210,13 @@ fn version_words(program: &Path, title: &str, find: &Find) -> Result<String, Fai
         advice: unless(title, find),
     };
     let mut command = Command::new(program);
-    crate::environment::little(&mut command);
+    environment::little(&mut command);
     command
         .args(&find.version_arguments)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    let descent = Descent::from_here().map_err(|error| failed(error.to_string()))?;
-    let setup = ChildSetup {
-        descent,
-        ..ChildSetup::default()
-    };
+    let setup = environment::ordinary(&[]).map_err(|failure| failed(failure.what))?;
     sys::process::prepare_child(&mut command, setup);
     let mut leader = Leader::start(&mut command)
         .map_err(|error| failed(format!("could not be started: {error}")))?;

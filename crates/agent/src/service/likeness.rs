@@ -7,11 +7,11 @@ use regex_lite::Regex;
 use serde_json::Value;
 use traffic::load::http::HttpProtocol;
 use traffic::load::{Probe, probe_whole};
-use wire::response::WholeAnswer;
+use wire::response::KnownHead;
 
 use crate::target::PROBE_TIMEOUT_NS;
 
-/// No more of an answer is looked into: an expression takes time as it is long, and JSON memory.
+/// No more of a body is looked into: an expression takes time as it is long, and JSON memory.
 const MOST_BYTES: usize = 1 << 20;
 
 /// The most that is shown of what a server has, in letters.
@@ -30,14 +30,14 @@ pub(crate) fn look(
 ) -> Result<(), String> {
     let once = || {
         let asked = probe_whole(address, protocol, PROBE_TIMEOUT_NS, MOST_BYTES);
-        let (probe, whole) = asked.map_err(|error| format!("is up, but {error}"))?;
-        let wrong = complaint(likeness, &probe, whole.as_ref());
+        let (probe, head, body) = asked.map_err(|error| format!("is up, but {error}"))?;
+        let wrong = complaint(likeness, &probe, &head, &body);
         wrong.map_or(Ok(()), |what| Err(format!("answers `GET {path}` {what}")))
     };
     once().and_then(|()| once())
 }
 
-fn complaint(likeness: &Likeness, probe: &Probe, whole: Option<&WholeAnswer>) -> Option<String> {
+fn complaint(likeness: &Likeness, probe: &Probe, head: &KnownHead, body: &[u8]) -> Option<String> {
     let (status, bytes) = (probe.status, probe.body.bytes);
     if let Some(wanted) = likeness.status
         && wanted != status
@@ -51,17 +51,14 @@ fn complaint(likeness: &Likeness, probe: &Probe, whole: Option<&WholeAnswer>) ->
             "with a body of {bytes} bytes, and not of {least} to {most}"
         ));
     }
-    let Some(whole) = whole else {
-        return Some(format!("with a head of more than {MOST_BYTES} bytes"));
-    };
-    let headers = || likeness.header.iter();
-    headers()
-        .find_map(|(name, wanted)| header_complaint(name, wanted, whole))
-        .or_else(|| body_complaint(likeness, &whole.body, bytes))
+    let mut headers = likeness.header.iter();
+    headers
+        .find_map(|(name, wanted)| header_complaint(name, wanted, head))
+        .or_else(|| body_complaint(likeness, body, bytes))
 }
 
-fn header_complaint(name: &str, wanted: &str, whole: &WholeAnswer) -> Option<String> {
-    let values: Vec<&[u8]> = whole.values(name).collect();
+fn header_complaint(name: &str, wanted: &str, head: &KnownHead) -> Option<String> {
+    let values: Vec<&[u8]> = head.values(name).collect();
     if values.contains(&wanted.as_bytes()) {
         return None;
     }
@@ -80,7 +77,7 @@ fn body_complaint(likeness: &Likeness, body: &[u8], bytes: u64) -> Option<String
     if body.len() as u64 != bytes {
         return Some(format!(
             "with a body of {bytes} bytes, too long to look for something in it: \
-             head and body may have {MOST_BYTES}"
+             a body may have {MOST_BYTES}"
         ));
     }
     let text = String::from_utf8_lossy(body);

@@ -26,10 +26,11 @@ use std::time::Duration;
 use model::expected::Expected;
 use model::failure::Failure;
 use model::{Doubt, Service};
+use serde::{Deserialize, Serialize};
 use sys::descent::Descent;
 use sys::process::ChildSetup;
 
-use order::{Order, Request, Up, Word};
+use order::{Order, Request, Word};
 
 pub use find::{find, find_program, locate, names};
 pub use keeper::keep;
@@ -43,7 +44,7 @@ pub const KEEPER_ARGUMENTS: [&str; 2] = ["service", "keep"];
 const KEEPERS_GRACE: Duration = Duration::from_secs(20);
 
 /// How a service is wanted.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Wish {
     /// The address of this host on which it shall listen; `None` for its socket alone where it has one, and for
     /// loopback otherwise.
@@ -55,6 +56,7 @@ pub struct Wish {
     pub cpus: Vec<usize>,
     /// What its keeper takes on and hands on to it; how it becomes an ordinary user is our own to
     /// say.
+    #[serde(skip)]
     pub setup: ChildSetup,
     /// Its own folder, which is not there yet; see [`new_folder`].
     pub folder: PathBuf,
@@ -88,8 +90,8 @@ impl RunningService {
     /// # Errors
     /// When it cannot be told the address, or has nothing to do with what it is offered; when it is absent, cannot be prepared, ends, or is not
     /// ready in time, with its logs.
-    pub fn start(program: &Path, service: &Service, wish: Wish) -> Result<Self, Failure> {
-        let address = place(service, wish.address)?;
+    pub fn start(program: &Path, service: &Service, mut wish: Wish) -> Result<Self, Failure> {
+        wish.address = place(service, wish.address)?;
         wish.offer.check(service)?;
         let found = find::program_of(service)?;
         let descent = match wish.site {
@@ -97,40 +99,27 @@ impl RunningService {
             None => Descent::of_service(&service.name)
                 .map_err(|error| failed("/proc/self/uid_map", &error))?,
         };
-        let cache = cache::folder(service, descent)?;
+        let setup = ChildSetup {
+            descent,
+            ..std::mem::take(&mut wish.setup)
+        };
         let order = Order {
             service: service.clone(),
             program: found,
-            folder: wish.folder,
-            cache,
-            address,
-            port: wish.port,
-            workers: wish.workers,
-            cpus: wish.cpus,
-            offer: wish.offer,
-            site: wish.site,
-        };
-        let setup = ChildSetup {
-            descent,
-            ..wish.setup
+            cache: cache::folder(service, descent)?,
+            wish,
         };
         let mut keeper = Keeper::start(program, setup, &order)?;
         match keeper.ask(&Request::Start(Box::new(order)))? {
             Word::Up(up) => {
-                let Up {
-                    address,
-                    pid,
-                    password_file,
-                    service,
-                } = *up;
                 // Not before: what a service is started as, it stays. Who may not have it spared goes on.
                 let _ = sys::memory_killer::spare(keeper.child.id());
                 Ok(Self {
                     keeper,
-                    address,
-                    pid,
-                    password_file,
-                    service,
+                    address: up.address,
+                    pid: up.pid,
+                    password_file: up.password_file,
+                    service: up.service,
                 })
             }
             Word::Well { .. } => Err(keeper.silent()),
@@ -214,7 +203,7 @@ struct Keeper {
 impl Keeper {
     fn start(program: &Path, setup: ChildSetup, order: &Order) -> Result<Self, Failure> {
         let mut command = Command::new(program);
-        if order.site.is_none() {
+        if order.wish.site.is_none() {
             // Its service can read the environment of its keeper, as both are the same user.
             crate::environment::little(&mut command);
         }
@@ -232,7 +221,7 @@ impl Keeper {
             child,
             said: BufReader::new(said),
             title: order.service.title.clone(),
-            folder: order.folder.clone(),
+            folder: order.wish.folder.clone(),
             grace: Duration::from_millis(order.service.stop.grace_ms.into()) + KEEPERS_GRACE,
         })
     }

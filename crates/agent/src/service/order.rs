@@ -1,14 +1,14 @@
 //! What is asked of a keeper and what it says: one JSON value a line, each way, between two
 //! processes of one program.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use model::Service;
 use model::failure::Failure;
 use serde::{Deserialize, Serialize};
 
-use super::offer::Offer;
+use super::Wish;
 
 /// A service to start, and how.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -16,21 +16,10 @@ pub(super) struct Order {
     pub(super) service: Service,
     /// The path of its program.
     pub(super) program: PathBuf,
-    /// Its own folder, to be made.
-    pub(super) folder: PathBuf,
     /// The folder that it keeps, if it has one.
     pub(super) cache: Option<PathBuf>,
-    /// The address of this host on which it shall listen; `None` for its socket alone.
-    pub(super) address: Option<IpAddr>,
-    /// Its port there; `None` for any free one.
-    pub(super) port: Option<u16>,
-    pub(super) workers: u32,
-    /// The CPUs it may run on; empty for those inherited.
-    pub(super) cpus: Vec<usize>,
-    pub(super) offer: Offer,
-    /// Where its commands are run as who we are, if that is not its folder.
-    #[serde(default)]
-    pub(super) site: Option<PathBuf>,
+    /// Where it has no address, it listens on its socket alone.
+    pub(super) wish: Wish,
 }
 
 /// Each is answered with one word.
@@ -56,7 +45,7 @@ pub(super) enum Word {
 }
 
 /// A service that is ready.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Up {
     /// `None` where it listens on its socket alone.
     pub(super) address: Option<SocketAddr>,

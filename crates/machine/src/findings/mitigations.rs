@@ -1,10 +1,12 @@
 //! What the kernel does against speculative execution, in short.
 
+use std::collections::BTreeMap;
+
 use model::finding::Finding;
 
 use super::Subject;
+use crate::facts;
 
-const FOLDER: &str = "sys/devices/system/cpu/vulnerabilities";
 /// Words of those that cost something at each entry into the kernel.
 const COSTLY: [&str; 6] = [
     "Retpolines",
@@ -16,15 +18,10 @@ const COSTLY: [&str; 6] = [
 ];
 
 pub(super) fn check(subject: &Subject) -> Option<Finding> {
-    let names = subject.tree.names(FOLDER).into_iter();
-    let states = names.filter_map(|name| {
-        let state = subject.tree.text(&format!("{FOLDER}/{name}"))?;
-        Some((name, state))
-    });
-    Some(judge(&states.collect::<Vec<_>>()))
+    Some(judge(&facts::mitigations(&subject.tree)))
 }
 
-pub(super) fn judge(states: &[(String, String)]) -> Finding {
+pub(super) fn judge(states: &BTreeMap<String, String>) -> Finding {
     let of = |is_meant: &dyn Fn(&str) -> bool| {
         let names = states.iter().filter(|(_, state)| is_meant(state));
         names.map(|(name, _)| name.as_str()).collect::<Vec<_>>()

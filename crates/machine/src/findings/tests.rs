@@ -39,10 +39,8 @@ fn governed(governors: &[&str]) -> Finding {
 
 fn mitigated(states: &[(&str, &str)]) -> Finding {
     let states = states.iter();
-    let states: Vec<_> = states
-        .map(|(name, state)| (name.to_string(), state.to_string()))
-        .collect();
-    mitigations::judge(&states)
+    let states = states.map(|(name, state)| (name.to_string(), state.to_string()));
+    mitigations::judge(&states.collect())
 }
 
 #[test]

@@ -33,11 +33,8 @@ impl BehindWatch {
     /// Looks at all that the program has open.
     pub(super) fn see(&mut self, look: &QueueLook, watchee: &Watchee) {
         let Ok(all) = look.all() else { return };
-        let processes = watchee.pids.iter();
-        let own: BTreeSet<u64> = processes
-            .flat_map(|pid| targets::with_descendants(*pid))
-            .flat_map(targets::socket_inodes)
-            .collect();
+        let processes = targets::family(&watchee.pids).into_iter();
+        let own: BTreeSet<u64> = processes.flat_map(targets::socket_inodes).collect();
         self.add(&all, &own, &watchee.listens);
     }
 

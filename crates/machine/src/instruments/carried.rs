@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use model::reading::{CarriedReading, OlderConnections};
 use sys::tcp_diag::{self, Carried, Closings};
 
+use super::counters;
 use crate::targets;
 
 /// Counts of a connection by which it is told from all others.
@@ -113,15 +114,9 @@ fn between(
 /// `PassiveOpens` of RFC 1213, of all servers of this network namespace.
 fn accepted() -> io::Result<u64> {
     let text = std::fs::read_to_string("/proc/net/snmp")?;
-    passive_opens(&text).ok_or_else(|| io::ErrorKind::InvalidData.into())
-}
-
-/// A line of names, and one of numbers in their order.
-fn passive_opens(text: &str) -> Option<u64> {
-    let mut lines = text.lines().filter(|line| line.starts_with("Tcp:"));
-    let (names, numbers) = (lines.next()?, lines.next()?);
-    let at = names.split(' ').position(|name| name == "PassiveOpens")?;
-    numbers.split(' ').nth(at)?.parse().ok()
+    let found = counters::named(&text).find(|(name, _)| name == "Tcp.PassiveOpens");
+    let (_, count) = found.ok_or(io::ErrorKind::InvalidData)?;
+    Ok(count)
 }
 
 fn dump(listens: &[SocketAddr]) -> io::Result<Counts> {
@@ -184,15 +179,6 @@ mod tests {
             },
             expected
         );
-    }
-
-    #[test]
-    fn the_number_of_connections_is_found_by_its_name() {
-        let text = "Ip: A B\nIp: 1 2\nTcp: Max ActiveOpens PassiveOpens\nTcp: -1 7 42\n";
-        assert_eq!(passive_opens(text), Some(42));
-        for broken in ["", "Tcp: PassiveOpens\n", "Tcp: PassiveOpens\nTcp:\n"] {
-            assert_eq!(passive_opens(broken), None, "{broken}");
-        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use sys::cgroup::{Controller, Group};
+use sys::namespace::{current_network_inode, network_inode_of};
 use sys::{kernel_file, tcp_diag};
 
 use super::{conntrack, interrupts};
@@ -215,9 +216,8 @@ fn standing(pids: &[u32]) -> Counters {
 
 /// Devices and sockets are seen of our own namespace alone.
 fn is_our_network(pid: u32) -> bool {
-    let of = |pid: &str| std::fs::read_link(format!("/proc/{pid}/ns/net")).ok();
-    let own = of("self");
-    own.is_some() && own == of(&pid.to_string())
+    let is_own = |inode| current_network_inode().is_ok_and(|own| own == inode);
+    network_inode_of(pid).is_ok_and(is_own)
 }
 
 /// The most ports that connections to one address keep.
@@ -254,7 +254,7 @@ fn ports_between(range: &str) -> Option<u64> {
 }
 
 /// Pairs of lines of which one has names and the other numbers in their order, as `Tcp.RetransSegs`.
-fn named(text: &str) -> impl Iterator<Item = (String, u64)> {
+pub(super) fn named(text: &str) -> impl Iterator<Item = (String, u64)> {
     let lines: Vec<&str> = text.lines().collect();
     let pairs = lines.chunks_exact(2);
     let values = pairs.flat_map(|pair| {

@@ -4,14 +4,17 @@ use std::io;
 use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
-use sys::tcp_diag::{self, Sending};
+use sys::tcp_info::TcpInfo;
+
+/// The port of the other end, and how the connection to it is doing.
+type SendingEnd = (u16, TcpInfo);
 
 /// Reads the sending side of the connections to a local port at both ends of a window.
 #[derive(Debug)]
 pub struct SenderWatch {
     port: u16,
-    opened: io::Result<Vec<Sending>>,
-    closed: io::Result<Vec<Sending>>,
+    opened: io::Result<Vec<SendingEnd>>,
+    closed: io::Result<Vec<SendingEnd>>,
 }
 
 /// What the counters of all connections rose by within the window, added up.
@@ -55,12 +58,12 @@ impl SenderWatch {
 
     /// The window begins.
     pub fn open(&mut self) {
-        self.opened = tcp_diag::sending_from(self.port);
+        self.opened = TcpInfo::of_port(self.port);
     }
 
     /// The window ends.
     pub fn close(&mut self) {
-        self.closed = tcp_diag::sending_from(self.port);
+        self.closed = TcpInfo::of_port(self.port);
     }
 
     /// The differences; `None` where the kernel does not tell, or no connection was left.
@@ -73,15 +76,14 @@ impl SenderWatch {
 }
 
 /// A connection that came within the window counts from its start.
-fn between(opened: &[Sending], closed: &[Sending]) -> SenderReading {
+fn between(opened: &[SendingEnd], closed: &[SendingEnd]) -> SenderReading {
     let mut sum = SenderReading::default();
     let mut stayed = 0;
-    for end in closed {
-        let same =
-            |begin: &&Sending| begin.peer_port == end.peer_port && begin.busy_us <= end.busy_us;
+    for (port, end) in closed {
+        let same = |(of, begin): &&SendingEnd| of == port && begin.busy_us <= end.busy_us;
         let found = opened.iter().find(same);
         stayed += usize::from(found.is_some());
-        let begin = found.copied().unwrap_or_default();
+        let (_, begin) = found.copied().unwrap_or_default();
         sum.connections += 1;
         sum.acked_bytes += end.acked_bytes.saturating_sub(begin.acked_bytes);
         sum.busy_us += end.busy_us.saturating_sub(begin.busy_us);
@@ -100,12 +102,15 @@ mod tests {
 
     #[test]
     fn only_what_came_within_the_window_counts_and_a_port_used_again_is_another_connection() {
-        let sending = |peer_port, busy_us, rwnd_limited_us| Sending {
-            peer_port,
-            acked_bytes: 10 * busy_us,
-            busy_us,
-            rwnd_limited_us,
-            sndbuf_limited_us: 1,
+        let sending = |peer_port, busy_us, rwnd_limited_us| {
+            let info = TcpInfo {
+                acked_bytes: 10 * busy_us,
+                busy_us,
+                rwnd_limited_us,
+                sndbuf_limited_us: 1,
+                ..TcpInfo::default()
+            };
+            (peer_port, info)
         };
         let opened = [sending(1, 100, 40), sending(2, 900, 800), sending(3, 5, 5)];
         let closed = [sending(1, 300, 90), sending(2, 50, 30)];

@@ -56,12 +56,10 @@ impl ThreadWatch {
     }
 
     fn sample(&self) -> Sample {
-        let processes = self
-            .pids
-            .iter()
-            .flat_map(|pid| targets::with_descendants(*pid));
+        let at_ns = clock::monotonic_ns();
+        let processes = targets::family(&self.pids).into_iter();
         Sample {
-            at_ns: clock::monotonic_ns(),
+            at_ns,
             threads: processes.flat_map(threads_of).collect(),
         }
     }
@@ -98,13 +96,9 @@ fn ids_of(pid: u32) -> impl Iterator<Item = u32> {
 
 /// The threads of processes and of all their descendants, each with its process.
 pub(super) fn numbers(pids: &[u32]) -> Vec<(u32, u32)> {
-    let processes = pids.iter().flat_map(|pid| targets::with_descendants(*pid));
-    let mut all: Vec<(u32, u32)> = processes
-        .flat_map(|pid| ids_of(pid).map(move |id| (pid, id)))
-        .collect();
-    all.sort_unstable();
-    all.dedup();
-    all
+    let of_process = |pid| ids_of(pid).map(move |id| (pid, id));
+    let all = targets::family(pids).into_iter().flat_map(of_process);
+    all.collect()
 }
 
 /// What each has used since it was started.

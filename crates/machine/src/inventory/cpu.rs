@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::inventory::{Cache, Cpu};
 
 use super::look::Look;
+use crate::facts::first_value;
 
 const FOLDER: &str = "sys/devices/system/cpu";
 const WHAT: &str = "topology and caches of the CPUs";
@@ -42,12 +43,6 @@ pub(super) fn collect(look: &Look) -> Cpu {
             .or_else(|| value("Features"))
             .map_or_else(Vec::new, |text| words(&text)),
     }
-}
-
-fn first_value(cpuinfo: &str, wanted: &str) -> Option<String> {
-    let mut pairs = cpuinfo.lines().filter_map(|line| line.split_once(':'));
-    let (_, value) = pairs.find(|(key, _)| key.trim() == wanted)?;
-    Some(value.trim().to_owned())
 }
 
 fn words(text: &str) -> Vec<String> {

@@ -3,8 +3,8 @@
 use model::inventory::Disk;
 
 use super::look::Look;
-use super::memory::chosen;
 use super::tables::TABLES;
+use crate::tree::chosen;
 
 const FOLDER: &str = "sys/class/block";
 const WHAT: &str = "disks";

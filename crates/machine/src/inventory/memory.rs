@@ -3,6 +3,7 @@
 use model::inventory::{HugePages, Memory, NumaNode};
 
 use super::look::Look;
+use crate::tree::chosen;
 
 const BLOCKS: &str = "sys/devices/system/memory";
 const NODES: &str = "sys/devices/system/node";
@@ -32,12 +33,6 @@ fn bytes_of(meminfo: &str, name: &str) -> Option<u64> {
     let (_, value) = lines.find(|(key, _)| key.split(' ').next_back() == Some(name))?;
     let kibibytes: u64 = value.split_whitespace().next()?.parse().ok()?;
     Some(kibibytes * 1024)
-}
-
-/// The choice in brackets of `always [madvise] never`.
-pub(super) fn chosen(choices: &str) -> Option<String> {
-    let (_, rest) = choices.split_once('[')?;
-    Some(rest.split_once(']')?.0.to_owned())
 }
 
 fn block_bytes(look: &Look) -> Option<u64> {

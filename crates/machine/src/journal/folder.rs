@@ -6,35 +6,18 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
-use thiserror::Error;
+use super::JournalError;
 
 /// Root's.
 const OF_ROOT: &str = "/var/lib/linerate";
 const NAME: &str = "linerate";
-
-/// Why a folder is not used.
-#[derive(Debug, Error)]
-pub enum Refused {
-    #[error(
-        "no folder for the journal: neither XDG_STATE_HOME nor HOME is set to an absolute path; \
-         set one of them"
-    )]
-    Nowhere,
-    #[error("the journal's folder {path}: {source}")]
-    Unusable { path: PathBuf, source: io::Error },
-    #[error(
-        "the journal's folder {path} {what}, so others could have written what we would undo; \
-         look at what is in it, then move it away or make it yours: chown and chmod 700"
-    )]
-    NotOurs { path: PathBuf, what: String },
-}
 
 /// Where this user's journal is: `/var/lib/linerate` for root, else `linerate` in
 /// `$XDG_STATE_HOME`, which is `~/.local/state` where it is not set (XDG Base Directory 0.8).
 ///
 /// # Errors
 /// When the environment names no such place.
-pub(crate) fn folder() -> Result<PathBuf, Refused> {
+pub(super) fn folder() -> Result<PathBuf, JournalError> {
     // An ordinary user who is root in a rig of his keeps his own journal.
     if sys::user::is_root() {
         return Ok(PathBuf::from(OF_ROOT));
@@ -46,17 +29,21 @@ pub(crate) fn folder() -> Result<PathBuf, Refused> {
     };
     let state = absolute("XDG_STATE_HOME");
     let state = state.or_else(|| Some(absolute("HOME")?.join(".local/state")));
-    Ok(state.ok_or(Refused::Nowhere)?.join(NAME))
+    let nowhere = || {
+        JournalError(
+            "no folder for the journal: neither XDG_STATE_HOME nor HOME is set to an absolute path; \
+             set one of them"
+                .to_owned(),
+        )
+    };
+    Ok(state.ok_or_else(nowhere)?.join(NAME))
 }
 
 /// Makes the folder, and those above it, where it is not there.
-pub(super) fn make(folder: &Path) -> Result<(), Refused> {
-    let unusable = |source| Refused::Unusable {
-        path: folder.to_owned(),
-        source,
-    };
+pub(super) fn make(folder: &Path) -> Result<(), JournalError> {
+    let unusable = JournalError::of(named(folder));
     if let Some(above) = folder.parent() {
-        fs::create_dir_all(above).map_err(unusable)?;
+        fs::create_dir_all(above).map_err(&unusable)?;
     }
     match DirBuilder::new().mode(0o700).create(folder) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(unusable(error)),
@@ -65,21 +52,23 @@ pub(super) fn make(folder: &Path) -> Result<(), Refused> {
 }
 
 /// Sees that nobody else may write there; `None` where there is no folder.
-pub(super) fn check(folder: &Path) -> Result<Option<()>, Refused> {
+pub(super) fn check(folder: &Path) -> Result<Option<()>, JournalError> {
     match fs::symlink_metadata(folder) {
         Ok(found) => match wrong(&found, sys::user::ours()) {
             None => Ok(Some(())),
-            Some(what) => Err(Refused::NotOurs {
-                path: folder.to_owned(),
-                what,
-            }),
+            Some(what) => Err(JournalError(format!(
+                "{} {what}, so others could have written what we would undo; look at what is in it, \
+                 then move it away or make it yours: chown and chmod 700",
+                named(folder)
+            ))),
         },
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(Refused::Unusable {
-            path: folder.to_owned(),
-            source,
-        }),
+        Err(error) => Err(JournalError::of(named(folder))(error)),
     }
+}
+
+fn named(folder: &Path) -> String {
+    format!("the journal's folder {}", folder.display())
 }
 
 fn wrong(found: &Metadata, user: u32) -> Option<String> {

@@ -22,13 +22,10 @@ impl Lock {
 
     pub(super) fn take_within(folder: &Path, patience: Duration) -> Result<Self, JournalError> {
         let path = folder.join(FILE);
-        let failed = |source| JournalError::File {
-            path: path.clone(),
-            source,
-        };
+        let failed = JournalError::of(path.display());
         let mut options = File::options();
         options.read(true).write(true).create(true).truncate(false);
-        let mut file = options.open(&path).map_err(failed)?;
+        let mut file = options.open(&path).map_err(&failed)?;
         let mut outcome = Ok(());
         let is_decided = || {
             outcome = file.try_lock();
@@ -36,13 +33,13 @@ impl Lock {
         };
         sys::clock::wait_until(patience, is_decided);
         match outcome {
-            Ok(()) => sign(&mut file).map_err(failed)?,
+            Ok(()) => sign(&mut file).map_err(&failed)?,
             Err(TryLockError::Error(error)) => return Err(failed(error)),
             Err(TryLockError::WouldBlock) => {
-                return Err(JournalError::InUse {
-                    folder: folder.to_owned(),
-                    by: signature(&path),
-                });
+                let (folder, by) = (folder.display(), signature(&path));
+                return Err(JournalError(format!(
+                    "the journal in {folder} is in use by {by}; try again when it is done"
+                )));
             }
         }
         Ok(Self(file))

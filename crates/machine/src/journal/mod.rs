@@ -12,6 +12,7 @@ mod lines;
 mod lock;
 mod owner;
 
+use std::fmt::Display;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -19,10 +20,10 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 pub use entry::{Change, Entry, LeverChange, RigChange};
-pub(crate) use folder::{Refused, folder};
 pub use lines::{Found, UnknownLine};
 pub use owner::{Owner, boot_id};
 
+use folder::folder;
 use lock::Lock;
 
 const FILE: &str = "journal.jsonl";
@@ -31,15 +32,14 @@ const NEXT: &str = "journal.next";
 
 /// Why the journal could not be read or written.
 #[derive(Debug, Error)]
-pub enum JournalError {
-    #[error(transparent)]
-    Folder(#[from] Refused),
-    #[error("{path}: {source}")]
-    File { path: PathBuf, source: io::Error },
-    #[error("{0}; until then it cannot be told that this would not be set twice")]
-    Unknown(Box<UnknownLine>),
-    #[error("the journal in {folder} is in use by {by}; try again when it is done")]
-    InUse { folder: PathBuf, by: String },
+#[error("{0}")]
+pub struct JournalError(String);
+
+impl JournalError {
+    /// What failed with a file or a folder.
+    fn of(path: impl Display) -> impl Fn(io::Error) -> Self {
+        move |error| Self(format!("{path}: {error}"))
+    }
 }
 
 /// The journal as it was found, to look at.
@@ -58,7 +58,7 @@ fn read_in(folder: &Path) -> Result<Found, JournalError> {
     match fs::read(&path) {
         Ok(bytes) => Ok(Found::in_bytes(&path, &bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Found::default()),
-        Err(source) => Err(JournalError::File { path, source }),
+        Err(error) => Err(JournalError::of(path.display())(error)),
     }
 }
 
@@ -107,15 +107,11 @@ impl Journal {
     /// Those of writing a file. Then the change must not be made.
     pub fn add(&mut self, owner: Owner, change: Change) -> Result<u64, JournalError> {
         let id = self.found.next_id();
-        let here = |path: &str| {
-            let path = PathBuf::from(path);
-            |source| JournalError::File { path, source }
-        };
         let entry = Entry {
             id,
-            boot_id: boot_id().map_err(here("/proc/sys/kernel/random/boot_id"))?,
+            boot_id: boot_id().map_err(JournalError::of("/proc/sys/kernel/random/boot_id"))?,
             namespace: sys::namespace::current_network_inode()
-                .map_err(here("/proc/thread-self/ns/net"))?,
+                .map_err(JournalError::of("/proc/thread-self/ns/net"))?,
             owner,
             change,
         };
@@ -152,21 +148,17 @@ impl Journal {
 
     /// The disk first, then what we know.
     fn write(&mut self, found: Found) -> Result<(), JournalError> {
-        let at = |path: &Path| {
-            let path = path.to_owned();
-            move |source| JournalError::File { path, source }
-        };
         let (path, next) = (self.folder.join(FILE), self.folder.join(NEXT));
         let write = || {
             let mut file = File::create(&next)?;
             file.write_all(&found.as_bytes())?;
             file.sync_all()
         };
-        write().map_err(at(&next))?;
-        fs::rename(&next, &path).map_err(at(&path))?;
+        write().map_err(JournalError::of(next.display()))?;
+        fs::rename(&next, &path).map_err(JournalError::of(path.display()))?;
         // The new name must be on the disk as well.
         let sync = File::open(&self.folder).and_then(|folder| folder.sync_all());
-        sync.map_err(at(&self.folder))?;
+        sync.map_err(JournalError::of(self.folder.display()))?;
         self.found = found;
         Ok(())
     }

@@ -67,7 +67,7 @@ impl AtStart {
 
 impl SetAtStart {
     /// What a program that says nothing has; of any program, what this very process would hand on.
-    pub(super) fn read(&'static self, name: &'static str, site: &Site) -> Result<String, Obstacle> {
+    pub(super) fn read(&self, name: &str, site: &Site) -> Result<String, Obstacle> {
         match &self.of {
             Starter::Program(program) => program.now(name),
             Starter::OurServer(server) => server.unset_at(site),

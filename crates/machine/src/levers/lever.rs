@@ -82,7 +82,7 @@ impl Lever {
     ///
     /// # Errors
     /// Why nothing can be seen.
-    pub fn read(&'static self, site: &Site) -> Result<Reading, Obstacle> {
+    pub fn read(&self, site: &Site) -> Result<Reading, Obstacle> {
         match &self.how {
             How::Knobs(knobs) => knobs.read(site),
             How::ByHand(by_hand) => by_hand.read(site),

@@ -22,14 +22,14 @@ pub(super) fn check(knob: &Knob, tree: &Tree) -> Result<(), Obstacle> {
     };
     match ruling.read(tree) {
         Ok(Value::Number(0)) => Ok(()),
-        Ok(held) => Err(Obstacle::Overruled {
-            knob: knob.clone(),
-            held: ruling.show(&held),
-            ruling: Box::new(ruling),
-            why,
-        }),
+        Ok(held) => {
+            let held = ruling.show(&held);
+            Err(Obstacle::Other(format!(
+                "{knob} is overruled by {ruling}, which is `{held}`: {why}"
+            )))
+        }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(Obstacle::of(&ruling, error)),
+        Err(error) => Err(Obstacle::of(&ruling, &error)),
     }
 }
 

@@ -40,7 +40,7 @@ impl Places {
         let knobs = self.knobs(site)?;
         let read = knobs.into_iter().map(|knob| match knob.read(&site.tree) {
             Ok(value) => Ok((knob, value)),
-            Err(error) => Err(Obstacle::of(&knob, error)),
+            Err(error) => Err(Obstacle::of(&knob, &error)),
         });
         read.collect()
     }
@@ -155,7 +155,7 @@ fn napis(site: &Site) -> Result<Vec<Knob>, Obstacle> {
         device: device.clone(),
         nth,
     };
-    let count = napi_count(device, &site.tree).map_err(|error| Obstacle::of(&knob(0), error))?;
+    let count = napi_count(device, &site.tree).map_err(|error| Obstacle::of(&knob(0), &error))?;
     if count == 0 {
         return Err(Obstacle::Absent(format!(
             "the kernel lists no NAPI of {device}: its driver has none, or it is down"
@@ -206,7 +206,7 @@ fn switchable(site: &Site, features: &[FeatureName]) -> Result<Vec<Knob>, Obstac
             Ok(true) => knobs.push(knob(feature)),
             Ok(false) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(Obstacle::of(&knob(feature), error)),
+            Err(error) => return Err(Obstacle::of(&knob(feature), &error)),
         }
     }
     if knobs.is_empty() {

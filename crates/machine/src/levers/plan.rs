@@ -1,11 +1,11 @@
 //! What a lever would change: each knob, from what, to what.
 
 use std::io;
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::{Knob, Obstacle, Site, Value, overruled};
+use crate::errno::errno;
 use crate::tree::Tree;
 
 /// The change of one knob.
@@ -35,11 +35,11 @@ impl Step {
         if *held == self.new {
             return Ok(());
         }
-        Err(Obstacle::WithoutEffect {
-            knob: self.knob.clone(),
-            wanted: self.knob.show(&self.new),
-            held: self.knob.show(held),
-        })
+        let knob = &self.knob;
+        let (wanted, held) = (knob.show(&self.new), knob.show(held));
+        Err(Obstacle::Other(format!(
+            "{knob} holds `{held}` after `{wanted}` was written"
+        )))
     }
 }
 
@@ -98,7 +98,7 @@ impl Plan {
     pub(super) fn may_be_set(&self, tree: &Tree) -> Result<(), Obstacle> {
         self.steps.iter().try_for_each(|Step { knob, .. }| {
             let opened = knob.may_write(tree);
-            opened.map_err(|error| Obstacle::of(knob, error))
+            opened.map_err(|error| Obstacle::of(knob, &error))
         })
     }
 
@@ -109,15 +109,16 @@ impl Plan {
     pub(super) fn is_up_to_date(&self, tree: &Tree) -> Result<(), Obstacle> {
         self.steps.iter().try_for_each(|Step { knob, old, .. }| {
             overruled::check(knob, tree)?;
-            let now = knob.read(tree).map_err(|error| Obstacle::of(knob, error))?;
+            let now = knob.read(tree);
+            let now = now.map_err(|error| Obstacle::of(knob, &error))?;
             if now == *old {
                 return Ok(());
             }
-            Err(Obstacle::ChangedMeanwhile {
-                knob: knob.clone(),
-                planned: knob.show(old),
-                now: knob.show(&now),
-            })
+            let (planned, now) = (knob.show(old), knob.show(&now));
+            Err(Obstacle::Other(format!(
+                "{knob} was `{planned}` when this was planned and is `{now}` now; nothing was \
+                 changed: try again"
+            )))
         })
     }
 
@@ -147,17 +148,17 @@ impl Plan {
         } in &self.steps
         {
             knob.may_write(tree)
-                .map_err(|error| Obstacle::of(knob, error))?;
+                .map_err(|error| Obstacle::of(knob, &error))?;
             if *follows || knob.follower().is_some() || knob.is_of_both_ways() {
                 continue;
             }
             knob.write(tree, old).map_err(|error| match error.kind() {
-                io::ErrorKind::NotFound | io::ErrorKind::Unsupported => Obstacle::of(knob, error),
-                _ => Obstacle::OneWay {
-                    knob: knob.clone(),
-                    now: knob.show(old),
-                    refused: Arc::new(error),
-                },
+                io::ErrorKind::NotFound | io::ErrorKind::Unsupported => Obstacle::of(knob, &error),
+                _ => Obstacle::Other(format!(
+                    "{knob} is `{}` now, and could not be put back to that: {}",
+                    knob.show(old),
+                    errno(&error)
+                )),
             })?;
         }
         Ok(())

@@ -27,7 +27,7 @@ impl Site {
         let tree = Tree::of_this_machine();
         let links = links::list().map_err(|error| {
             let why = errno(&error);
-            Obstacle::NoDevice(format!(
+            Obstacle::Other(format!(
                 "the kernel does not list its network devices: {why}"
             ))
         });
@@ -54,7 +54,7 @@ impl Site {
     pub(crate) fn below(tree: &Tree, device: Option<&str>) -> Self {
         let device = device.map(|name| name.parse().expect("a name"));
         let tree = tree.clone();
-        let device = device.ok_or_else(|| Obstacle::NoDevice("no device was given".to_owned()));
+        let device = device.ok_or_else(|| Obstacle::Other("no device was given".to_owned()));
         let names = tree.names("sys/class/net").into_iter();
         let links = names.filter_map(|name| {
             let index = shown_index(&tree, &name)?;
@@ -109,7 +109,7 @@ impl Site {
             return Ok(None);
         };
         is_shown(&self.tree, links)?;
-        found.name.parse().map(Some).map_err(Obstacle::NoDevice)
+        found.name.parse().map(Some).map_err(Obstacle::Other)
     }
 }
 
@@ -122,7 +122,7 @@ fn known(tree: &Tree, devices: &[Device], device: DeviceName) -> Result<DeviceNa
             "there is no network device `{name}`; there are {}",
             names.join(", ")
         );
-        return Err(Obstacle::NoDevice(words));
+        return Err(Obstacle::Other(words));
     }
     is_shown(tree, devices).map(|()| device)
 }
@@ -138,7 +138,7 @@ fn is_shown(tree: &Tree, devices: &[Device]) -> Result<(), Obstacle> {
     if shown == listed.collect() {
         return Ok(());
     }
-    Err(Obstacle::NoDevice(
+    Err(Obstacle::Other(
         "/sys shows the devices of another network namespace than the one we are in".to_owned(),
     ))
 }
@@ -162,10 +162,10 @@ fn usual_device(tree: &Tree, devices: &[Device]) -> Result<DeviceName, Obstacle>
                 "no default route says which device is meant; say --device with one of {}",
                 names.join(", ")
             );
-            return Err(Obstacle::NoDevice(words));
+            return Err(Obstacle::Other(words));
         }
     };
-    name.parse().map_err(Obstacle::NoDevice)
+    name.parse().map_err(Obstacle::Other)
 }
 
 /// The device of the narrowest network that has an address and is reached without a gateway, in

@@ -77,8 +77,10 @@ impl Tunable {
         steps.retain(|step| step.old != step.new);
         for step in &steps {
             if let Some(lost) = lost_for_good::by(step, &site.tree) {
-                let knob = step.knob.clone();
-                return Err(Obstacle::WouldLose { knob, lost });
+                return Err(Obstacle::Other(format!(
+                    "{} is left as it is: {lost}, and an undo would not bring that back",
+                    step.knob
+                )));
             }
         }
         let followers = followers(&steps, site)?;
@@ -104,7 +106,7 @@ impl Tunable {
         held.iter().try_for_each(|(knob, _)| {
             overruled::check(knob, &site.tree)?;
             let opened = knob.may_write(&site.tree);
-            opened.map_err(|error| Obstacle::of(knob, error))
+            opened.map_err(|error| Obstacle::of(knob, &error))
         })
     }
 
@@ -187,7 +189,7 @@ fn followers(steps: &[Step], site: &Site) -> Result<Vec<Step>, Obstacle> {
     let knobs = steps.iter().filter_map(|step| step.knob.follower());
     let follower = |knob: Knob| {
         let held = knob.read(&site.tree);
-        let old = held.map_err(|error| Obstacle::of(&knob, error))?;
+        let old = held.map_err(|error| Obstacle::of(&knob, &error))?;
         Ok(Step {
             knob,
             new: old.clone(),

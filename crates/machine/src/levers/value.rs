@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::tree::chosen;
+
 /// A value of the kernel's, as the journal keeps it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
@@ -96,12 +98,6 @@ fn numbers(text: &str) -> Option<Vec<i64>> {
 /// No white space and no control character: one word of a kernel file, and of a journal's line.
 fn is_word(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic())
-}
-
-fn chosen(text: &str) -> Option<String> {
-    let words = text.split_whitespace();
-    let mut held = words.filter_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
-    held.next().map(str::to_owned)
 }
 
 fn cpus_of_mask(text: &str) -> Option<Vec<i64>> {

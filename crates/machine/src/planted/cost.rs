@@ -155,11 +155,10 @@ impl Cost {
             takes: self.takes(),
         };
         if let Some(value) = wanted.value.filter(|_| !expected.takes(wanted.value)) {
-            return Err(PlantedError::BadValue {
-                lever: &self.name,
-                value: value.to_owned(),
-                expected,
-            });
+            return Err(PlantedError::Words(format!(
+                "{} cannot be {value}; expected {expected}",
+                self.name
+            )));
         }
         let number = wanted.value.and_then(|value| value.parse().ok());
         let usual = self.takes.as_ref().map_or(0, |numbers| numbers.usual);

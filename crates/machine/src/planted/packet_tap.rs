@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use sys::packet::Tap;
 
-use super::{Held, PlantedError};
-use crate::{namespace, rig};
+use super::{Held, PlantedError, ours};
+use crate::rig;
 
 const NAME: &str = "packet-tap";
 /// Taps of the network namespace of this process.
@@ -14,10 +14,7 @@ const LIST: &str = "/proc/net/packet";
 /// they end with this process.
 pub(super) fn hold(count: u16) -> Result<HeldTaps, PlantedError> {
     if !rig::is_inside() {
-        namespace::ours().map_err(|reason| PlantedError::NotPrivate {
-            lever: NAME,
-            reason,
-        })?;
+        ours(NAME)?;
     }
     let opened: Result<Vec<_>, _> = (0..count).map(|_| Tap::open()).collect();
     let taps = opened.map_err(refused("opening a packet socket"))?;
@@ -46,7 +43,7 @@ impl Held for HeldTaps {
             return Ok(());
         }
         let what = format!("{missing} of {} sockets are not in {LIST}", self.0.len());
-        Err(PlantedError::WithoutEffect { lever: NAME, what })
+        Err(PlantedError::without_effect(NAME, &what))
     }
 
     fn undo(self: Box<Self>) -> Result<(), PlantedError> {
@@ -55,7 +52,7 @@ impl Held for HeldTaps {
         let listed = listed()?;
         if inodes.iter().any(|inode| listed.contains(inode)) {
             let what = format!("closed sockets are still in {LIST}");
-            return Err(PlantedError::WithoutEffect { lever: NAME, what });
+            return Err(PlantedError::without_effect(NAME, &what));
         }
         Ok(())
     }

@@ -3,8 +3,8 @@
 use std::io;
 use std::net::UdpSocket;
 
-use super::{Held, PlantedError};
-use crate::namespace::{self, PrivateNamespace};
+use super::{Held, PlantedError, in_the_machines, ours};
+use crate::namespace::PrivateNamespace;
 use crate::nftables::{self, ListedRule, Ruleset, Table};
 
 /// Connections that are tracked in this network namespace.
@@ -37,13 +37,13 @@ impl HeldRules {
     /// the machine.
     pub(super) fn of_the_machine(lever: &'static str) -> Result<Self, PlantedError> {
         let proof = ours(lever)?;
-        let ruleset = namespace::in_the_machines(Ruleset::here)
-            .map_err(PlantedError::MachineOutOfReach)?
+        let ruleset = in_the_machines(Ruleset::here)?
             .map_err(PlantedError::refused(lever, "reading the machine's rules"))?;
         if ruleset.rules() == 0 {
-            let what = "this machine has no nftables rules, and those of iptables-legacy cannot be \
-                        read back";
-            return Err(PlantedError::NothingThere { lever, what });
+            return Err(PlantedError::Words(format!(
+                "{lever}: this machine has no nftables rules, and those of iptables-legacy cannot be \
+                 read back"
+            )));
         }
         Self::load(lever, ruleset, proof)
     }
@@ -73,9 +73,8 @@ impl HeldRules {
         Ok(rules)
     }
 
-    fn without_effect(&self, what: impl Into<String>) -> PlantedError {
-        let (lever, what) = (self.lever, what.into());
-        PlantedError::WithoutEffect { lever, what }
+    fn without_effect(&self, what: &str) -> PlantedError {
+        PlantedError::without_effect(self.lever, what)
     }
 
     /// A rule that is listed may still track nothing, so a datagram is sent and the kernel's count
@@ -99,7 +98,7 @@ impl Held for HeldRules {
         let (listed, wanted) = (self.listed()?, self.ruleset.rules());
         if listed.len() != wanted {
             let what = format!("the kernel lists {} rules of {wanted}", listed.len());
-            return Err(self.without_effect(what));
+            return Err(self.without_effect(&what));
         }
         match self.track {
             true => self.verify_tracking(&listed),
@@ -116,7 +115,7 @@ impl Held for HeldRules {
             0 => Ok(()),
             left => {
                 let what = format!("{left} rules are still there after they were taken away");
-                Err(self.without_effect(what))
+                Err(self.without_effect(&what))
             }
         }
     }
@@ -129,10 +128,6 @@ impl Drop for HeldRules {
             let _ = self.ruleset.unload(self.proof);
         }
     }
-}
-
-fn ours(lever: &'static str) -> Result<PrivateNamespace, PlantedError> {
-    namespace::ours().map_err(|reason| PlantedError::NotPrivate { lever, reason })
 }
 
 fn send_to_self() -> io::Result<()> {

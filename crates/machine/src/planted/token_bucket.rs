@@ -2,9 +2,8 @@
 
 use model::link::{LinkRate, LinkShape, Via};
 
-use super::{Held, PlantedError};
+use super::{Held, PlantedError, ours};
 use crate::levers::Site;
-use crate::namespace;
 use crate::rig::qdisc::{QdiscError, Shaped};
 
 const NAME: &str = "token-bucket";
@@ -13,10 +12,7 @@ const NEVER_REACHED_BITS_PER_SECOND: u64 = 1_000_000_000_000;
 
 /// The queue discipline tbf at the root of the device.
 pub(super) fn hold() -> Result<HeldBucket, PlantedError> {
-    namespace::ours().map_err(|reason| PlantedError::NotPrivate {
-        lever: NAME,
-        reason,
-    })?;
+    ours(NAME)?;
     let shape = LinkShape {
         rate: Some(LinkRate::Steady {
             bits_per_second: NEVER_REACHED_BITS_PER_SECOND,
@@ -46,10 +42,10 @@ impl Held for HeldBucket {
         match shaped.verify() {
             Err(QdiscError::Another { .. }) => Ok(()),
             Err(error) => Err(error.into()),
-            Ok(still) => Err(PlantedError::WithoutEffect {
-                lever: NAME,
-                what: format!("`{still}` is still there after it was taken away"),
-            }),
+            Ok(still) => {
+                let what = format!("`{still}` is still there after it was taken away");
+                Err(PlantedError::without_effect(NAME, &what))
+            }
         }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use model::Binds;
 use model::lever::Takes;
 
-use super::{ChildPart, Held, Planted, PlantedError, SetLever, Wanted};
+use super::{ChildPart, Held, Planted, PlantedError, SetLever, Wanted, in_the_machines};
 use crate::levers::carry::{self, KnobFate};
 use crate::levers::{self, AtStart, Knob, Lever, Plan, Scope, Site, program};
 use crate::namespace::{self, PrivateNamespace};
@@ -136,9 +136,7 @@ impl Reach {
     fn at<T: Send>(self, work: impl FnOnce() -> T + Send) -> Result<T, PlantedError> {
         match self {
             Self::Ours(_) | Self::InPlace => Ok(work()),
-            Self::Machine | Self::Card(_) => {
-                namespace::in_the_machines(work).map_err(PlantedError::MachineOutOfReach)
-            }
+            Self::Machine | Self::Card(_) => in_the_machines(work),
         }
     }
 }
@@ -180,20 +178,23 @@ impl Tuned {
             (Scope::Namespace, _) if wanted.leave.in_place => Ok(Reach::InPlace),
             (Scope::Device, _) if wanted.leave.in_place => match wanted.leave.on_host {
                 true => Ok(Reach::InPlace),
-                false => Err(PlantedError::BeyondUs { lever }),
+                false => Err(PlantedError::beyond_us(lever)),
             },
             (Scope::Namespace | Scope::Device, Ok(proof)) => Ok(Reach::Ours(proof)),
             (Scope::Device, Err(_)) if let Some(address) = wanted.leave.card_at => {
                 match wanted.leave.on_host {
                     true => Ok(Reach::Card(address)),
-                    false => Err(PlantedError::BeyondUs { lever }),
+                    false => Err(PlantedError::beyond_us(lever)),
                 }
             }
-            (Scope::Namespace | Scope::Device, Err(_)) => Err(PlantedError::NoNamespace { lever }),
+            (Scope::Namespace | Scope::Device, Err(_)) => Err(PlantedError::Words(format!(
+                "{lever} is of a network namespace, and here is none of our own; `--rig netns` \
+                 makes one"
+            ))),
             // What only a person can do says so itself.
             (Scope::Boot, _) => Ok(Reach::Machine),
             _ if wanted.leave.on_host => Ok(Reach::Machine),
-            _ => Err(PlantedError::BeyondUs { lever }),
+            _ => Err(PlantedError::beyond_us(lever)),
         }
     }
 
@@ -205,11 +206,12 @@ impl Tuned {
         wanted: Wanted<'_>,
     ) -> Result<Plan, PlantedError> {
         let plan = self.0.plan(site, wanted.spelled().as_deref())?;
-        let lever = self.name();
         match reach {
-            Reach::Ours(_) if !plan.is_of_a_namespace() => {
-                Err(PlantedError::OfTheMachine { lever })
-            }
+            Reach::Ours(_) if !plan.is_of_a_namespace() => Err(PlantedError::Words(format!(
+                "{} is of a device, and reaches the whole machine: a study sets it over `--hosts` \
+                 alone, with `--host`",
+                self.name()
+            ))),
             _ => Ok(plan),
         }
     }
@@ -223,9 +225,8 @@ struct HeldOpen {
 
 impl Held for HeldOpen {
     fn verify(&self) -> Result<(), PlantedError> {
-        let lever = self.lever;
         let verified = self.held.verify();
-        verified.map_err(|what| PlantedError::WithoutEffect { lever, what })
+        verified.map_err(|what| PlantedError::without_effect(self.lever, &what))
     }
 
     fn undo(self: Box<Self>) -> Result<(), PlantedError> {
@@ -256,10 +257,11 @@ impl Held for HeldLever {
         let Some((knob, fate)) = not_back.first() else {
             return Ok(());
         };
-        Err(PlantedError::NotBack {
-            lever: self.name,
-            what: what_became(knob, fate),
-        })
+        Err(PlantedError::Words(format!(
+            "{} could not be put back: {}",
+            self.name,
+            what_became(knob, fate)
+        )))
     }
 }
 

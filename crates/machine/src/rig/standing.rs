@@ -4,6 +4,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::io;
+use std::net::Ipv4Addr;
 use std::path::Path;
 
 use model::Topology;
@@ -20,8 +21,9 @@ use crate::journal::{self, Change, Entry, Journal, JournalError, Owner, RigChang
 const LOOKING: &str = "looking at its holder";
 
 /// What a standing rig is found to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum State {
     /// Its holder lives.
     Up,
     /// Its holder has ended and nobody cleaned up.
@@ -36,6 +38,39 @@ pub struct Standing {
     entry: Entry,
     rig: RigChange,
     state: State,
+}
+
+/// A rig of `linerate rig`.
+#[derive(Serialize, JsonSchema)]
+pub struct StandingRig {
+    /// What its owner calls it.
+    name: String,
+    /// Its hosts and how they are linked.
+    kind: Topology,
+    /// up: its holder lives; left: its holder has ended and nobody cleaned up; of_earlier_boot:
+    /// only its entry in the journal is left.
+    #[schemars(with = "String", extend("enum" = ["up", "left", "of_earlier_boot"]))]
+    state: State,
+    /// Number of the process that holds it, or held it.
+    holder: u32,
+    /// The client first, the server last; empty while it is being built.
+    hosts: Vec<HostShape>,
+    /// Numbers of the processes in it that `rig exec` started, and of theirs.
+    programs: Vec<u32>,
+}
+
+/// A host of it.
+#[derive(Serialize, JsonSchema)]
+struct HostShape {
+    /// What `rig exec` takes.
+    name: String,
+    /// IPv4 address at which the other hosts reach it; null where it has none.
+    address: Option<Ipv4Addr>,
+    /// Inode of its network namespace.
+    namespace: u64,
+    /// Path of the namespace for other programs, as `nsenter --net=PATH`; null where the rig is
+    /// not up.
+    enter: Option<String>,
 }
 
 /// What taking a rig down came to.
@@ -171,27 +206,24 @@ impl Standing {
         &self.rig.name
     }
 
-    pub fn topology(&self) -> Topology {
-        self.rig.topology
-    }
-
-    pub fn state(&self) -> State {
-        self.state
-    }
-
-    /// Number of the process that holds it, or held it.
-    pub fn holder(&self) -> u32 {
-        self.entry.owner.pid
-    }
-
-    /// As the holder has them; none until it is built.
-    pub fn hosts(&self) -> &[HeldHost] {
-        &self.rig.hosts
-    }
-
-    /// Numbers of the programs that run in it.
-    pub fn programs(&self) -> Vec<u32> {
-        self.inside().ours()
+    /// What is said of it, and of whoever is in it now.
+    pub fn told(&self) -> StandingRig {
+        let holder = self.entry.owner.pid;
+        let host = |host: &HeldHost| HostShape {
+            name: host.name.clone(),
+            address: host.address,
+            namespace: host.namespace,
+            enter: (self.state == State::Up)
+                .then(|| format!("/proc/{holder}/fd/{}", host.descriptor)),
+        };
+        StandingRig {
+            name: self.rig.name.to_string(),
+            kind: self.rig.topology,
+            state: self.state,
+            holder,
+            hosts: self.rig.hosts.iter().map(host).collect(),
+            programs: self.inside().ours(),
+        }
     }
 
     /// Opens one of its hosts.
@@ -202,11 +234,12 @@ impl Standing {
         if self.state != State::Up {
             return Err(StandingError::NotUp(self.rig.name.clone()));
         }
-        let found = self.rig.hosts.iter().find(|host| host.name == name);
+        let hosts = &self.rig.hosts;
+        let found = hosts.iter().find(|host| host.name == name);
         let held = found.ok_or_else(|| StandingError::UnknownHost {
             rig: self.rig.name.clone(),
             host: name.to_owned(),
-            known: self.hosts().iter().map(|host| host.name.clone()).collect(),
+            known: hosts.iter().map(|host| host.name.clone()).collect(),
         })?;
         let host = Host::open(self.entry.owner.pid, held.clone());
         let host = host.map_err(failed(self.name(), "opening its namespaces"))?;
@@ -224,7 +257,7 @@ impl Standing {
     fn inside(&self) -> Inside {
         let (hosts, uts_namespace) = (&self.rig.hosts, self.rig.uts_namespace);
         match self.state {
-            State::Up => Inside::of_holder(self.holder(), hosts, uts_namespace),
+            State::Up => Inside::of_holder(self.entry.owner.pid, hosts, uts_namespace),
             State::Left => Inside::left(hosts, uts_namespace),
             State::OfEarlierBoot => Inside::nowhere(),
         }

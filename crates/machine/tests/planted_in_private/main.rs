@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::OnceLock;
 
-use machine::planted::{self, Held, PlantedError, SetLever, Wanted};
+use machine::planted::{self, Held, SetLever, Wanted};
 use model::Binds;
 use model::finding::Severity;
 use packet_filter::{
@@ -117,10 +117,8 @@ fn a_lever_that_was_undone_behind_our_back_does_not_verify() {
         .unwrap()
         .unload(proof)
         .unwrap();
-    assert!(matches!(
-        held.verify(),
-        Err(PlantedError::WithoutEffect { .. })
-    ));
+    let said = held.verify().unwrap_err().to_string();
+    assert!(said.contains("did not take effect"), "{said}");
     assert!(held.undo().is_err());
 }
 
@@ -227,11 +225,8 @@ fn a_packet_program_is_on_our_device_until_it_is_undone_or_refused_by_name() {
 
 fn a_lever_that_reaches_the_machine_needs_its_owners_word() {
     let lever = planted::find("swappiness").unwrap();
-    let refused = lever.set(wanted(Some("1"))).err().unwrap();
-    assert!(
-        matches!(refused, PlantedError::BeyondUs { .. }),
-        "{refused}"
-    );
+    let refused = lever.set(wanted(Some("1"))).err().unwrap().to_string();
+    assert!(refused.contains("reaches further"), "{refused}");
     assert!(
         lever
             .unavailable(wanted(Some("1")))

@@ -6,4 +6,4 @@ pub mod plan;
 
 pub use drive::{BenchProgress, Ending, RunsCommands, run};
 pub use parameters::Parameter;
-pub use plan::{BenchOrder, OrderError, USUAL_ROUNDS, words};
+pub use plan::{BenchOrder, USUAL_ROUNDS, words};

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::refusal::Refusal;
+
 /// Values that one range may have: more commands than anybody reads.
 const MOST_VALUES: usize = 1000;
 /// Places after the point that a decimal of a range may have.
@@ -13,11 +15,6 @@ pub struct Parameter {
     pub name: String,
     pub values: Vec<String>,
 }
-
-/// A range that has no values, or too many.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0} is no range; give numbers, the smaller first, and a step above zero")]
-pub struct RangeError(String);
 
 impl Parameter {
     /// From a list such as `gcc,clang`; `\,` is a comma within a value and `\\` a backslash.
@@ -33,17 +30,17 @@ impl Parameter {
     ///
     /// # Errors
     /// For what is no number, a step that leads nowhere, or more than 1000 values.
-    pub fn range(name: &str, first: &str, last: &str, step: &str) -> Result<Self, RangeError> {
+    pub fn range(name: &str, first: &str, last: &str, step: &str) -> Result<Self, Refusal> {
         let decimals = [first, step].map(places).into_iter().max().unwrap_or(0);
         let scaled = |text: &str| scaled(text, decimals.max(places(last)));
         let shown_places = decimals.max(places(last));
         let (from, to, by) = (scaled(first)?, scaled(last)?, scaled(step)?);
         if by <= 0 || from > to {
-            return Err(RangeError(format!("{first} to {last} by {step}")));
+            return Err(no_range(&format!("{first} to {last} by {step}")));
         }
         let count = usize::try_from((to - from) / by + 1).unwrap_or(usize::MAX);
         if count > MOST_VALUES {
-            return Err(RangeError(format!(
+            return Err(no_range(&format!(
                 "{first} to {last} by {step}, which is more than {MOST_VALUES} values,"
             )));
         }
@@ -129,9 +126,16 @@ fn places(number: &str) -> usize {
     number.split_once('.').map_or(0, |(_, places)| places.len())
 }
 
+/// One that has no values, or too many.
+fn no_range(what: &str) -> Refusal {
+    Refusal(format!(
+        "{what} is no range; give numbers, the smaller first, and a step above zero"
+    ))
+}
+
 /// A decimal as a whole number of its last place, so that steps add up exactly.
-fn scaled(number: &str, decimals: usize) -> Result<i128, RangeError> {
-    let wrong = || RangeError(format!("`{number}`"));
+fn scaled(number: &str, decimals: usize) -> Result<i128, Refusal> {
+    let wrong = || no_range(&format!("`{number}`"));
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let digits = fraction.bytes().all(|byte| byte.is_ascii_digit());
     if !digits || whole.is_empty() || decimals > MOST_DECIMALS || whole.len() > 18 {

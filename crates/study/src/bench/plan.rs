@@ -11,6 +11,7 @@ use model::run::Begun;
 use model::{CommandSpec, Facts, Role};
 
 use super::parameters::{Parameter, combinations, fill};
+use crate::refusal::Refusal;
 
 /// The most commands of one comparison: each is run in every round.
 pub(crate) const MOST_COMMANDS: usize = 200;
@@ -58,29 +59,6 @@ pub const USUAL_ROUNDS: BenchRounds = BenchRounds {
     most: 200,
 };
 
-/// Why an order makes no plan.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum OrderError {
-    #[error("a command is empty; give a program or a line for the shell")]
-    EmptyCommand,
-    #[error("`{0}` has a quote that is not closed; mend it, or use a shell")]
-    Quotes(String),
-    #[error("--env `{0}` is no assignment; write NAME=VALUE, and quotes around spaces")]
-    Assignment(String),
-    #[error("no command has {{{0}}}; write it where a value of {0} shall stand")]
-    UnknownParameter(String),
-    #[error("the parameter {0} is given twice")]
-    ParameterTwice(String),
-    #[error("{given} values of {option} for {commands} commands; give one for all or one for each")]
-    Count {
-        option: &'static str,
-        given: usize,
-        commands: usize,
-    },
-    #[error("{0} commands are too many; compare at most {MOST_COMMANDS} at once")]
-    TooMany(usize),
-}
-
 impl BenchOrder {
     /// Fills in the parameters and adds what makes the comparison honest: the reference again
     /// where there is something to compare, and where a shell runs the commands, that shell
@@ -88,11 +66,14 @@ impl BenchOrder {
     ///
     /// # Errors
     /// When the order contradicts itself; it says how.
-    pub fn plan(self, facts: Facts, begun: SystemTime) -> Result<SavedBench, OrderError> {
+    pub fn plan(self, facts: Facts, begun: SystemTime) -> Result<SavedBench, Refusal> {
         self.check_parameters()?;
         let lines = self.lines();
         if lines.len() > MOST_COMMANDS {
-            return Err(OrderError::TooMany(lines.len()));
+            return Err(Refusal(format!(
+                "{} commands are too many; compare at most {MOST_COMMANDS} at once",
+                lines.len()
+            )));
         }
         self.check_counts(lines.len())?;
         let mut arms = Vec::new();
@@ -119,7 +100,7 @@ impl BenchOrder {
         SavedBench::begun(study, arms, facts, by)
     }
 
-    fn check_parameters(&self) -> Result<(), OrderError> {
+    fn check_parameters(&self) -> Result<(), Refusal> {
         let own = [&self.setup, &self.cleanup].into_iter().flatten();
         let lists = [
             &self.commands,
@@ -130,19 +111,22 @@ impl BenchOrder {
         ];
         let templates: Vec<&String> = lists.into_iter().flatten().chain(own).collect();
         for (index, parameter) in self.parameters.iter().enumerate() {
-            let same = |other: &Parameter| other.name == parameter.name;
+            let name = &parameter.name;
+            let same = |other: &Parameter| other.name == *name;
             if self.parameters[..index].iter().any(same) {
-                return Err(OrderError::ParameterTwice(parameter.name.clone()));
+                return Err(Refusal(format!("the parameter {name} is given twice")));
             }
             let wanted = parameter.placeholder();
             if !templates.iter().any(|template| template.contains(&wanted)) {
-                return Err(OrderError::UnknownParameter(parameter.name.clone()));
+                return Err(Refusal(format!(
+                    "no command has {wanted}; write it where a value of {name} shall stand"
+                )));
             }
         }
         Ok(())
     }
 
-    fn check_counts(&self, commands: usize) -> Result<(), OrderError> {
+    fn check_counts(&self, commands: usize) -> Result<(), Refusal> {
         for (option, given) in [
             ("--prepare", self.prepare.len()),
             ("--conclude", self.conclude.len()),
@@ -151,11 +135,9 @@ impl BenchOrder {
             ("--command-name", self.named(commands)),
         ] {
             if given > 1 && given != commands {
-                return Err(OrderError::Count {
-                    option,
-                    given,
-                    commands,
-                });
+                return Err(Refusal(format!(
+                    "{given} values of {option} for {commands} commands; give one for all or one for each"
+                )));
             }
         }
         Ok(())
@@ -187,13 +169,13 @@ impl BenchOrder {
         index: usize,
         line: &str,
         values: &BTreeMap<String, String>,
-    ) -> Result<BenchCommand, OrderError> {
+    ) -> Result<BenchCommand, Refusal> {
         let line = fill(line, values);
         let environment = one_or_each(&self.environment, index);
         let assignments = environment.map(|given| fill(given, values));
         let environment = variables(assignments.as_deref().unwrap_or_default())?;
         let beside = |template: Option<&String>| {
-            let spec = |template: &String| {
+            let spec = |template: &String| -> Result<_, Refusal> {
                 let line = fill(template, values);
                 is_given(&line)?;
                 Ok(CommandSpec {
@@ -234,7 +216,7 @@ impl BenchOrder {
         })
     }
 
-    fn words(&self, line: &str) -> Result<Vec<String>, OrderError> {
+    fn words(&self, line: &str) -> Result<Vec<String>, Refusal> {
         is_given(line)?;
         match self.shell.is_empty() {
             true => words(line),
@@ -299,9 +281,11 @@ impl BenchOrder {
     }
 }
 
-fn is_given(line: &str) -> Result<(), OrderError> {
+fn is_given(line: &str) -> Result<(), Refusal> {
     match line.trim() {
-        "" => Err(OrderError::EmptyCommand),
+        "" => Err(Refusal(
+            "a command is empty; give a program or a line for the shell".to_owned(),
+        )),
         _ => Ok(()),
     }
 }
@@ -323,8 +307,12 @@ fn beside_words(shell: &[String], line: String) -> Vec<String> {
 }
 
 /// `A=1 B='two words'`.
-fn variables(assignments: &str) -> Result<BTreeMap<String, String>, OrderError> {
-    let wrong = || OrderError::Assignment(assignments.to_owned());
+fn variables(assignments: &str) -> Result<BTreeMap<String, String>, Refusal> {
+    let wrong = || {
+        Refusal(format!(
+            "--env `{assignments}` is no assignment; write NAME=VALUE, and quotes around spaces"
+        ))
+    };
     let variable = |word: String| {
         let (name, value) = word.split_once('=').ok_or_else(wrong)?;
         let is_name = !name.is_empty() && !value.contains('\0') && !name.contains('\0');
@@ -340,8 +328,12 @@ fn variables(assignments: &str) -> Result<BTreeMap<String, String>, OrderError> 
 ///
 /// # Errors
 /// For a quote that is not closed.
-pub fn words(line: &str) -> Result<Vec<String>, OrderError> {
-    shell_words::split(line).map_err(|_| OrderError::Quotes(line.to_owned()))
+pub fn words(line: &str) -> Result<Vec<String>, Refusal> {
+    shell_words::split(line).map_err(|_| {
+        Refusal(format!(
+            "`{line}` has a quote that is not closed; mend it, or use a shell"
+        ))
+    })
 }
 
 /// The one for all, or the one in this place.

@@ -9,15 +9,7 @@ use model::command_study::{Against, Factor, Level};
 use model::{CommandDoubt, Doubt, Role};
 
 use crate::arms::CONTROL;
-
-/// Why there are no arms.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NoArms {
-    #[error("nothing is left to compare: of {title}, {left_out}")]
-    NothingToCompare { title: String, left_out: String },
-    #[error("nothing is left of {title}: {left_out}")]
-    NoLevel { title: String, left_out: String },
-}
+use crate::refusal::Refusal;
 
 /// The arms of a study, and what had to be left out.
 #[derive(Debug, PartialEq)]
@@ -37,7 +29,7 @@ type Levels = BTreeMap<String, String>;
 pub fn build(
     study: &CommandStudy,
     absent: &BTreeMap<String, String>,
-) -> Result<CommandArms, NoArms> {
+) -> Result<CommandArms, Refusal> {
     let mut doubts = Vec::new();
     let mut factors = Vec::new();
     for factor in &study.factors {
@@ -87,15 +79,14 @@ fn sorted<'a>(
     (kept, left_out)
 }
 
-fn none(factor: &Factor, left_out: &[CommandDoubt], is_compared: bool) -> NoArms {
-    let title = factor.title.clone();
+fn none(factor: &Factor, left_out: &[CommandDoubt], is_compared: bool) -> Refusal {
+    let title = &factor.title;
     let words: Vec<String> = left_out.iter().map(CommandDoubt::what).collect();
     let left_out = words.join("; ");
-    if is_compared {
-        NoArms::NothingToCompare { title, left_out }
-    } else {
-        NoArms::NoLevel { title, left_out }
-    }
+    Refusal(match is_compared {
+        true => format!("nothing is left to compare: of {title}, {left_out}"),
+        false => format!("nothing is left of {title}: {left_out}"),
+    })
 }
 
 /// Every choice of one level of each factor; the last factor changes fastest.

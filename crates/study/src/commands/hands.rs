@@ -10,7 +10,6 @@ use model::command_study::{CpuUse, LONGEST_STEP_S, OutputPart};
 use model::message::ServerFolder;
 use model::{Ask, CommandDoubt, CommandReading, Doubt, Tell};
 
-use super::arms::NoArms;
 use super::fill::{Filler, SERVER_AT, wants_linerate};
 use super::pull;
 use super::said::{beginning, end_of};
@@ -20,8 +19,6 @@ use crate::transport::Agent;
 /// Why commands could not be measured.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum CommandError {
-    #[error(transparent)]
-    NoArms(#[from] NoArms),
     #[error("the study's commands need a program that is not here: {0}")]
     Absent(String),
     #[error("{arm}: {what} {how}{}; {advice}", shown(words))]
@@ -73,7 +70,6 @@ impl CommandError {
     /// What went wrong in one line, beside the name of the arm.
     fn in_short(&self) -> String {
         match self {
-            Self::NoArms(error) => error.to_string(),
             Self::Absent(program) => program.clone(),
             Self::LeftDirt { cleanup, .. } => cleanup.in_short(),
             Self::NotInOutput { lacks, wanted, .. } => {

@@ -8,7 +8,7 @@ use model::command_run::{CommandArm, CommandRun, EVIDENCE_FILE, Measured};
 use model::run::Begun;
 
 use super::fill::Filler;
-use super::hands::{ArmCommands, CommandError, Trouble, make_folder};
+use super::hands::{ArmCommands, Trouble, make_folder};
 use super::programs::Programs;
 use super::trial::Trial;
 use super::{CommandOrder, arms, evidence, programs, trial};
@@ -36,7 +36,7 @@ impl Campaign<'_> {
         let met = self.meet(order.full, true)?;
         let study = &order.study;
         let found = programs::find(study, self.agent)?;
-        let built = arms::build(study, &found.absent).map_err(CommandError::from)?;
+        let built = arms::build(study, &found.absent)?;
         let mut hands = hands(study, &built.arms, &found, self.agent)?;
         self.progress.phase("building");
         hands.build()?;

@@ -1,11 +1,12 @@
 //! This program on another machine: brought there once, under its own checksum.
 
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::session::Far;
-use super::{SshError, shown};
+use crate::refusal::Refusal;
 use foreign::sha256;
 
 /// How long a look at a host may take, with connecting: an agent for keys may hang as well.
@@ -31,9 +32,9 @@ impl Program {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn at(path: &Path) -> Result<Self, SshError> {
+    pub fn at(path: &Path) -> Result<Self, Refusal> {
         let program = File::open(path).and_then(sha256::of_all);
-        let checksum = program.map_err(|error| SshError::Program(shown(path), error))?;
+        let checksum = program.map_err(|error| unread(path, &error))?;
         Ok(Self {
             path: path.to_owned(),
             checksum,
@@ -45,20 +46,22 @@ impl Program {
     ///
     /// # Errors
     /// A host of another kind, one without room, or what else it said.
-    pub(super) fn bring_to(&self, far: &Far) -> Result<String, SshError> {
+    pub(super) fn bring_to(&self, far: &Far) -> Result<String, Refusal> {
         let told = far.run("looking for this program there", &self.look(), None, LOOK)?;
         let mut lines = told.lines();
         let kind = lines.next().unwrap_or_default();
         if kind != our_kind() {
-            return Err(SshError::OtherKind {
-                host: far.host.clone(),
-                here: our_kind(),
-                there: foreign::clipped(kind.trim(), SHOWN_KIND).into_owned(),
-            });
+            return Err(Refusal(format!(
+                "{} is of another kind ({}) than this program was built for ({}); take a host of that \
+                 kind, or start the study from a machine of the host's own kind",
+                far.host,
+                foreign::clipped(kind.trim(), SHOWN_KIND),
+                our_kind()
+            )));
         }
         if lines.next() != Some("here") {
             let file = File::open(&self.path);
-            let file = file.map_err(|error| SshError::Program(shown(&self.path), error))?;
+            let file = file.map_err(|error| unread(&self.path, &error))?;
             far.run("copying this program there", &self.take(), Some(file), COPY)?;
         }
         Ok(self.path_there())
@@ -99,6 +102,13 @@ impl Program {
              chmod 755 \"$t\" && mv \"$t\" \"$d/{name}\""
         )
     }
+}
+
+fn unread(program: &Path, error: &io::Error) -> Refusal {
+    Refusal(format!(
+        "{} cannot be read to be copied: {error}",
+        program.display()
+    ))
 }
 
 /// Kernel and machine as `uname -sm` says them of the machines that this program runs on.

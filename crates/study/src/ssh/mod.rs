@@ -4,10 +4,10 @@
 mod copy;
 mod session;
 
-use std::path::Path;
 use std::process::Command;
 
-use crate::transport::{AgentError, LineAgent, SILENCE};
+use crate::refusal::Refusal;
+use crate::transport::{LineAgent, SILENCE};
 use session::Far;
 
 pub use copy::Program;
@@ -15,44 +15,6 @@ pub use copy::Program;
 /// How a command is made ready to be started: what the study, which makes no system call, leaves
 /// to whoever does.
 pub type Prepare = fn(&mut Command);
-
-/// Why there is no agent on a host.
-#[derive(Debug, thiserror::Error)]
-pub enum SshError {
-    #[error("`ssh` could not be started: {0}; install the OpenSSH client")]
-    Start(std::io::Error),
-    #[error("{0} cannot be read to be copied: {1}")]
-    Program(String, std::io::Error),
-    #[error("{host}: no connection: {words}; {advice}")]
-    NoConnection {
-        host: String,
-        words: String,
-        advice: &'static str,
-    },
-    #[error("{host}: {doing} took longer than {limit_s} s; does the machine hang?")]
-    Silent {
-        host: String,
-        doing: &'static str,
-        limit_s: u64,
-    },
-    #[error("{host}: {doing} failed: {words}")]
-    Failed {
-        host: String,
-        doing: &'static str,
-        words: String,
-    },
-    #[error(
-        "{host} is of another kind ({there}) than this program was built for ({here}); take a host \
-         of that kind, or start the study from a machine of the host's own kind"
-    )]
-    OtherKind {
-        host: String,
-        here: String,
-        there: String,
-    },
-    #[error(transparent)]
-    Agent(#[from] AgentError),
-}
 
 /// Brings a program to a host, by the name that is typed after `ssh`, unless it is there already, and
 /// says what starts it there with some words: who kills that, or whose line to there is cut, ends its input.
@@ -65,7 +27,7 @@ pub fn command(
     words: &str,
     prepare: Prepare,
     is_stopped: fn() -> bool,
-) -> Result<Command, SshError> {
+) -> Result<Command, Refusal> {
     let far = Far {
         host: host.to_owned(),
         prepare,
@@ -88,12 +50,7 @@ pub fn start_agent(
     program: &Program,
     prepare: Prepare,
     is_stopped: fn() -> bool,
-) -> Result<LineAgent, SshError> {
+) -> Result<LineAgent, Refusal> {
     let mut command = command(host, program, "agent --rig hosts", prepare, is_stopped)?;
     Ok(LineAgent::start(&mut command, is_stopped)?.across_a_network())
-}
-
-/// The name of a file, for a message.
-fn shown(path: &Path) -> String {
-    path.display().to_string()
 }

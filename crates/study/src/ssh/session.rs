@@ -1,12 +1,14 @@
 //! The commands that run on a host, each over a connection of its own.
 
+use std::fmt::Display;
 use std::fs::File;
 use std::io;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
-use super::{Prepare, SshError};
+use super::Prepare;
+use crate::refusal::Refusal;
 use crate::transport::AgentError;
 use crate::words::Words;
 
@@ -70,15 +72,15 @@ impl Far {
     /// What it said on its standard error, or that it took longer than `limit`.
     pub(super) fn run(
         &self,
-        doing: &'static str,
+        doing: &str,
         script: &str,
         input: Option<File>,
         limit: Duration,
-    ) -> Result<String, SshError> {
+    ) -> Result<String, Refusal> {
         let mut command = self.session(script);
         command.stdin(input.map_or_else(Stdio::null, Stdio::from));
         command.stdout(Stdio::piped());
-        let mut child = command.spawn().map_err(SshError::Start)?;
+        let mut child = command.spawn().map_err(not_started)?;
         let words = Words::default();
         let said = said_by(&mut child, &words);
         let ended = self.wait(&mut child, &said, doing, limit);
@@ -98,18 +100,20 @@ impl Far {
         &self,
         child: &mut Child,
         said: &Receiver<io::Result<String>>,
-        doing: &'static str,
+        doing: &str,
         limit: Duration,
-    ) -> Result<(String, ExitStatus), SshError> {
+    ) -> Result<(String, ExitStatus), Refusal> {
         let mut left = limit.as_millis() / LOOK_INTERVAL.as_millis();
-        let mut look = || -> Result<(), SshError> {
+        let mut look = || -> Result<(), Refusal> {
             if (self.is_stopped)() {
                 return Err(AgentError::Stopped.into());
             }
-            left = left.checked_sub(1).ok_or_else(|| SshError::Silent {
-                host: self.host.clone(),
-                doing,
-                limit_s: limit.as_secs(),
+            left = left.checked_sub(1).ok_or_else(|| {
+                Refusal(format!(
+                    "{}: {doing} took longer than {} s; does the machine hang?",
+                    self.host,
+                    limit.as_secs()
+                ))
             })?;
             Ok(())
         };
@@ -122,7 +126,7 @@ impl Far {
         let too_much = |error: io::Error| self.failed(doing, &Words::default(), &error.to_string());
         let said = said.map_err(too_much)?;
         loop {
-            if let Some(status) = child.try_wait().map_err(SshError::Start)? {
+            if let Some(status) = child.try_wait().map_err(not_started)? {
                 return Ok((said, status));
             }
             look()?;
@@ -131,32 +135,34 @@ impl Far {
     }
 
     /// What `ssh` said of a connection that did not come about, or is no more.
-    fn no_connection(&self, said: &Words) -> SshError {
-        let words = said.said();
-        SshError::NoConnection {
-            host: self.host.clone(),
-            advice: advice(&words),
-            words: if words.is_empty() {
-                "ssh ended without a word".to_owned()
-            } else {
-                words
-            },
-        }
+    fn no_connection(&self, said: &Words) -> Refusal {
+        let said = said.said();
+        let words = match said.as_str() {
+            "" => "ssh ended without a word",
+            words => words,
+        };
+        Refusal(format!(
+            "{}: no connection: {words}; {}",
+            self.host,
+            advice(&said)
+        ))
     }
 
     /// What was said of something that failed, or else how it did.
-    fn failed(&self, doing: &'static str, said: &Words, how: &str) -> SshError {
-        let words = said.said();
-        SshError::Failed {
-            host: self.host.clone(),
-            doing,
-            words: if words.is_empty() {
-                how.to_owned()
-            } else {
-                words
-            },
-        }
+    fn failed(&self, doing: &str, said: &Words, how: &str) -> Refusal {
+        let said = said.said();
+        let words = match said.as_str() {
+            "" => how,
+            words => words,
+        };
+        Refusal(format!("{}: {doing} failed: {words}", self.host))
     }
+}
+
+fn not_started(error: impl Display) -> Refusal {
+    Refusal(format!(
+        "`ssh` could not be started: {error}; install the OpenSSH client"
+    ))
 }
 
 fn without_a_word(status: ExitStatus) -> String {

@@ -332,7 +332,7 @@ fn a_client_s_host_at_work_is_not_loaded_without_consent() {
         clock: &clock,
     };
     let error = campaign.run(order(), &folder.0).unwrap_err();
-    assert!(matches!(error, CampaignError::AtWork(_)), "{error}");
+    assert!(error.to_string().contains("is at work"), "{error}");
 }
 
 #[test]
@@ -367,7 +367,10 @@ fn a_run_goes_on_only_on_machines_such_as_it_was_begun_on() {
         campaign.resume(study::store::Store::resume(&folder.0)?)
     };
     let error = resume(&mut server, &mut client).unwrap_err();
-    assert!(matches!(error, CampaignError::OtherHosts), "{error}");
+    assert!(
+        error.to_string().contains("another CPU or kernel"),
+        "{error}"
+    );
     client.agent.facts.kernel_release.clear();
     resume(&mut server, &mut client).unwrap();
     assert_eq!(folder.saved().len(), PLANNED);

@@ -12,9 +12,8 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::Timespec;
 
 use crate::check_size;
-use crate::listener::Refused;
+use crate::listener::{Refused, SocketOption};
 use crate::socket::or_later;
-use crate::socket::set_option;
 
 pub use probe::probe;
 
@@ -86,8 +85,7 @@ impl Cipher {
 /// # Errors
 /// `ENOENT` where the kernel has no kTLS, `ENOTCONN` where the peer has gone.
 pub fn attach(connection: BorrowedFd<'_>) -> Result<(), Refused> {
-    let name = Name("TCP_ULP", libc::IPPROTO_TCP, libc::TCP_ULP);
-    name.set(connection, b"tls")
+    SocketOption("TCP_ULP", libc::IPPROTO_TCP, libc::TCP_ULP).write(connection, b"tls")
 }
 
 /// Gives the kernel the keys of one direction: from now on that carries content, and records no
@@ -100,12 +98,12 @@ pub fn set_keys(
     direction: Direction,
     keys: &Keys<'_>,
 ) -> Result<(), Refused> {
-    let name = match direction {
-        Direction::Transmit => Name("TLS_TX", libc::SOL_TLS, libc::TLS_TX),
-        Direction::Receive => Name("TLS_RX", libc::SOL_TLS, libc::TLS_RX),
+    let place = match direction {
+        Direction::Transmit => SocketOption("TLS_TX", libc::SOL_TLS, libc::TLS_TX),
+        Direction::Receive => SocketOption("TLS_RX", libc::SOL_TLS, libc::TLS_RX),
     };
     let mut info = crypto_info(keys);
-    let set = name.set(connection, &info);
+    let set = place.write(connection, info.as_slice());
     info.fill(0);
     std::hint::black_box(&info);
     set
@@ -229,17 +227,6 @@ fn message(piece: &mut libc::iovec, control: &mut Control) -> libc::msghdr {
     message.msg_control = control.as_mut_ptr().cast();
     message.msg_controllen = CONTROL_BYTES;
     message
-}
-
-/// An option by its name, level and number.
-struct Name(&'static str, libc::c_int, libc::c_int);
-
-impl Name {
-    fn set(self, socket: BorrowedFd<'_>, bytes: &[u8]) -> Result<(), Refused> {
-        let Self(option, level, number) = self;
-        let set = set_option(socket, level, number, bytes);
-        set.map_err(|source| Refused { option, source })
-    }
 }
 
 #[cfg(test)]

@@ -10,13 +10,12 @@ mod ring;
 mod sender;
 mod transmit;
 
-use std::ffi::CString;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
 use std::os::unix::fs::MetadataExt as _;
 
-use rustix::net::{AddressFamily, SocketType};
+use rustix::net::{AddressFamily, SocketType, netdevice};
 
 use crate::check;
 use crate::socket::{self, set_option};
@@ -102,12 +101,7 @@ fn bind(socket: impl AsFd, device: u32, protocol: libc::c_int) -> io::Result<()>
 
 /// The number of a device of the caller's network namespace.
 fn device(name: &str) -> io::Result<u32> {
-    let name = CString::new(name).map_err(|_| io::Error::from_raw_os_error(libc::ENODEV))?;
-    // SAFETY: `name` ends with a zero and lives through the call.
-    match unsafe { libc::if_nametoindex(name.as_ptr()) } {
-        0 => Err(io::Error::last_os_error()),
-        index => Ok(index),
-    }
+    Ok(netdevice::name_to_index(socket::control()?, name)?)
 }
 
 /// The longest packet that a device of the caller's network namespace takes, without its Ethernet

@@ -1,7 +1,7 @@
 //! `struct perf_event_attr` of linux/perf_event.h.
 
-use super::record::{REGISTERS, RecordLayout};
-use super::{Told, Trigger};
+use super::Trigger;
+use super::record::REGISTERS;
 
 // enum perf_type_id, perf_sw_ids.
 const SOFTWARE: u32 = 1;
@@ -17,6 +17,10 @@ const SAMPLE_PERIOD: u64 = 1 << 8;
 const SAMPLE_FIELDS: u64 = 1 << 10;
 const SAMPLE_REGISTERS: u64 = 1 << 12;
 const SAMPLE_STACK: u64 = 1 << 13;
+
+/// Of a program's stack so much is told each time: the loop of libuv alone has 12 KiB on it. A multiple of 8, below
+/// 64 KiB.
+const STACK_BYTES: u32 = 32 << 10;
 
 /// `PERF_FORMAT_TOTAL_TIME_ENABLED` and `PERF_FORMAT_TOTAL_TIME_RUNNING`: what is read is three words.
 const TIMES_BESIDE: u64 = 1 | 2;
@@ -61,7 +65,7 @@ pub(super) struct Attributes {
 }
 
 impl Attributes {
-    pub(super) fn of(trigger: Trigger, told: Told) -> Self {
+    pub(super) fn of(trigger: Trigger) -> Self {
         let (kind, config, period_or_frequency, more_flags) = match trigger {
             Trigger::Clock { hertz } => (SOFTWARE, CPU_CLOCK, u64::from(hertz), BY_FREQUENCY),
             Trigger::Leaving { hertz } => {
@@ -85,7 +89,19 @@ impl Attributes {
             clock: libc::CLOCK_MONOTONIC,
             ..Self::default()
         };
-        basic.telling(told)
+        match trigger.tells_stacks() {
+            true => Self {
+                sample_type: basic.sample_type | SAMPLE_FRAMES | SAMPLE_REGISTERS | SAMPLE_STACK,
+                flags: basic.flags | NO_FRAMES_OF_PROGRAM,
+                user_registers: REGISTERS.iter().fold(0, |mask, number| mask | 1 << number),
+                user_stack_bytes: STACK_BYTES,
+                ..basic
+            },
+            false => Self {
+                sample_type: basic.sample_type | SAMPLE_FIELDS,
+                ..basic
+            },
+        }
     }
 
     /// Counts and tells nothing; devices take no flags.
@@ -96,30 +112,6 @@ impl Attributes {
             config,
             read_format: TIMES_BESIDE,
             ..Self::default()
-        }
-    }
-
-    fn telling(mut self, told: Told) -> Self {
-        match told {
-            Told::Fields => self.sample_type |= SAMPLE_FIELDS,
-            Told::Frames => self.sample_type |= SAMPLE_FRAMES,
-            Told::Memory { most_bytes } => {
-                self.sample_type |= SAMPLE_FRAMES | SAMPLE_REGISTERS | SAMPLE_STACK;
-                self.flags |= NO_FRAMES_OF_PROGRAM;
-                self.user_registers = REGISTERS.iter().fold(0, |mask, number| mask | 1 << number);
-                self.user_stack_bytes = most_bytes;
-            }
-        }
-        self
-    }
-
-    /// What stands in the records of such an event.
-    pub(super) fn layout(&self) -> RecordLayout {
-        let has = |part| self.sample_type & part != 0;
-        RecordLayout {
-            frames: has(SAMPLE_FRAMES),
-            fields: has(SAMPLE_FIELDS),
-            stack: has(SAMPLE_STACK),
         }
     }
 }

@@ -24,7 +24,8 @@ const DISABLE: libc::c_ulong = 0x2401;
 /// `PERF_FLAG_FD_CLOEXEC`.
 const CLOSE_ON_EXEC: libc::c_ulong = 8;
 
-/// What makes a thread's state be told.
+/// What makes a thread's state be told: the kernel's stack and, to be unwound by who knows how, the program's as bytes
+/// with its registers; of a tracepoint its own fields instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trigger {
     /// A clock, so many times a second of running.
@@ -36,16 +37,10 @@ pub enum Trigger {
     Tracepoint { number: u64 },
 }
 
-/// What is told of it then.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Told {
-    /// The tracepoint's own fields, and no stack.
-    Fields,
-    /// The kernel's stack, and the program's as far as it keeps frame pointers.
-    Frames,
-    /// The kernel's stack, and the program's as so many bytes, to be unwound by who knows how. A multiple of 8, below
-    /// 64 KiB.
-    Memory { most_bytes: u32 },
+impl Trigger {
+    const fn tells_stacks(self) -> bool {
+        !matches!(self, Self::Tracepoint { .. })
+    }
 }
 
 /// Whom it is about.
@@ -70,10 +65,9 @@ impl PerfEvent {
     /// # Errors
     /// `EACCES` or `EPERM` for what `kernel.perf_event_paranoid` keeps from this user, `ESRCH` for a thread that is gone,
     /// `EMFILE`, `ENOMEM`, `ENOSYS` without perf events.
-    pub fn open(trigger: Trigger, told: Told, whose: Whose, pages: usize) -> io::Result<Self> {
-        let attributes = Attributes::of(trigger, told);
-        let descriptor = open_event(&attributes, whose)?;
-        let ring = EventRing::of(&descriptor, pages, attributes.layout())?;
+    pub fn open(trigger: Trigger, whose: Whose, pages: usize) -> io::Result<Self> {
+        let descriptor = open_event(&Attributes::of(trigger), whose)?;
+        let ring = EventRing::of(&descriptor, pages, trigger.tells_stacks())?;
         Ok(Self { descriptor, ring })
     }
 

@@ -8,9 +8,8 @@ const SWITCH_OF_CPU: u32 = 15;
 /// `PERF_RECORD_MISC_SWITCH_OUT` and, of one that would rather have stayed, `PERF_RECORD_MISC_SWITCH_OUT_PREEMPT`.
 const MISC_OUT: u16 = 1 << 13;
 const MISC_PREEMPTED: u16 = 1 << 14;
-/// `PERF_CONTEXT_KERNEL` and `PERF_CONTEXT_USER`: whose frames follow. All such marks are from `PERF_CONTEXT_MAX` on.
+/// `PERF_CONTEXT_KERNEL`: whose frames follow. All such marks are from `PERF_CONTEXT_MAX` on.
 const OF_KERNEL: u64 = (-128_i64).cast_unsigned();
-const OF_PROGRAM: u64 = (-512_i64).cast_unsigned();
 const FIRST_MARK: u64 = (-4095_i64).cast_unsigned();
 /// `PERF_SAMPLE_REGS_ABI_NONE` and `PERF_SAMPLE_REGS_ABI_64`.
 const NO_REGISTERS: u64 = 0;
@@ -58,8 +57,6 @@ pub struct Hit<'a> {
     pub stands_for: u64,
     /// Addresses in the kernel, innermost first.
     pub kernel: Vec<u64>,
-    /// Addresses in the program, innermost first, as far as its frame pointers led.
-    pub program: Vec<u64>,
     /// The tracepoint's own fields, as its `format` has them.
     pub fields: &'a [u8],
     /// Where the program was, for unwinding; none of a thread of the kernel.
@@ -78,23 +75,16 @@ pub struct Registers {
     pub link: u64,
 }
 
-/// Which parts the hits of an event have.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct RecordLayout {
-    pub(super) frames: bool,
-    pub(super) fields: bool,
-    pub(super) stack: bool,
-}
-
-/// Takes the next record off; `None` where no whole one is left. What is of no use here is passed over.
-pub(super) fn next<'a>(bytes: &mut &'a [u8], layout: RecordLayout) -> Option<PerfRecord<'a>> {
+/// Takes the next record off; `None` where no whole one is left. What is of no use here is passed over. Hits of an event
+/// have stacks, or fields.
+pub(super) fn next<'a>(bytes: &mut &'a [u8], has_stacks: bool) -> Option<PerfRecord<'a>> {
     loop {
         let mut rest = Parts(bytes);
         let (kind, misc, length) = (rest.u32()?, rest.u16()?, rest.u16()?);
         let body = rest.bytes(usize::from(length).checked_sub(8)?)?;
         *bytes = rest.0;
         let record = match kind {
-            SAMPLE => hit(body, layout).map(PerfRecord::Hit),
+            SAMPLE => hit(body, has_stacks).map(PerfRecord::Hit),
             SWITCH | SWITCH_OF_CPU => switch(body, misc),
             LOST => lost(body),
             _ => None,
@@ -126,7 +116,7 @@ fn lost(body: &[u8]) -> Option<PerfRecord<'_>> {
     parts.u64().map(PerfRecord::Lost)
 }
 
-fn hit(body: &[u8], layout: RecordLayout) -> Option<Hit<'_>> {
+fn hit(body: &[u8], has_stacks: bool) -> Option<Hit<'_>> {
     let mut parts = Parts(body);
     let mut hit = Hit {
         process: parts.u32()?,
@@ -135,36 +125,32 @@ fn hit(body: &[u8], layout: RecordLayout) -> Option<Hit<'_>> {
         stands_for: parts.u64()?,
         ..Hit::default()
     };
-    if layout.frames {
-        (hit.kernel, hit.program) = frames(&mut parts)?;
-    }
-    if layout.fields {
-        let length = parts.u32()?;
-        hit.fields = parts.bytes(usize::try_from(length).ok()?)?;
-    }
-    if layout.stack {
+    if has_stacks {
+        hit.kernel = frames(&mut parts)?;
         let width = parts.u64()?;
         if width != NO_REGISTERS {
             hit.registers = registers(&mut parts, width);
         }
         hit.stack = stack(&mut parts)?;
+    } else {
+        let length = parts.u32()?;
+        hit.fields = parts.bytes(usize::try_from(length).ok()?)?;
     }
     Some(hit)
 }
 
-fn frames(parts: &mut Parts<'_>) -> Option<(Vec<u64>, Vec<u64>)> {
+/// Those in the kernel.
+fn frames(parts: &mut Parts<'_>) -> Option<Vec<u64>> {
     let count = parts.u64()?;
-    let (mut kernel, mut program) = (Vec::new(), Vec::new());
-    let mut whose = 0;
+    let (mut kernel, mut whose) = (Vec::new(), 0);
     for _ in 0..count {
         match (parts.u64()?, whose) {
             (mark, _) if mark >= FIRST_MARK => whose = mark,
             (address, OF_KERNEL) => kernel.push(address),
-            (address, OF_PROGRAM) => program.push(address),
             _ => {}
         }
     }
-    Some((kernel, program))
+    Some(kernel)
 }
 
 /// Those of a program of 64 bits; a thread of the kernel has none, and a program of 32 is unwound by nobody here.
@@ -227,12 +213,6 @@ impl<'a> Parts<'a> {
 mod tests {
     use super::*;
 
-    const FRAMES: RecordLayout = RecordLayout {
-        frames: true,
-        fields: false,
-        stack: false,
-    };
-
     fn record(kind: u32, misc: u16, body: &[u64]) -> Vec<u8> {
         let body: Vec<u8> = body.iter().flat_map(|word| word.to_ne_bytes()).collect();
         let length = u16::try_from(8 + body.len()).unwrap();
@@ -245,15 +225,16 @@ mod tests {
         .concat()
     }
 
-    fn all(mut bytes: &[u8], layout: RecordLayout) -> Vec<PerfRecord<'_>> {
-        std::iter::from_fn(|| next(&mut bytes, layout)).collect()
+    fn all(mut bytes: &[u8]) -> Vec<PerfRecord<'_>> {
+        std::iter::from_fn(|| next(&mut bytes, true)).collect()
     }
 
     #[test]
     fn hits_returns_and_losses_are_told_apart_and_the_rest_is_passed_over() {
         let thread = 7 << 32 | 5;
+        let in_kernel = [thread, 99, 3, 2, OF_KERNEL, 1, NO_REGISTERS, 0];
         let bytes = [
-            record(SAMPLE, 0, &[thread, 99, 3, 4, OF_KERNEL, 1, OF_PROGRAM, 2]),
+            record(SAMPLE, 0, &in_kernel),
             record(SWITCH, MISC_OUT, &[thread, 100]),
             record(SWITCH_OF_CPU, 0, &[0, thread, 130]),
             record(SWITCH, MISC_OUT | MISC_PREEMPTED, &[thread, 135]),
@@ -265,7 +246,6 @@ mod tests {
             time_ns: 99,
             stands_for: 3,
             kernel: vec![1],
-            program: vec![2],
             ..Hit::default()
         };
         let switch = |time_ns| ThreadSwitch {
@@ -279,15 +259,11 @@ mod tests {
             PerfRecord::Displaced(switch(135)),
             PerfRecord::Lost(12),
         ];
-        assert_eq!(all(&bytes.concat(), FRAMES), expected);
+        assert_eq!(all(&bytes.concat()), expected);
     }
 
     #[test]
     fn of_a_stack_only_what_was_filled_is_handed_over() {
-        let layout = RecordLayout {
-            stack: true,
-            ..FRAMES
-        };
         let registers: Vec<u64> = (1..=REGISTERS.len() as u64).collect();
         let body = [
             &[1, 99, 1, 0, REGISTERS_OF_64_BITS],
@@ -296,7 +272,7 @@ mod tests {
         ]
         .concat();
         let bytes = record(SAMPLE, 0, &body);
-        let [PerfRecord::Hit(hit)] = &all(&bytes, layout)[..] else {
+        let [PerfRecord::Hit(hit)] = &all(&bytes)[..] else {
             panic!("no hit")
         };
         assert_eq!(hit.stack, 77_u64.to_ne_bytes());
@@ -307,9 +283,9 @@ mod tests {
     #[test]
     fn whatever_the_bytes_are_no_more_than_they_hold_is_read() {
         let whole = record(SAMPLE, 0, &[1, 99, 1, 1000, OF_KERNEL, 1]);
-        assert_eq!(all(&whole, FRAMES), []);
+        assert_eq!(all(&whole), []);
         for end in 0..whole.len() {
-            assert_eq!(all(&whole[..end], FRAMES), []);
+            assert_eq!(all(&whole[..end]), []);
         }
     }
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::record::{self, PerfRecord, RecordLayout};
+use super::record::{self, PerfRecord};
 use crate::mapped_file::page_bytes;
 use crate::mapping::Mapping;
 
@@ -18,19 +18,19 @@ pub(super) struct EventRing {
     pages: Mapping,
     /// Where the ring begins.
     begins: usize,
-    layout: RecordLayout,
+    has_stacks: bool,
     /// What was read last, in one piece.
     read: Vec<u8>,
 }
 
 impl EventRing {
     /// So many pages, a power of two.
-    pub(super) fn of(event: &OwnedFd, pages: usize, layout: RecordLayout) -> io::Result<Self> {
+    pub(super) fn of(event: &OwnedFd, pages: usize, has_stacks: bool) -> io::Result<Self> {
         let page = usize::try_from(page_bytes()?).map_err(io::Error::other)?;
         Ok(Self {
             pages: Mapping::writable(Some(event.as_fd()), page * (1 + pages))?,
             begins: page,
-            layout,
+            has_stacks,
             read: Vec::new(),
         })
     }
@@ -42,7 +42,7 @@ impl EventRing {
         // From here on the kernel may write over it.
         self.end(TAIL_AT).store(head, Ordering::Release);
         let mut bytes = self.read.as_slice();
-        while let Some(record) = record::next(&mut bytes, self.layout) {
+        while let Some(record) = record::next(&mut bytes, self.has_stacks) {
             take(record);
         }
     }

@@ -4,7 +4,6 @@
 mod filter;
 mod landlock;
 
-use std::fmt;
 use std::io;
 use std::os::fd::BorrowedFd;
 
@@ -21,41 +20,19 @@ pub struct User {
     pub group: u32,
 }
 
-/// What the kernel does not have of a sandbox.
-#[derive(Debug)]
-pub enum Lack {
-    /// No rules for files (Landlock): `ENOSYS` or `EOPNOTSUPP`, or what a system call filter says.
-    Files(io::Error),
-    /// No rules for TCP, which came with Linux 6.7.
-    Network,
-    /// No filters of system calls, or none for this architecture.
-    Calls,
-}
-
-impl fmt::Display for Lack {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Files(error) => write!(
-                formatter,
-                "no Landlock rules confine it to its files and to connections that come in: {error}"
-            ),
-            Self::Network => formatter.write_str(
-                "no Landlock rules keep it from TCP connections of its own: they take Linux 6.7",
-            ),
-            Self::Calls => {
-                formatter.write_str("no filter keeps it from system calls that it never makes")
-            }
-        }
-    }
-}
-
-/// What a sandbox lacks here.
-pub fn lacks() -> Vec<Lack> {
+/// What a sandbox lacks here, since the kernel does not have it.
+pub fn lacks() -> Vec<String> {
     let files = match landlock::version() {
-        Err(error) => Some(Lack::Files(error)),
-        Ok(version) => (!landlock::has_network(version)).then_some(Lack::Network),
+        Err(error) => Some(format!(
+            "no Landlock rules confine it to its files and to connections that come in: {error}"
+        )),
+        Ok(version) => (!landlock::has_network(version)).then(|| {
+            "no Landlock rules keep it from TCP connections of its own: they take Linux 6.7"
+                .to_owned()
+        }),
     };
-    let calls = (!filter::is_available()).then_some(Lack::Calls);
+    let calls = (!filter::is_available())
+        .then(|| "no filter keeps it from system calls that it never makes".to_owned());
     files.into_iter().chain(calls).collect()
 }
 
@@ -135,14 +112,6 @@ mod tests {
         assert_eq!(error.raw_os_error(), Some(libc::EDOM), "{error}");
     }
 
-    fn lacks_files() -> bool {
-        lacks().iter().any(|lack| matches!(lack, Lack::Files(_)))
-    }
-
-    fn lacks_calls() -> bool {
-        lacks().iter().any(|lack| matches!(lack, Lack::Calls))
-    }
-
     #[test]
     fn what_lies_below_the_folder_is_read_as_before() {
         holds_inside(Path::new(HERE), |root| {
@@ -152,7 +121,7 @@ mod tests {
 
     #[test]
     fn no_other_folder_is_read_even_by_a_descriptor_that_was_open_before() {
-        if lacks_files() {
+        if landlock::version().is_err() {
             return;
         }
         let other = RootFolder::open(Path::new("/etc")).unwrap();
@@ -163,7 +132,7 @@ mod tests {
 
     #[test]
     fn it_opens_no_file_by_another_way_no_socket_and_no_program() {
-        if lacks_calls() {
+        if !filter::is_available() {
             return;
         }
         holds_inside(Path::new(HERE), |_| {

@@ -83,17 +83,6 @@ pub struct Life {
 }
 
 impl Life {
-    /// Counts on a page of its own, which nobody reads.
-    ///
-    /// # Errors
-    /// Those of [`TallyPage::new`].
-    pub fn unwatched() -> io::Result<Self> {
-        Ok(Self {
-            counts: Arc::new(TallyPage::new()?),
-            listener: Box::new(|_| Ok(())),
-        })
-    }
-
     pub(super) fn tell(&mut self, moment: Moment) -> io::Result<()> {
         (self.listener)(moment)
     }

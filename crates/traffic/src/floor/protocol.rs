@@ -3,10 +3,8 @@
 //! With the lengths of an HTTP exchange it costs what the kernel costs, which is the floor that
 //! no HTTP server on this machine gets below.
 
-use wire::response::BodyMark;
-
 use crate::load::{self, LoadError, LoadOutcome, LoadPlan, Loads, Observer};
-use crate::protocol::{Fate, FirstAnswer, Framing, Protocol};
+use crate::protocol::{Fate, Framing, Protocol};
 
 /// Requests and answers of fixed lengths.
 #[derive(Clone, Debug)]
@@ -34,21 +32,18 @@ impl Loads for EchoProtocol {
 impl Protocol for EchoProtocol {
     type Request = [u8];
     type Input = [u8];
-    /// Whether an answer was seen.
-    type Memory = bool;
+    type Memory = ();
     /// Bytes of the answer still to come.
     type Exchange = usize;
 
-    fn memory(&self) -> bool {
-        false
-    }
+    fn memory(&self) {}
 
     fn exchange(&self, _connection: u32) -> usize {
         0
     }
 
     #[inline]
-    fn begin(&self, _seen: &mut bool, left: &mut usize) {
+    fn begin(&self, (): &mut (), left: &mut usize) {
         *left = self.answer_bytes;
     }
 
@@ -62,13 +57,12 @@ impl Protocol for EchoProtocol {
     }
 
     #[inline]
-    fn read(&self, seen: &mut bool, left: &mut usize, input: &[u8]) -> Framing {
+    fn read(&self, (): &mut (), left: &mut usize, input: &[u8]) -> Framing {
         let used = input.len().min(*left);
         *left -= used;
         if *left > 0 {
             return Framing::More;
         }
-        *seen = true;
         Framing::Whole {
             used,
             fate: Fate::Answered,
@@ -76,16 +70,8 @@ impl Protocol for EchoProtocol {
         }
     }
 
-    fn read_end(&self, _seen: &mut bool, _left: &mut usize) -> Framing {
+    fn read_end(&self, (): &mut (), _left: &mut usize) -> Framing {
         Framing::CutShort
-    }
-
-    fn first(&self, seen: &bool) -> Option<FirstAnswer> {
-        let body = BodyMark {
-            bytes: self.answer_bytes as u64,
-            hash: 0,
-        };
-        seen.then_some(FirstAnswer { status: 0, body })
     }
 }
 
@@ -96,16 +82,15 @@ mod tests {
     #[test]
     fn an_answer_is_whole_when_its_last_byte_is_there() {
         let protocol = EchoProtocol::new(3, 5);
-        let (mut seen, mut left) = (protocol.memory(), protocol.exchange(0));
-        protocol.begin(&mut seen, &mut left);
+        let mut left = protocol.exchange(0);
+        protocol.begin(&mut (), &mut left);
         assert_eq!(protocol.request(&left), b"xxx");
-        assert_eq!(protocol.read(&mut seen, &mut left, b"1234"), Framing::More);
-        assert_eq!(protocol.first(&seen), None);
+        assert_eq!(protocol.read(&mut (), &mut left, b"1234"), Framing::More);
         let whole = Framing::Whole {
             used: 1,
             fate: Fate::Answered,
             closes: false,
         };
-        assert_eq!(protocol.read(&mut seen, &mut left, b"56"), whole);
+        assert_eq!(protocol.read(&mut (), &mut left, b"56"), whole);
     }
 }

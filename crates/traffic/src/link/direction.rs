@@ -3,12 +3,11 @@
 
 use std::collections::VecDeque;
 
-use model::link::{BESIDE_EACH_PACKET_BYTES, LinkShape, LinkTally};
+use model::link::{BESIDE_EACH_PACKET_BYTES, LinkShape, LinkTally, MOST_HELD_BYTES};
 use model::random::SplitMix64;
 
 use super::backlog::{self, Backlog};
 use super::line::Line;
-use super::memory::HeldBytes;
 
 /// What became of a packet that came to the near end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +38,8 @@ pub struct Direction<P> {
     shape: LinkShape,
     line: Option<Line>,
     backlog: Backlog,
-    memory: HeldBytes,
+    /// What all packets take that are held now.
+    held_bytes: u64,
     loss: Chance,
     reorder: Chance,
     /// Packets with the whole delay, and those that skip some of it: either in the order in which
@@ -80,7 +80,7 @@ impl<P> Direction<P> {
             shape,
             line: shape.rate.map(Line::new),
             backlog: Backlog::new(shape.queue),
-            memory: HeldBytes::default(),
+            held_bytes: 0,
             // Streams of their own: with another loss the same packets are early.
             loss: Chance::new(shape.loss_share, random.clone().stream(0)),
             reorder: Chance::new(reorder_share, random.clone().stream(1)),
@@ -103,7 +103,7 @@ impl<P> Direction<P> {
             self.tally.dropped_packets += 1;
             return Fate::Dropped;
         }
-        if !self.memory.holds(bytes) {
+        if self.held_bytes + cost(bytes) > MOST_HELD_BYTES {
             self.tally.unheld_packets += 1;
             return Fate::Unheld;
         }
@@ -135,7 +135,7 @@ impl<P> Direction<P> {
         self.tally.overtook_packets += u64::from(is_early && older);
         self.tally.carried_packets += 1;
         self.tally.carried_bytes += u64::from(held.bytes);
-        self.memory.release(held.bytes);
+        self.held_bytes -= cost(held.bytes);
         Some(Arrived {
             due_ns: held.due_ns,
             bytes: held.bytes,
@@ -185,7 +185,7 @@ impl<P> Direction<P> {
     }
 
     fn hold(&mut self, due_ns: u64, is_early: bool, bytes: u32, packet: P) {
-        self.memory.take(bytes);
+        self.held_bytes += cost(bytes);
         self.taken += 1;
         let queue = if is_early {
             &mut self.early
@@ -209,6 +209,11 @@ impl<P> Direction<P> {
             (_, early) => early.is_some(),
         }
     }
+}
+
+/// What a packet takes while it is held.
+fn cost(bytes: u32) -> u64 {
+    u64::from(bytes) + BESIDE_EACH_PACKET_BYTES
 }
 
 /// Something that happens to each packet with the same probability.

@@ -8,7 +8,6 @@ mod direction;
 mod doubts;
 mod ends;
 mod line;
-mod memory;
 #[cfg(test)]
 mod tests;
 

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use wire::response::BodyMark;
 
-use crate::protocol::{Fate, FirstAnswer};
+use crate::protocol::Fate;
 
 /// One answer in so many has its body compared with the first.
 pub(super) const VERIFIED_EVERY: u32 = 64;
@@ -17,8 +17,8 @@ pub(super) struct Answers {
     pub(super) reads_bodies: bool,
     /// The length that each right body has, where it is known.
     pub(super) body_bytes: Option<u64>,
-    /// The first answer that was no error, on whichever thread it came.
-    first_right: OnceLock<FirstAnswer>,
+    /// Status and body of the first answer that was no error, on whichever thread it came.
+    first_right: OnceLock<(u16, BodyMark)>,
 }
 
 /// A whole answer.
@@ -34,7 +34,7 @@ pub(super) struct Answer {
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     begun: u32,
-    first: Option<FirstAnswer>,
+    first_status: Option<u16>,
 }
 
 impl Answers {
@@ -52,7 +52,7 @@ impl Answers {
     #[inline]
     pub(super) fn watches_next(&self, seen: &mut Seen) -> bool {
         // Until a first answer is known, each could be it.
-        let watched = seen.begun.is_multiple_of(VERIFIED_EVERY) || seen.first.is_none();
+        let watched = seen.begun.is_multiple_of(VERIFIED_EVERY) || seen.first_status.is_none();
         seen.begun = seen.begun.wrapping_add(1);
         watched && self.reads_bodies
     }
@@ -71,35 +71,20 @@ impl Answers {
             }
             _ => Fate::Answered,
         };
-        if seen.first.is_none() {
-            seen.remember_first(answer);
-        }
+        seen.first_status.get_or_insert(answer.status);
         fate
     }
 
-    /// The first right answer of all, or the first that this thread saw.
-    pub(super) fn first(&self, seen: &Seen) -> Option<FirstAnswer> {
-        self.first_right.get().copied().or(seen.first)
+    /// The status of the first right answer of all, or of the first that this thread saw.
+    pub(super) fn first_status(&self, seen: &Seen) -> Option<u16> {
+        let right = self.first_right.get().map(|(status, _)| *status);
+        right.or(seen.first_status)
     }
 
     /// Whether a body is the one seen first; the first of all is.
     #[cold]
     fn is_right(&self, status: u16, body: BodyMark) -> bool {
-        let answer = FirstAnswer { status, body };
+        let answer = (status, body);
         *self.first_right.get_or_init(|| answer) == answer || !self.compares_bodies
-    }
-}
-
-impl Seen {
-    #[cold]
-    fn remember_first(&mut self, answer: Answer) {
-        let unwatched = BodyMark {
-            bytes: answer.body_bytes,
-            hash: 0,
-        };
-        self.first = Some(FirstAnswer {
-            status: answer.status,
-            body: answer.mark.unwrap_or(unwatched),
-        });
     }
 }

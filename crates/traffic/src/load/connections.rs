@@ -1,11 +1,9 @@
-//! The connections of one worker: opening, waiting, giving up, opening again.
+//! The connections of one worker: opening, giving up, opening again.
 
 use std::io;
 
-use sys::address::Address;
-
-use super::carrier::{Carrier, Load, News, ReceivedPiece};
-use super::outcome::{ConnectionCounts, Handshakes};
+use super::carrier::{Carrier, Load, ReceivedPiece};
+use super::outcome::ConnectionCounts;
 use super::recorder::RequestTimes;
 use crate::protocol::Protocol;
 
@@ -71,8 +69,7 @@ impl<E> Connection<E> {
 
 /// All connections of one worker, and what carries their bytes.
 pub(super) struct Connections<E, C> {
-    address: Address,
-    carrier: C,
+    pub(super) carrier: C,
     slots: Vec<Connection<E>>,
     counts: ConnectionCounts,
     /// When the next closed connection may be opened again; `u64::MAX` for none.
@@ -84,12 +81,10 @@ pub(super) struct Connections<E, C> {
 impl<E, C: Carrier> Connections<E, C> {
     /// Makes as many closed connections as there are exchanges.
     pub(super) fn new(
-        address: Address,
         load: &Load<'_, C::Request>,
         exchanges: impl Iterator<Item = E>,
     ) -> io::Result<Self> {
         Ok(Self {
-            address,
             carrier: C::new(load)?,
             slots: exchanges.map(Connection::new).collect(),
             counts: ConnectionCounts::default(),
@@ -136,18 +131,6 @@ impl<E, C: Carrier> Connections<E, C> {
         self.slots.iter().filter(is_open).count()
     }
 
-    /// Waits for something to happen on a connection; true when something did.
-    #[inline]
-    pub(super) fn wait(&mut self, timeout_ns: u64) -> io::Result<bool> {
-        self.carrier.wait(timeout_ns)
-    }
-
-    /// The next connection that something happened to.
-    #[inline]
-    pub(super) fn next_news(&mut self) -> Option<(usize, News)> {
-        self.carrier.next()
-    }
-
     /// Takes what came on a connection, for its exchange; `None` when nothing is there.
     #[inline]
     pub(super) fn receive(
@@ -156,29 +139,6 @@ impl<E, C: Carrier> Connections<E, C> {
     ) -> Option<(io::Result<ReceivedPiece<'_, C::Input>>, &mut E)> {
         let piece = self.carrier.receive(slot).transpose()?;
         Some((piece, &mut self.slots[slot].exchange))
-    }
-
-    /// Has there be news of a connection of which not all was received that had come; false where
-    /// that cannot be asked for.
-    pub(super) fn look_again(&mut self, slot: usize) -> bool {
-        self.carrier.look_again(slot)
-    }
-
-    /// An answer has ended before so many bytes of what was received last; whether they can belong to
-    /// another.
-    #[inline]
-    pub(super) fn answered(&mut self, slot: usize, unused_bytes: usize) -> bool {
-        self.carrier.answered(slot, unused_bytes)
-    }
-
-    /// Whether what came on a connection without a request is none of ours.
-    pub(super) fn absorb(&mut self, slot: usize) -> bool {
-        self.carrier.absorb(slot)
-    }
-
-    /// The handshakes of TLS so far, where there are any.
-    pub(super) fn handshakes(&self) -> Option<&Handshakes> {
-        self.carrier.handshakes()
     }
 
     /// Sends the request of the exchange, or the rest of it, as far as that can be done at once.
@@ -267,7 +227,7 @@ impl<E, C: Carrier> Connections<E, C> {
     }
 
     fn open(&mut self, slot: usize, now_ns: u64) {
-        match self.carrier.open(slot, &self.address) {
+        match self.carrier.open(slot) {
             Ok(()) => {
                 self.slots[slot].stage = Stage::Opening { since_ns: now_ns };
                 self.open_not_before(now_ns + C::PATIENCE_NS);

@@ -5,7 +5,7 @@ use wire::response::Marker;
 
 use super::answers::{Answer, Answers, Seen};
 use super::http::{RequestError, check_headers, check_request_line};
-use crate::protocol::{FirstAnswer, Framing, Protocol, Received};
+use crate::protocol::{Framing, Protocol, Received};
 
 /// One HTTP/2 request, and the check of its answers.
 #[derive(Debug)]
@@ -147,7 +147,7 @@ impl Protocol for Http2Protocol {
         Framing::CutShort
     }
 
-    fn first(&self, memory: &Http2Memory) -> Option<FirstAnswer> {
-        self.answers.first(&memory.0)
+    fn first_status(&self, memory: &Http2Memory) -> Option<u16> {
+        self.answers.first_status(&memory.0)
     }
 }

@@ -2,13 +2,11 @@
 
 use model::reading::{LatencyReading, Ledger};
 use model::{Doubt, Histogram};
-use wire::response::BodyMark;
 
 use super::recorder::Recorder;
 use super::tally::Live;
 use super::usage::Usage;
 use super::{Engine, LoadPlan};
-use crate::protocol::FirstAnswer;
 
 /// From this share of a thread's time on, the client holds the load back.
 const CLIENT_LIMIT_SHARE: f64 = 0.85;
@@ -86,8 +84,6 @@ pub struct LoadOutcome {
     pub kinds: Vec<Ledger>,
     /// Status of the first answer; 0 when there was none.
     pub first_status: u16,
-    /// Body of the first answer.
-    pub first_body: Option<BodyMark>,
     /// Answers in each [`TICK_NS`](super::TICK_NS) from the start of the block on.
     pub window_counts: Vec<u64>,
     pub doubts: Vec<Doubt>,
@@ -103,7 +99,7 @@ pub(super) struct WorkerOutcome<'a> {
     pub(super) used: Usage,
     pub(super) connections: ConnectionCounts,
     pub(super) handshakes: Option<Handshakes>,
-    pub(super) first: Option<FirstAnswer>,
+    pub(super) first_status: Option<u16>,
     /// As the protocol tells them apart.
     pub(super) kinds: Vec<Ledger>,
 }
@@ -125,7 +121,7 @@ impl LoadOutcome {
         let (opened_ns, window_ns) = workers
             .first()
             .map_or((0, 0), |first| (first.opened_ns, window_ns(first)));
-        let first = workers.iter().find_map(|worker| worker.first);
+        let first_status = workers.iter().find_map(|worker| worker.first_status);
         let mut outcome = Self {
             engine,
             opened_ns,
@@ -141,17 +137,16 @@ impl LoadOutcome {
             connections: ConnectionCounts::default(),
             handshakes: plan.tls.as_ref().map(|_| Handshakes::default()),
             kinds: Vec::new(),
-            first_status: first.map_or(0, |first| first.status),
-            first_body: first.map(|first| first.body),
+            first_status: first_status.unwrap_or(0),
             window_counts: Vec::new(),
             doubts: Vec::new(),
         };
-        let offer = Offered::add_up(window_ns, &workers);
+        let shortfall = plan.rate_rps().and_then(|_| shortfall(window_ns, &workers));
         for worker in workers {
             outcome.add(worker);
         }
         debug_assert!(outcome.ledger.balances(), "{:?}", outcome.ledger);
-        outcome.doubts = doubts(&outcome, plan.rate_rps().map(|_| offer));
+        outcome.doubts = doubts(&outcome, shortfall);
         outcome
     }
 
@@ -200,46 +195,27 @@ impl LoadOutcome {
     }
 }
 
-/// What an open loop was to offer within the window, and what became of it.
-#[derive(Clone, Copy, Debug)]
-struct Offered {
-    offered_rps: f64,
-    achieved_rps: f64,
-}
-
-impl Offered {
-    /// Counted, not taken from the rate: Poisson arrivals differ from it by chance.
-    fn add_up(window_ns: u64, workers: &[WorkerOutcome<'_>]) -> Self {
-        let seconds = window_ns.max(1) as f64 / 1e9;
-        let due: u64 = workers.iter().map(|worker| worker.recorder.due()).sum();
-        let answered: u64 = workers
-            .iter()
-            .map(|worker| worker.recorder.due_answered)
-            .sum();
-        Self {
-            offered_rps: due as f64 / seconds,
-            achieved_rps: answered as f64 / seconds,
-        }
-    }
+/// How far an open loop stayed below what it was to offer within the window. That is counted, not taken
+/// from the rate: Poisson arrivals differ from it by chance.
+fn shortfall(window_ns: u64, workers: &[WorkerOutcome<'_>]) -> Option<Doubt> {
+    let seconds = window_ns.max(1) as f64 / 1e9;
+    let recorders = || workers.iter().map(|worker| &worker.recorder);
+    let due: u64 = recorders().map(Recorder::due).sum();
+    let answered: u64 = recorders().map(|recorder| recorder.due_answered).sum();
+    let (offered_rps, achieved_rps) = (due as f64 / seconds, answered as f64 / seconds);
+    let is_missed = achieved_rps < offered_rps * (1.0 - SHORTFALL_LIMIT_SHARE);
+    is_missed.then_some(Doubt::RateNotReached {
+        offered_rps,
+        achieved_rps,
+    })
 }
 
 /// What a sceptic would ask about this block.
-fn doubts(outcome: &LoadOutcome, offer: Option<Offered>) -> Vec<Doubt> {
+fn doubts(outcome: &LoadOutcome, shortfall: Option<Doubt>) -> Vec<Doubt> {
     let client =
         (outcome.client_occupied_share > CLIENT_LIMIT_SHARE).then_some(Doubt::ClientIsLimit {
             busy_share: outcome.client_occupied_share,
         });
-    let shortfall = offer
-        .filter(|offer| offer.achieved_rps < offer.offered_rps * (1.0 - SHORTFALL_LIMIT_SHARE))
-        .map(
-            |Offered {
-                 offered_rps,
-                 achieved_rps,
-             }| Doubt::RateNotReached {
-                offered_rps,
-                achieved_rps,
-            },
-        );
     let late = outcome.latency.as_ref().and_then(late_sends);
     let failed_share = outcome.ledger.errors.failed() as f64 / outcome.ledger.sent.max(1) as f64;
     let failed =
@@ -301,7 +277,7 @@ mod tests {
             },
             connections: ConnectionCounts::default(),
             handshakes: None,
-            first: None,
+            first_status: None,
             kinds: Vec::new(),
         }
     }

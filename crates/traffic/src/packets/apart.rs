@@ -309,6 +309,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::*;
+    use crate::packets::plan::tests::udp_plan;
     use crate::packets::{PacketPace, ReceiveWay, SendWay, Until};
 
     const WORDS: GreetingWords = GreetingWords {
@@ -325,7 +326,7 @@ mod tests {
                 arrivals: model::workload::Arrivals::default(),
                 burst: 1,
             }),
-            ..PacketPlan::of_udp(64, ways, Until::Count(400), [cpu, cpu])
+            ..udp_plan(64, ways, Until::Count(400), [cpu, cpu])
         }
     }
 

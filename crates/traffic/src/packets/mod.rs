@@ -217,6 +217,7 @@ fn merge_receives(incoming: &UdpSocket, plan: &PacketPlan) -> io::Result<bool> {
 
 #[cfg(test)]
 mod tests {
+    use super::plan::tests::udp_plan;
     use super::*;
 
     /// More than any kernel counts.
@@ -225,7 +226,7 @@ mod tests {
     #[test]
     fn of_two_ends_that_fail_the_sender_is_told() {
         let ways = (SendWay::Single, ReceiveWay::Single);
-        let plan = PacketPlan::of_udp(1000, ways, Until::Count(1), [NO_CPU, NO_CPU + 1]);
+        let plan = udp_plan(1000, ways, Until::Count(1), [NO_CPU, NO_CPU + 1]);
         let told = exchange(&plan).unwrap_err();
         assert!(
             matches!(told, PacketError::Pin { cpu: NO_CPU, .. }),
@@ -246,7 +247,7 @@ mod tests {
             .into_iter()
             .flat_map(|send| receives.map(|way| (send, way)))
         {
-            let plan = PacketPlan::of_udp(1000, (send, receive), Until::Count(6400), [cpu, cpu]);
+            let plan = udp_plan(1000, (send, receive), Until::Count(6400), [cpu, cpu]);
             let went = exchange(&plan).unwrap();
             assert_eq!(
                 (went.sent.packets, went.lost()),
@@ -275,7 +276,7 @@ mod tests {
                 arrivals: model::workload::Arrivals::Poisson,
                 burst: 2,
             }),
-            ..PacketPlan::of_udp(64, ways, Until::Count(240), [cpu, cpu])
+            ..udp_plan(64, ways, Until::Count(240), [cpu, cpu])
         };
         let went = exchange(&plan).unwrap();
         assert_eq!((went.sent.packets, went.lost()), (240, 0));

@@ -108,11 +108,12 @@ impl Due {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packets::{PacketPlan, ReceiveWay, SendWay};
+    use crate::packets::plan::tests::udp_plan;
+    use crate::packets::{ReceiveWay, SendWay};
 
     fn window() -> Window {
         let ways = (SendWay::Single, ReceiveWay::Single);
-        let plan = PacketPlan::of_udp(64, ways, Until::Count(1), [0, 0]);
+        let plan = udp_plan(64, ways, Until::Count(1), [0, 0]);
         Window::for_room(u64::MAX, &plan).unwrap()
     }
 

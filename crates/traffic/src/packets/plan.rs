@@ -34,25 +34,6 @@ pub struct PacketPlan {
 }
 
 impl PacketPlan {
-    /// Of datagrams that are alike, without a pace.
-    pub fn of_udp(
-        bytes: usize,
-        (send, receive): (SendWay, ReceiveWay),
-        until: Until,
-        [sender_cpu, receiver_cpu]: [usize; 2],
-    ) -> Self {
-        Self {
-            path: PacketPath::Udp,
-            sizes: PacketSizes::of(bytes),
-            send,
-            receive,
-            pace: None,
-            until,
-            sender_cpu,
-            receiver_cpu,
-        }
-    }
-
     pub fn is_raw(&self) -> bool {
         matches!(self.path, PacketPath::Raw { .. })
     }
@@ -117,4 +98,28 @@ pub enum Until {
     Count(u64),
     /// So much time has passed.
     Time(Duration),
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// Of datagrams that are alike, without a pace.
+    pub(in crate::packets) fn udp_plan(
+        bytes: usize,
+        (send, receive): (SendWay, ReceiveWay),
+        until: Until,
+        [sender_cpu, receiver_cpu]: [usize; 2],
+    ) -> PacketPlan {
+        PacketPlan {
+            path: PacketPath::Udp,
+            sizes: PacketSizes::of(bytes),
+            send,
+            receive,
+            pace: None,
+            until,
+            sender_cpu,
+            receiver_cpu,
+        }
+    }
 }

@@ -183,10 +183,11 @@ fn common_divisor(one: u64, other: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packets::plan::tests::udp_plan;
     use crate::packets::{ReceiveWay, SendWay, Until};
 
     fn plan(packet_bytes: usize, send: SendWay, receive: ReceiveWay) -> PacketPlan {
-        PacketPlan::of_udp(packet_bytes, (send, receive), Until::Count(1), [0, 0])
+        udp_plan(packet_bytes, (send, receive), Until::Count(1), [0, 0])
     }
 
     fn window(room_bytes: u32, send: SendWay, receive: ReceiveWay) -> Result<Window, String> {

@@ -25,15 +25,13 @@ pub(super) struct TestEnding {
 
 impl TestEnding {
     pub(super) fn of(plan: &StreamPlan, manner: &Manner) -> Self {
-        let rates = [plan.rate_bits, plan.pace_bits].into_iter();
-        let least = rates.filter(|bits| *bits > 0).min();
         let bits = manner.write_bytes as u64 * 8;
         let of_two = |rate: u64| Duration::from_secs(2 * bits / rate);
         Self {
             until: plan.until,
             moved: 0,
             since_ns: clock::monotonic_ns(),
-            longest_pause: STUCK + least.map_or(Duration::ZERO, of_two),
+            longest_pause: STUCK + plan.asked_bits().map_or(Duration::ZERO, of_two),
         }
     }
 

@@ -109,3 +109,11 @@ pub struct StreamPlan {
     /// The other end is iperf3: nothing is asked of it that it does not know.
     pub is_to_iperf3: bool,
 }
+
+impl StreamPlan {
+    /// The rate that is asked for of each stream, whoever holds it; `None` for what is possible.
+    pub fn asked_bits(&self) -> Option<u64> {
+        let asked = [self.rate_bits, self.pace_bits].into_iter();
+        asked.filter(|bits| *bits > 0).min()
+    }
+}

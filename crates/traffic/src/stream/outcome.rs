@@ -105,6 +105,14 @@ pub struct StreamInterval {
     pub streams: Vec<IntervalOfStream>,
 }
 
+impl StreamInterval {
+    /// What the streams of a way sent or received at this end.
+    pub fn bytes(&self, way: Way) -> u64 {
+        let streams = self.streams.iter().filter(|one| one.way == way);
+        streams.map(|one| one.bytes).sum()
+    }
+}
+
 /// What one stream did in an interval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct IntervalOfStream {

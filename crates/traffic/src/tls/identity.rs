@@ -2,14 +2,13 @@
 
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use serde::{Deserialize, Serialize};
 
 use super::tickets::KEY_BYTES;
 
-/// Stands before the key of the tickets.
-const TICKETS: &str = "tickets ";
-
 /// What all workers of one server have in common, so that clients may meet any of them. It holds
 /// secrets, so it is not to be printed.
+#[derive(Serialize, Deserialize)]
 pub struct Identity {
     pem: String,
     pub(super) ticket_key: [u8; KEY_BYTES],
@@ -46,12 +45,8 @@ impl Identity {
 
     /// As a text, to hand it to another process.
     pub fn to_text(&self) -> String {
-        let digits: Vec<String> = self
-            .ticket_key
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
-        format!("{TICKETS}{}\n{}", digits.concat(), self.pem)
+        // Text and numbers never fail to be written.
+        serde_json::to_string(self).unwrap_or_default()
     }
 
     /// What [`Self::to_text`] wrote.
@@ -59,19 +54,7 @@ impl Identity {
     /// # Errors
     /// When it is not that.
     pub fn from_text(text: &str) -> Result<Self, IdentityError> {
-        let (first, pem) = text.split_once('\n').ok_or(IdentityError::Truncated)?;
-        let digits = first
-            .strip_prefix(TICKETS)
-            .ok_or(IdentityError::Truncated)?;
-        let mut ticket_key = [0; KEY_BYTES];
-        for (at, byte) in ticket_key.iter_mut().enumerate() {
-            let pair = digits
-                .get(2 * at..2 * at + 2)
-                .ok_or(IdentityError::Truncated)?;
-            *byte = u8::from_str_radix(pair, 16).map_err(|_| IdentityError::Truncated)?;
-        }
-        let pem = pem.to_owned();
-        Ok(Self { pem, ticket_key })
+        serde_json::from_str(text).map_err(|_| IdentityError::Truncated)
     }
 
     pub(super) fn chain(&self) -> Result<Vec<CertificateDer<'static>>, IdentityError> {
@@ -117,7 +100,7 @@ mod tests {
         let other = Identity::from_text(&text).unwrap();
         assert_eq!((one.ticket_key, &one.pem), (other.ticket_key, &other.pem));
         assert_ne!(Identity::new("", "").unwrap().ticket_key, one.ticket_key);
-        for cut in 0..TICKETS.len() + 2 * KEY_BYTES {
+        for cut in 0..text.len() {
             assert!(Identity::from_text(&text[..cut]).is_err());
         }
     }

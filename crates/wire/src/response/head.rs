@@ -53,11 +53,11 @@ impl KnownHead {
         self.bytes.len()
     }
 
-    /// The first value of a header of it.
-    pub fn value(&self, name: &str) -> Option<&[u8]> {
-        let mut fields = fields(&self.bytes);
-        let found = fields.find(|(found, _)| found.eq_ignore_ascii_case(name.as_bytes()));
-        found.map(|(_, value)| value)
+    /// The values of a header of it, in their order.
+    pub fn values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a [u8]> {
+        fields(&self.bytes)
+            .filter(move |(found, _)| found.eq_ignore_ascii_case(name.as_bytes()))
+            .map(|(_, value)| value)
     }
 
     /// Interim heads are left out: they would push out the one that matters.
@@ -121,7 +121,7 @@ impl Head {
 }
 
 /// Name and value of each header of a head that was parsed.
-pub(super) fn fields(head: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+fn fields(head: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     let lines = Lines(head).skip(1).take_while(|line| !line.is_empty());
     lines.filter_map(|line| {
         let colon = memchr(b':', line)?;

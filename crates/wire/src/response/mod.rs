@@ -1,19 +1,18 @@
 //! Framing of HTTP/1 answers as a client reads them: where an answer ends, without keeping it.
 //!
-//! Bytes come in pieces of any size. Nothing of a body is stored: it is counted, and hashed when
-//! somebody wants to compare it. An answer's head is stored only when it is cut in two.
+//! Bytes come in pieces of any size. Nothing of a body is stored: it is counted, hashed when
+//! somebody wants to compare it, and handed on to who asks for it. An answer's head is stored only
+//! when it is cut in two.
 
 mod chunked;
 mod head;
 mod mark;
-mod whole;
 
 use chunked::Chunks;
 use head::{BodyFrame, Head};
 
 pub use head::{HEAD_LIMIT_BYTES, KnownHead};
 pub use mark::{BodyMark, Marker};
-pub use whole::WholeAnswer;
 
 /// Why bytes are no HTTP/1 answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,6 +108,20 @@ impl ResponseReader {
     /// [`Malformed`] when the bytes are no answer; the connection is then of no more use.
     #[inline]
     pub fn read(&mut self, known: &mut KnownHead, input: &[u8]) -> Result<Progress, Malformed> {
+        self.read_handing_on(known, input, |_| ())
+    }
+
+    /// As [`Self::read`], and hands on what is of the body, without chunk framing.
+    ///
+    /// # Errors
+    /// Those of [`Self::read`].
+    #[inline]
+    pub fn read_handing_on(
+        &mut self,
+        known: &mut KnownHead,
+        input: &[u8],
+        mut on_body: impl FnMut(&[u8]),
+    ) -> Result<Progress, Malformed> {
         let mut used = 0;
         while matches!(self.stage, Stage::Head) {
             let Some(taken) = self.read_head(known, &input[used..])? else {
@@ -121,7 +134,7 @@ impl ResponseReader {
                 return Ok(self.whole(used));
             }
         }
-        let (taken, ended) = self.read_body(&input[used..])?;
+        let (taken, ended) = self.read_body(&input[used..], &mut on_body)?;
         self.wire_bytes += taken as u64;
         if ended {
             Ok(self.whole(used + taken))
@@ -206,7 +219,11 @@ impl ResponseReader {
 
     /// Takes body bytes: how many of them belong to the answer, and whether it is over.
     #[inline]
-    fn read_body(&mut self, input: &[u8]) -> Result<(usize, bool), Malformed> {
+    fn read_body(
+        &mut self,
+        input: &[u8],
+        on_body: &mut impl FnMut(&[u8]),
+    ) -> Result<(usize, bool), Malformed> {
         match &mut self.stage {
             Stage::Head => Ok((0, false)),
             Stage::Length { left } => {
@@ -215,16 +232,16 @@ impl ResponseReader {
                     .min(usize::try_from(*left).unwrap_or(usize::MAX));
                 *left -= taken as u64;
                 let ended = *left == 0;
-                self.take_body(&input[..taken]);
+                self.take_body(&input[..taken], on_body);
                 Ok((taken, ended))
             }
             Stage::UntilClose => {
-                self.take_body(input);
+                self.take_body(input, on_body);
                 Ok((input.len(), false))
             }
             Stage::Chunked(chunks) => {
                 let mut chunks = *chunks;
-                let outcome = chunks.read(input, |data| self.take_body(data))?;
+                let outcome = chunks.read(input, |data| self.take_body(data, on_body))?;
                 self.stage = Stage::Chunked(chunks);
                 Ok(outcome)
             }
@@ -232,11 +249,12 @@ impl ResponseReader {
     }
 
     #[inline]
-    fn take_body(&mut self, data: &[u8]) {
+    fn take_body(&mut self, data: &[u8], on_body: &mut impl FnMut(&[u8])) {
         self.body_bytes += data.len() as u64;
         if let Some(marker) = &mut self.marker {
             marker.add(data);
         }
+        on_body(data);
     }
 
     #[inline]

@@ -188,6 +188,25 @@ fn equal_bodies_have_equal_marks_however_they_were_framed() {
 }
 
 #[test]
+fn an_answer_of_any_framing_hands_on_one_body_and_its_last_head_is_known() {
+    for answer in [
+        "HTTP/1.1 200 OK\r\nX-A: 1 \r\nContent-Length: 5\r\n\r\nhellomore",
+        "HTTP/1.1 100 Continue\r\nX-A: 0\r\n\r\nHTTP/1.1 200\r\nx-a:1\r\n\r\nhello",
+        "HTTP/1.1 200 OK\r\nx-A:1\r\nTransfer-Encoding: chunked\r\n\r\n\
+         2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n",
+    ] {
+        let (mut known, mut body) = (KnownHead::default(), Vec::new());
+        let mut reader = ResponseReader::new(false);
+        reader.begin(false);
+        let on_body = |piece: &[u8]| body.extend_from_slice(piece);
+        let read = reader.read_handing_on(&mut known, answer.as_bytes(), on_body);
+        assert!(read.is_ok(), "{answer}");
+        assert_eq!(body, b"hello", "{answer}");
+        assert_eq!(known.values("x-a").collect::<Vec<_>>(), [b"1"], "{answer}");
+    }
+}
+
+#[test]
 fn a_head_that_differs_in_its_length_is_not_taken_for_the_known_one() {
     let mut known = KnownHead::default();
     let mut reader = ResponseReader::new(false);

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{bail, ensure};
 use clap::ValueEnum;
+use regex_lite::Regex;
 use report::bench::exports::{Form, Generation, MetricChoice, choices, time_unit};
 
 use super::Arguments;
@@ -191,28 +192,11 @@ fn operator(token: &str) -> Option<&'static str> {
         .or_else(|| (token == "&").then_some("&"))
 }
 
-/// Words with their quotes and escapes, so that what is quoted is no operator.
-fn tokens(line: &str) -> Vec<String> {
-    let mut tokens = vec![String::new()];
-    let (mut quote, mut is_escaped) = (None, false);
-    for sign in line.chars() {
-        let is_bare = quote.is_none() && !is_escaped;
-        match sign {
-            _ if is_bare && sign.is_whitespace() => {
-                tokens.push(String::new());
-                continue;
-            }
-            '\'' | '"' if is_bare => quote = Some(sign),
-            _ if quote == Some(sign) && !is_escaped => quote = None,
-            _ => {}
-        }
-        is_escaped = sign == '\\' && !is_escaped && quote != Some('\'');
-        if let Some(token) = tokens.last_mut() {
-            token.push(sign);
-        }
-    }
-    tokens.retain(|token| !token.is_empty());
-    tokens
+/// Words with their quotes and escapes, so that what is quoted is no operator; a quote that is not closed goes to the end.
+fn tokens(line: &str) -> Vec<&str> {
+    let word = Regex::new(r#"(?s:[^\s'"\\]|\\(?:.|$)|'[^']*(?:'|$)|"(?:\\.|[^"\\])*(?:"|\\?$))+"#);
+    let word = word.expect("it is compiled in and a test uses it");
+    word.find_iter(line).map(|found| found.as_str()).collect()
 }
 
 /// A command line on which `-S NAME` stands as in hyperfine 1.x, as the flags have it here.
@@ -262,6 +246,9 @@ mod tests {
         for line in [
             "grep 'a | b' x",
             "grep \"a ; b\" x",
+            "echo it's | wc",
+            "echo \"it is | wc\\",
+            "echo it is\\",
             "curl http://a/?b=1&c=2",
             "x --y=1",
         ] {

@@ -6,6 +6,8 @@ mod sight;
 use std::process::ExitCode;
 
 use machine::findings;
+use minijinja::context;
+use minijinja::value::Serde;
 use model::finding::Finding;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -73,14 +75,6 @@ pub(crate) struct Doctor {
     findings: Vec<Finding>,
 }
 
-/// What the page is made of.
-#[derive(Serialize)]
-struct Page<'a> {
-    #[serde(flatten)]
-    doctor: &'a Doctor,
-    verbose: bool,
-}
-
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
     if let Some(pid) = arguments.pid {
         let there = std::path::Path::new("/proc").join(pid.to_string()).exists();
@@ -114,8 +108,8 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
 impl Doctor {
     /// The answer, then what costs something with all that is known of it, then the rest in short.
     fn page(&self, width: usize, verbose: bool) -> String {
-        let doctor = self;
-        told::page(&Page { doctor, verbose }, template!("doctor"), width)
+        let page = context! { verbose, ..Serde(self) };
+        told::page(&page, template!("doctor"), width)
     }
 }
 

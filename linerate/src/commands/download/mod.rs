@@ -3,7 +3,7 @@
 mod arguments;
 mod crossings;
 
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::Ipv4Addr;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -185,10 +185,7 @@ fn listen(address: &Address, arguments: &Arguments, console: &Console) -> anyhow
     let Address::Tcp(address) = address else {
         bail!("--listen takes a port or ADDRESS:PORT: what is downloaded goes over TCP");
     };
-    let listener = TcpListener::bind(address).map_err(|error| {
-        let advice = listening::advice(*address, &error);
-        anyhow::Error::new(error).context(format!("cannot listen on {address}: {advice}"))
-    })?;
+    let listener = listening::bind(*address)?;
     let end = ServingEnd::start(Path::new(OURSELVES), &arguments.offer()?, address.ip());
     let mut end = end.map_err(words)?;
     console.say(&format!("listening on {}", listener.local_addr()?));

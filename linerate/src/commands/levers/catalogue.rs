@@ -1,6 +1,8 @@
 //! `linerate levers list` and `show`: what a lever says of itself.
 
-use machine::levers::{self, Costs, Group, Lever, Plan, Scope, Site, TestBench};
+use machine::levers::{self, Group, Lever, Plan, Scope, Site, TestBench};
+use minijinja::context;
+use minijinja::value::{Serde, Value};
 use model::Binds;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -172,39 +174,21 @@ fn shown(lever: &'static Lever, site: &Site) -> LeversShow {
 }
 
 /// All that the rows of the levers say, by subject: `docs/levers/README.md`.
-#[derive(Serialize)]
-struct LeversPage {
-    groups: Vec<GroupPage>,
-}
-
-#[derive(Serialize)]
-struct GroupPage {
-    title: &'static str,
-    levers: Vec<LeverPage>,
-}
-
-#[derive(Serialize)]
-struct LeverPage {
-    #[serde(flatten)]
-    lever: LeverShape,
-    finding: Option<&'static Costs>,
-    by_hand: Option<&'static str>,
-    notes: &'static str,
-}
-
 pub(super) fn page(console: &Console) {
-    let lever = |lever: &'static Lever| LeverPage {
-        lever: shape_of(lever),
-        finding: lever.finding.as_ref(),
-        by_hand: lever.by_hand(),
-        notes: &lever.notes,
+    let lever = |lever: &'static Lever| {
+        context! {
+            finding => Serde(&lever.finding),
+            by_hand => lever.by_hand(),
+            notes => &lever.notes,
+            ..Serde(shape_of(lever))
+        }
     };
-    let group = |(group, levers): (Group, Vec<&'static Lever>)| GroupPage {
-        title: group.title(),
-        levers: levers.into_iter().map(lever).collect(),
+    let group = |(group, levers): (Group, Vec<&'static Lever>)| {
+        let levers: Vec<Value> = levers.into_iter().map(lever).collect();
+        context! { title => group.title(), levers }
     };
-    let groups = by_group(levers::all()).into_iter().map(group).collect();
-    let page = LeversPage { groups };
+    let groups: Vec<Value> = by_group(levers::all()).into_iter().map(group).collect();
+    let page = context! { groups };
     console.say(&told::page(
         &page,
         template!("levers-page"),

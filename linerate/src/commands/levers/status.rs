@@ -126,13 +126,13 @@ impl LeverRow {
         let name = lever.name.as_str();
         let set = standing
             .iter()
-            .find(|set| set.change.lever == name && !set.is_of_another_boot && set.is_here());
+            .find(|set| set.lever == name && !set.is_of_another_boot && set.is_here);
         Self {
             lever,
             reading: lever.read(site),
             recommended: lever.recommended(site),
             obstacle: lever.may_set(site).err(),
-            set_in: set.map(|set| set.id),
+            set_in: set.map(|set| set.entry),
             is_overdue: set.is_some_and(|set| set.is_overdue),
         }
     }

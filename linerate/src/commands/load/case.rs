@@ -1,16 +1,16 @@
 //! A target that was looked at and how it is to be loaded: what a search and a sweep repeat.
 
+use agent::Window;
 use machine::instruments::cpu::CpuWatch;
 use model::failure::Failure;
 use model::load_run::{LoadStudy, LoadWorkload};
 use model::{Pace, Reading};
 use study::load::PutsOnLoad;
-use traffic::load::LoadPlan;
+use traffic::load::{LoadPlan, NoObserver};
 
 use super::requests::Requests;
 use super::target::{self, Target};
 use super::{Arguments, version};
-use crate::commands::whole_machine::Watched;
 use crate::console::Console;
 use crate::progress_line::ProgressLine;
 
@@ -92,11 +92,14 @@ impl PutsOnLoad for Blocks<'_> {
             pace,
             ..plan.clone()
         };
-        let mut watched = Watched(CpuWatch::new(&self.pids));
-        let outcome = self.case.requests.put_on(&plan, &mut watched);
+        let mut window = Window {
+            watch: CpuWatch::new(&self.pids),
+            beside: &mut NoObserver,
+        };
+        let outcome = self.case.requests.put_on(&plan, &mut window);
         let outcome = outcome.map_err(|error| Failure::plain(error.to_string()))?;
         let is_whole = sys::stop::heard().is_none();
-        Ok(is_whole.then(|| agent::reading(outcome, &watched.0)))
+        Ok(is_whole.then(|| agent::reading(outcome, &window.watch)))
     }
 
     fn block_done(&mut self, done: usize, planned: usize, what: &str) {

@@ -258,10 +258,6 @@ fn say(
         ));
         return Ok(stopping::exit_code(signal));
     };
-    if json {
-        console.say(&judged.json);
-    } else {
-        console.say_painted(&judged.text);
-    }
+    judged.tell(json, console);
     Ok(judged.code)
 }

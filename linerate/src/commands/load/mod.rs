@@ -16,15 +16,17 @@ mod watching;
 
 use std::process::ExitCode;
 
+use agent::Window;
 use anyhow::Context as _;
+use machine::instruments::cpu::CpuWatch;
+use minijinja::context;
+use minijinja::value::Serde;
 use model::Doubt;
 use model::load_run::HttpVersion;
 use model::reading::MachineCpu;
-use serde::Serialize;
 use sys::stop::{Again, StopSignal};
-use traffic::load::{LoadOutcome, LoadPlan, Observer};
+use traffic::load::{LoadOutcome, LoadPlan, NoObserver, Observer};
 
-use super::whole_machine::Watched;
 use crate::console::Console;
 use crate::stopping;
 use crate::told::{self, template};
@@ -89,10 +91,7 @@ fn once(case: Case<'_>, console: &Console) -> anyhow::Result<ExitCode> {
     outcome.doubts.extend(cpu_doubts(&plan)?);
     let told = LoadResult::of((target, &plan), &outcome, machine, requests.mix(), notes);
     let page = || {
-        let page = Page {
-            load: &told,
-            in_full: arguments.latency,
-        };
+        let page = context! { in_full => arguments.latency, ..Serde(&told) };
         told::page(&page, template!("load"), console.width())
     };
     arguments.tell(&told, page, console);
@@ -104,15 +103,6 @@ fn once(case: Case<'_>, console: &Console) -> anyhow::Result<ExitCode> {
     } else {
         ExitCode::FAILURE
     })
-}
-
-/// What the page is made of.
-#[derive(Serialize)]
-struct Page<'a> {
-    #[serde(flatten)]
-    load: &'a LoadResult,
-    /// A line for each quantile of the latency.
-    in_full: bool,
 }
 
 /// Why a load was shorter than it was to be, where a signal ended it.
@@ -140,13 +130,20 @@ fn load(
     let run = |plan: &LoadPlan| {
         let watching = Watching::prepare(arguments, plan, console)?;
         let load = |observer: &mut dyn Observer| requests.put_on(plan, observer);
-        let mut watched = Watched::new(&[]);
-        let outcome = watching.over(&mut watched, load)?;
-        let machine = watched.machine(outcome.window_ns);
+        let mut window = Window {
+            watch: CpuWatch::new(&[]),
+            beside: &mut NoObserver,
+        };
+        let outcome = watching.over(&mut window, load)?;
+        let machine = window.watch.counts(outcome.window_ns).machine;
         anyhow::Ok((outcome, machine))
     };
     if let Some(before) = counted::warm_up(plan, arguments.settle) {
-        requests.put_on(&before, &mut Watched::new(&[]))?;
+        let mut window = Window {
+            watch: CpuWatch::new(&[]),
+            beside: &mut NoObserver,
+        };
+        requests.put_on(&before, &mut window)?;
     }
     let (outcome, machine) = run(plan)?;
     notes.extend(counted::shortfall(plan, &outcome).filter(|_| sys::stop::heard().is_none()));

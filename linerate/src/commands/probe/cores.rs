@@ -6,6 +6,8 @@ use std::process::ExitCode;
 use anyhow::{Context as _, ensure};
 use machine::instruments::cpu::MachineWatch;
 use machine::probes::cores::{LINES, each_pair};
+use minijinja::context;
+use minijinja::value::Serde;
 use model::cores::{CoreDistances, CorePair};
 use report::cores::About;
 use schemars::JsonSchema;
@@ -74,16 +76,6 @@ pub(crate) struct ProbeCores {
     stolen_share: Option<f64>,
     /// What must be read with the answer.
     notes: Vec<String>,
-}
-
-/// What the page is made of.
-#[derive(Serialize)]
-struct CoresPage<'a> {
-    #[serde(flatten)]
-    cores: &'a ProbeCores,
-    /// The matrix, as wide as the terminal.
-    matrix: Vec<String>,
-    levels: Vec<String>,
 }
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
@@ -176,10 +168,11 @@ fn notes(stopped: Option<&str>, stolen_share: Option<f64>) -> Vec<String> {
 
 impl ProbeCores {
     fn page(&self, width: usize) -> String {
-        let page = CoresPage {
-            cores: self,
-            matrix: report::cores::matrix(&self.distances, width.saturating_sub(2)),
-            levels: report::cores::levels(&self.distances),
+        let page = context! {
+            // As wide as the terminal.
+            matrix => report::cores::matrix(&self.distances, width.saturating_sub(2)),
+            levels => report::cores::levels(&self.distances),
+            ..Serde(self)
         };
         told::page(&page, template!("probe-cores"), width)
     }

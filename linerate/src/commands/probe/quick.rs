@@ -7,6 +7,8 @@ use std::process::ExitCode;
 use agent::wires::OwnWires;
 use anyhow::ensure;
 use machine::probes::quick::{ProbePlace, ROUNDS, Series, measure};
+use minijinja::context;
+use minijinja::value::Serde;
 use model::ceiling::{Ceiling, NoCeiling};
 use report::numbers;
 use schemars::JsonSchema;
@@ -65,15 +67,6 @@ pub(crate) struct Probed {
     missing: Vec<NoCeiling>,
     /// What must be read with them.
     notes: Vec<String>,
-}
-
-/// What the page is made of.
-#[derive(Serialize)]
-struct ProbePage<'a> {
-    #[serde(flatten)]
-    probed: &'a Probed,
-    /// What, how much, and from where to where.
-    rows: Vec<[String; 3]>,
 }
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
@@ -157,11 +150,13 @@ impl Probed {
     }
 
     fn page(&self, width: usize) -> String {
-        let rows = self.ceilings.iter().map(row).collect();
-        page(&ProbePage { probed: self, rows }, template!("probe"), width)
+        let rows: Vec<[String; 3]> = self.ceilings.iter().map(row).collect();
+        let rows = context! { rows => Serde(rows), ..Serde(self) };
+        page(&rows, template!("probe"), width)
     }
 }
 
+/// What, how much, and from where to where.
 fn row(ceiling: &Ceiling) -> [String; 3] {
     let (found, is_rate) = (&ceiling.found, ceiling.name.ends_with(RATE));
     let (unit, per) = if is_rate { ("bytes", "/s") } else { ("ns", "") };

@@ -16,7 +16,7 @@ use crate::console::Console;
 use crate::ourselves::OURSELVES;
 use crate::told::{self, template};
 use crate::values;
-use shapes::{RigClean, RigStatus, RigUp, StandingRig};
+use shapes::{RigClean, RigStatus, RigUp};
 
 /// A rig could not be taken down.
 const COULD_NOT_RUN: u8 = 2;
@@ -171,15 +171,13 @@ fn up(
 ) -> anyhow::Result<ExitCode> {
     let name = name.unwrap_or_else(|| kind.into());
     let rig = Standing::put_up(Path::new(OURSELVES), kind, &name)?;
-    let up = RigUp {
-        rig: StandingRig::from(&rig),
-    };
+    let up = RigUp { rig: rig.told() };
     told::say(&up, template!("rig"), as_json, console);
     Ok(ExitCode::SUCCESS)
 }
 
 fn status(as_json: bool, console: &Console) -> anyhow::Result<ExitCode> {
-    let rigs = Standing::all()?.iter().map(StandingRig::from).collect();
+    let rigs = Standing::all()?.iter().map(Standing::told).collect();
     told::say(&RigStatus { rigs }, template!("rig"), as_json, console);
     Ok(ExitCode::SUCCESS)
 }

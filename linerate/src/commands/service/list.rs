@@ -3,10 +3,11 @@
 use agent::service::register::{Entry as Running, Register};
 use schemars::JsonSchema;
 use serde::Serialize;
-use study::services::{self, KnownService, ServiceError};
+use study::Refusal;
+use study::services::{self, KnownService};
 
-use super::words;
 use crate::console::Console;
+use crate::failure::words;
 use crate::told::{self, template};
 use crate::trust::TrustFlag;
 
@@ -83,12 +84,12 @@ fn entry(known: &KnownService, trust: TrustFlag) -> Entry {
     let (program, version, missing) = if trust.check(service).is_ok() {
         match agent::service::find(service) {
             Ok(found) => (Some(found.program), Some(found.version), None),
-            Err(failure) => (None, None, Some(words(&failure))),
+            Err(failure) => (None, None, Some(words(failure).to_string())),
         }
     } else {
         match agent::service::locate(service) {
             Ok(program) => (Some(program.display().to_string()), None, None),
-            Err(failure) => (None, None, Some(words(&failure))),
+            Err(failure) => (None, None, Some(words(failure).to_string())),
         }
     };
     Entry {
@@ -105,7 +106,7 @@ fn entry(known: &KnownService, trust: TrustFlag) -> Entry {
 }
 
 /// One whose file is wrong: the others are there all the same.
-fn unusable(name: String, error: &ServiceError) -> Entry {
+fn unusable(name: String, error: &Refusal) -> Entry {
     Entry {
         title: name.clone(),
         protocol: None,

@@ -9,7 +9,6 @@ pub(crate) mod stop;
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use model::failure::Failure;
 use schemars::JsonSchema;
 use serde::Serialize;
 use study::services;
@@ -127,12 +126,4 @@ fn show(name: &str, as_json: bool, console: &Console) -> anyhow::Result<()> {
         known.text.trim_end().to_owned()
     });
     Ok(())
-}
-
-/// A failure in one line, or several where it shows logs.
-fn words(failure: &Failure) -> String {
-    match failure.advice.as_str() {
-        "" => failure.what.clone(),
-        advice => format!("{}; {advice}", failure.what),
-    }
 }

@@ -6,19 +6,18 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use agent::service::register::{self, Claim, Entry, Register};
-use agent::service::{Offer, RunningService, Wish, new_folder};
-use anyhow::{Context as _, anyhow};
+use agent::service::{RunningService, Wish, new_folder};
+use anyhow::Context as _;
 use model::Service;
 use model::failure::Failure;
 use sys::epoll::{Epoll, Events, Interest};
-use sys::process::ChildSetup;
 use sys::stop::{Again, StopSignal};
 
+use super::detached;
 use super::ready::Ready;
-use super::{detached, words};
 use crate::console::Console;
+use crate::failure::words;
 use crate::ourselves::OURSELVES;
-use crate::serving::Cpus;
 use crate::stopping;
 use crate::trust::TrustFlag;
 
@@ -51,7 +50,7 @@ pub(crate) struct Arguments {
     workers: Option<u32>,
     /// CPUs to run on, such as 1 or 0-3,8 [default: those this process may use]
     #[arg(long, value_name = "LIST", value_parser = crate::serving::parse_cpus)]
-    cpus: Option<Cpus>,
+    cpus: Option<std::vec::Vec<usize>>,
     /// Address of this machine to listen on
     ///
     /// Without it, and without --port, caches and databases listen on their socket alone, all others on 127.0.0.1. Beyond
@@ -88,8 +87,8 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     let service = study::services::find(&arguments.service)?.service;
     arguments.trust.check(&service)?;
     let stop = StopSignal::listen(Again::Kills)?;
-    let done = if arguments.detach {
-        detached::start(unattended(arguments), arguments.json, console)
+    let done = if arguments.detach && !arguments.unattended {
+        detached::start(unattended(), arguments.json, console)
     } else {
         serve(&service, arguments, &stop, console)
     };
@@ -115,11 +114,10 @@ fn serve(
     stop: &StopSignal,
     console: &Console,
 ) -> anyhow::Result<()> {
-    let failed = |failure| anyhow!("{}", words(&failure));
-    let (claim, entry) = enter(service).map_err(failed)?;
+    let (claim, entry) = enter(service).map_err(words)?;
     let wish = wish(arguments, entry.folder.clone())?;
     let running = RunningService::start(Path::new(OURSELVES), service, wish);
-    let mut running = running.map_err(failed)?;
+    let mut running = running.map_err(words)?;
     let entry = Entry {
         address: running.address,
         socket: running
@@ -131,7 +129,7 @@ fn serve(
         connect: running.service.connect.clone(),
         ..entry
     };
-    claim.publish(&entry).map_err(failed)?;
+    claim.publish(&entry).map_err(words)?;
     tell(&Ready::new(&entry, &running), arguments, console)?;
     if !ended_before(&running, stop)? {
         return Ok(());
@@ -140,17 +138,18 @@ fn serve(
     let Err(why) = running.check() else {
         return Ok(());
     };
+    let why = words(why);
     if arguments.unattended {
         // Its folder goes before its entry tells of its end.
         drop(running);
-        claim.fail(entry, words(&why)).map_err(failed)?;
+        claim.fail(entry, why.to_string()).map_err(words)?;
     }
-    Err(failed(why))
+    Err(why)
 }
 
 /// Says that it is ready. In the background it stays only if whoever asked for it is told so.
 fn tell(ready: &Ready, arguments: &Arguments, console: &Console) -> anyhow::Result<()> {
-    let shown = ready.shown(arguments.json);
+    let shown = ready.shown(arguments.json || arguments.unattended);
     if !arguments.unattended {
         console.say(&shown);
         return Ok(());
@@ -179,7 +178,7 @@ fn enter(service: &Service) -> Result<(Claim, Entry), Failure> {
 
 fn wish(arguments: &Arguments, folder: std::path::PathBuf) -> anyhow::Result<Wish> {
     let cpus = match &arguments.cpus {
-        Some(Cpus(cpus)) => {
+        Some(cpus) => {
             sys::cpu::all_allowed(cpus).context("--cpus")?;
             cpus.clone()
         }
@@ -193,10 +192,8 @@ fn wish(arguments: &Arguments, folder: std::path::PathBuf) -> anyhow::Result<Wis
             None => u32::try_from(cpus.len())?,
         },
         cpus,
-        setup: ChildSetup::default(),
         folder,
-        offer: Offer::default(),
-        site: None,
+        ..Wish::default()
     })
 }
 
@@ -212,26 +209,13 @@ fn ended_before(running: &RunningService, stop: &StopSignal) -> anyhow::Result<b
     Ok(sys::stop::heard().is_none())
 }
 
-/// The command that starts a service in a process that stays.
-fn unattended(arguments: &Arguments) -> Command {
+/// The command that starts a service in a process that stays, with what was typed behind `start`.
+fn unattended() -> Command {
+    let typed = std::env::args_os().skip(1);
+    let typed = typed.skip_while(|word| word != "start").skip(1);
     let mut command = Command::new(OURSELVES);
     command
-        .args(["service", "start", &arguments.service, "--json", "--quiet"])
-        .arg("--unattended");
-    if let Some(address) = arguments.address {
-        command.args(["--address", &address.to_string()]);
-    }
-    if let Some(workers) = arguments.workers {
-        command.args(["--workers", &workers.to_string()]);
-    }
-    if let Some(Cpus(cpus)) = &arguments.cpus {
-        command.args(["--cpus", &sys::cpu::format_list(cpus)]);
-    }
-    if let Some(port) = arguments.port {
-        command.args(["--port", &port.to_string()]);
-    }
-    if arguments.trust.trust {
-        command.arg("--trust");
-    }
+        .args(["service", "start", "--unattended"])
+        .args(typed);
     command
 }

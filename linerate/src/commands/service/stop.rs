@@ -1,12 +1,11 @@
 //! `linerate service stop`.
 
 use agent::service::register::{Register, Stopped};
-use anyhow::anyhow;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::words;
 use crate::console::Console;
+use crate::failure::words;
 use crate::shape;
 
 /// What became of a service that was to be stopped.
@@ -23,7 +22,7 @@ pub(crate) struct ServiceStop {
 pub(super) fn run(service: &str, as_json: bool, console: &Console) -> anyhow::Result<()> {
     let name = study::pinned::name_of(service);
     let stopped = Register::here().and_then(|register| register.stop(&name));
-    let stopped = stopped.map_err(|failure| anyhow!("{}", words(&failure)))?;
+    let stopped = stopped.map_err(words)?;
     let (outcome, text) = match stopped {
         Stopped::Ended => ("ended", format!("{name} has ended, and its folder is gone")),
         Stopped::Failed(why) => ("failed", format!("{name} had ended unasked: {why}")),

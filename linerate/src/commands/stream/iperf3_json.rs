@@ -33,14 +33,10 @@ pub(super) fn of(plan: &StreamPlan, streams: &Streams, begun_ns: u64) -> Value {
         "intervals": streams.intervals.iter().map(|interval| {
             let (from, seconds) = (interval.start_seconds, interval.seconds);
             let of_stream = |one: &IntervalOfStream| interval_of(one, from, seconds, is_udp);
-            let bytes = |way: Way| {
-                let of_way = interval.streams.iter().filter(|one| one.way == way);
-                of_way.map(|one| one.bytes).sum::<u64>()
-            };
             let mut value = json!({ "streams": interval.streams.iter().map(of_stream).collect::<Vec<_>>() });
             for (at, way) in plan.ways.iter().enumerate() {
                 let name = if at == 0 { "sum" } else { "sum_bidir_reverse" };
-                value[name] = span(from, seconds, bytes(*way), *way == Way::Up);
+                value[name] = span(from, seconds, interval.bytes(*way), *way == Way::Up);
             }
             value
         }).collect::<Vec<_>>(),

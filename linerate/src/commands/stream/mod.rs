@@ -232,14 +232,9 @@ fn listener(address: &Address) -> anyhow::Result<(TcpListener, Address, Option<S
         } = listening::open(address, 1, BACKLOG)?;
         return Ok((listeners.remove(0), address, file));
     };
-    let bound = TcpListener::bind(address).and_then(|listener| {
-        let at = listener.local_addr()?;
-        Ok((listener, at.into(), None))
-    });
-    bound.map_err(|error| {
-        let advice = listening::advice(*address, &error);
-        anyhow::Error::new(error).context(format!("cannot listen on {address}: {advice}"))
-    })
+    let listener = listening::bind(*address)?;
+    let at = listener.local_addr()?.into();
+    Ok((listener, at, None))
 }
 
 /// A test that a listener has served, in a line.
@@ -273,9 +268,8 @@ fn line(interval: &StreamInterval) -> String {
             .iter()
             .filter(|one| one.way == way)
             .collect();
-        let bytes: u64 = streams.iter().map(|one| one.bytes).sum();
         let tcp = || streams.iter().filter_map(|one| one.tcp);
-        let rate = bytes as f64 * 8.0 / 1e9 / interval.seconds.max(1e-9);
+        let rate = interval.bytes(way) as f64 * 8.0 / 1e9 / interval.seconds.max(1e-9);
         let rtt = tcp().map(|tcp| tcp.rtt_us).max().filter(|_| way == Way::Up);
         let rtt = rtt.map(|us| format!(", rtt {:.2} ms", f64::from(us) / 1e3));
         let again: u64 = tcp().map(|tcp| tcp.retransmits).sum();

@@ -24,10 +24,9 @@ impl WayRates {
     /// Notes an interval; whether it was the last that was wanted.
     pub(super) fn note(&mut self, interval: &StreamInterval) -> bool {
         for (way, series) in &mut self.ways {
-            let streams = interval.streams.iter().filter(|one| one.way == *way);
             series.push(CarriedBytes {
                 seconds: interval.seconds,
-                bytes: streams.map(|one| one.bytes).sum(),
+                bytes: interval.bytes(*way),
             });
         }
         // An end that was told to end still says what it has begun.

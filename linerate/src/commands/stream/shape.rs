@@ -186,9 +186,6 @@ impl Streams {
         if setting.place != RigKind::Hosts.name() {
             doubts.extend(whole_machine::doubt());
         }
-        let asked = [plan.rate_bits, plan.pace_bits]
-            .into_iter()
-            .filter(|bits| *bits > 0);
         let [client_congestion, server_congestion] = went.congestion.clone();
         Self {
             linerate_version: shape::VERSION,
@@ -202,7 +199,7 @@ impl Streams {
             write_bytes: went.write_bytes,
             send: plan.send,
             receive: plan.receive,
-            asked_bits_per_second: asked.min(),
+            asked_bits_per_second: plan.asked_bits(),
             client_congestion,
             server_congestion,
             ways: plan
@@ -245,14 +242,13 @@ impl StreamWay {
         });
         let is_udp = plan.carrier == Carrier::Udp;
         let again: Option<u64> = streams.iter().map(|one| one.retransmits).sum();
-        let sending = SenderAccount::of(way, went, &streams);
+        let sending = sending(way, went, &streams);
         let bits = received_bytes as f64 * 8.0;
-        let mut signs = sending.signs(window_seconds * streams.len() as f64);
-        let asked = [plan.rate_bits, plan.pace_bits]
-            .into_iter()
-            .filter(|bits| *bits > 0)
-            .min();
-        signs.reached = asked.map(|asked| bits / seconds / (asked as f64 * streams.len() as f64));
+        let all_seconds = window_seconds * streams.len() as f64;
+        let signs = sending.map(|sending| signs_of(&sending, all_seconds));
+        let mut signs = signs.unwrap_or_default();
+        let reached = |asked: u64| bits / seconds / (asked as f64 * streams.len() as f64);
+        signs.reached = plan.asked_bits().map(reached);
         let of_end = |cost: &EndCost| EndSigns {
             busy: cost.busy_share,
             waiting: cost.waiting_share,
@@ -278,7 +274,7 @@ impl StreamWay {
             lost_share: is_told.then(|| lost as f64 / sent.max(1) as f64),
             datagrams_per_second: is_told.then(|| sent.saturating_sub(lost) as f64 / seconds),
             fairness: fairness(&shares),
-            rtt_us: sending.rtt_us,
+            rtt_us: sending.map(|sending| sending.rtt_us),
             plateaus: rates.plateaus,
             credit: rates.credit,
             limit: limit.name,
@@ -287,53 +283,33 @@ impl StreamWay {
     }
 }
 
-/// What the sender's end of all connections of a way tells.
-#[derive(Default)]
-struct SenderAccount {
-    rtt_us: Option<u32>,
-    busy_seconds: f64,
-    rwnd_limited_seconds: f64,
-    sndbuf_limited_seconds: f64,
-    segments: u64,
-    retransmits: u64,
+/// What the end that sends tells of all connections of a way together, over all of the window; an iperf3 does not.
+fn sending(way: Way, went: &Streamed, streams: &[&StreamTotal]) -> Option<TcpReading> {
+    let of_server = |number: u32| went.server_totals.iter().find(|(of, _)| *of == number);
+    let readings = streams.iter().filter_map(|one| match way {
+        Way::Up => one.tcp,
+        Way::Down => of_server(one.number).map(|(_, tcp)| *tcp),
+    });
+    readings.reduce(|all, one| TcpReading {
+        rtt_us: all.rtt_us.max(one.rtt_us),
+        busy_seconds: all.busy_seconds + one.busy_seconds,
+        rwnd_limited_seconds: all.rwnd_limited_seconds + one.rwnd_limited_seconds,
+        sndbuf_limited_seconds: all.sndbuf_limited_seconds + one.sndbuf_limited_seconds,
+        segments: all.segments.saturating_add(one.segments),
+        retransmits: all.retransmits.saturating_add(one.retransmits),
+        ..one
+    })
 }
 
-impl SenderAccount {
-    /// Of the end that sends, over all of the window; an iperf3 does not tell.
-    fn of(way: Way, went: &Streamed, streams: &[&StreamTotal]) -> Self {
-        let of_server = |number: u32| went.server_totals.iter().find(|(of, _)| *of == number);
-        let mut sending = Self::default();
-        for one in streams {
-            let tcp = match way {
-                Way::Up => one.tcp,
-                Way::Down => of_server(one.number).map(|(_, tcp)| *tcp),
-            };
-            if let Some(tcp) = tcp {
-                sending.add(&tcp);
-            }
-        }
-        sending
-    }
-
-    fn add(&mut self, tcp: &TcpReading) {
-        self.rtt_us = self.rtt_us.max(Some(tcp.rtt_us));
-        self.busy_seconds += tcp.busy_seconds;
-        self.rwnd_limited_seconds += tcp.rwnd_limited_seconds;
-        self.sndbuf_limited_seconds += tcp.sndbuf_limited_seconds;
-        self.segments = self.segments.saturating_add(tcp.segments);
-        self.retransmits = self.retransmits.saturating_add(tcp.retransmits);
-    }
-
-    /// Of the time of all connections together.
-    fn signs(&self, all_seconds: f64) -> StreamSigns {
-        let of_busy = |seconds: f64| seconds / self.busy_seconds.max(1e-9);
-        StreamSigns {
-            busy: self.rtt_us.map(|_| self.busy_seconds / all_seconds),
-            by_window: of_busy(self.rwnd_limited_seconds),
-            by_buffer: of_busy(self.sndbuf_limited_seconds),
-            lost: self.retransmits as f64 / self.segments.max(1) as f64,
-            ..StreamSigns::default()
-        }
+/// What that says of the time of all connections together.
+fn signs_of(sending: &TcpReading, all_seconds: f64) -> StreamSigns {
+    let of_busy = |seconds: f64| seconds / sending.busy_seconds.max(1e-9);
+    StreamSigns {
+        busy: Some(sending.busy_seconds / all_seconds),
+        by_window: of_busy(sending.rwnd_limited_seconds),
+        by_buffer: of_busy(sending.sndbuf_limited_seconds),
+        lost: sending.retransmits as f64 / sending.segments.max(1) as f64,
+        ..StreamSigns::default()
     }
 }
 

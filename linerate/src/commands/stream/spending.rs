@@ -7,20 +7,14 @@ use crate::commands::traffic_price::Spending;
 /// By what a plan asks for, and else by its time.
 pub(super) fn spending(plan: &StreamPlan) -> Spending {
     let ways = plan.ways.len() as f64;
-    match (plan.until, asked_bits(plan)) {
+    match (plan.until, plan.asked_bits()) {
         (StreamUntil::Bytes(bytes), _) => Spending::Bytes(bytes as f64 * ways),
         (StreamUntil::Time(time), Some(bits)) => {
-            Spending::Bytes(bits / 8.0 * time.as_secs_f64() * ways)
+            let streams = f64::from(plan.streams) * ways;
+            Spending::Bytes(bits as f64 / 8.0 * time.as_secs_f64() * streams)
         }
         (StreamUntil::Time(time), None) => Spending::Time(time.mul_f64(ways)),
     }
-}
-
-/// Of all streams of a way; `None` for what is possible.
-fn asked_bits(plan: &StreamPlan) -> Option<f64> {
-    let asked = [plan.rate_bits, plan.pace_bits].into_iter();
-    let least = asked.filter(|bits| *bits > 0).min()?;
-    Some(least as f64 * f64::from(plan.streams))
 }
 
 #[cfg(test)]

@@ -10,7 +10,6 @@ mod owner;
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::path::PathBuf;
 use std::time::Duration;
 
 use machine::targets;
@@ -49,11 +48,11 @@ pub fn keep() -> io::Result<()> {
     let Some(order) = owner.order()? else {
         return Ok(());
     };
-    let folder = match Folder::new(order.folder.clone()) {
+    let folder = match Folder::new(order.wish.folder.clone()) {
         Ok(folder) => folder,
         Err(error) => {
             let title = &order.service.title;
-            let doing = format!("{title}: making {}", order.folder.display());
+            let doing = format!("{title}: making {}", order.wish.folder.display());
             owner.tell(&Word::Failed(failed(&doing, &error)));
             return Ok(());
         }
@@ -72,7 +71,7 @@ pub fn keep() -> io::Result<()> {
 fn start_and_stay(order: &Order, folder: &Folder, owner: &mut Owner) -> io::Result<()> {
     match start(order, folder, owner) {
         Ok(kept) => {
-            owner.tell(&Word::Up(Box::new(kept.up())));
+            owner.tell(&Word::Up(Box::new(kept.up.clone())));
             kept.stay(owner)
         }
         Err(failure) => {
@@ -85,11 +84,8 @@ fn start_and_stay(order: &Order, folder: &Folder, owner: &mut Owner) -> io::Resu
 /// A service that runs. Dropping it stops it.
 struct Kept {
     leader: Leader,
-    /// `None` where it listens on its socket alone.
-    address: Option<SocketAddr>,
-    password_file: Option<PathBuf>,
-    service: Service,
     logs: Logs,
+    up: Up,
 }
 
 /// Configures, prepares and starts a service, and waits until it is ready.
@@ -104,28 +100,28 @@ fn start(order: &Order, folder: &Folder, owner: &Owner) -> Result<Kept, Failure>
         let written = folder.write(file, text);
         written.map_err(|error| failed(&doing(), &error))?;
     }
-    let written = order.offer.write_into(folder);
+    let written = order.wish.offer.write_into(folder);
     written.map_err(|error| failed(&format!("{}: writing its key", service.title), &error))?;
     let commands = Commands {
         service: &service,
         program: &order.program,
         folder,
-        cpus: &order.cpus,
-        site: order.site.as_deref(),
+        cpus: &order.wish.cpus,
+        site: order.wish.site.as_deref(),
     };
     let logs = Logs::new(folder.path(), &service.logs.files);
     prepare(&commands, &logs, owner)?;
     let leader = commands
         .start()
         .map_err(|what| Failure::plain(format!("{}: {what}", service.title)))?;
-    let mut kept = Kept {
-        leader,
-        address: order.address.map(|_| address),
+    let up = Up {
+        address: order.wish.address.map(|_| address),
+        pid: leader.id(),
         password_file: password.map(|password| password.file),
         service: service.clone(),
-        logs,
     };
-    kept.await_ready(&commands, order.offer.client(address)?, owner)?;
+    let mut kept = Kept { leader, logs, up };
+    kept.await_ready(&commands, order.wish.offer.client(address)?, owner)?;
     Ok(kept)
 }
 
@@ -150,27 +146,18 @@ fn prepare(commands: &Commands<'_>, logs: &Logs, owner: &Owner) -> Result<(), Fa
 }
 
 impl Kept {
-    fn up(&self) -> Up {
-        Up {
-            address: self.address,
-            pid: self.leader.id(),
-            password_file: self.password_file.clone(),
-            service: self.service.clone(),
-        }
-    }
-
     fn await_ready(
         &mut self,
         commands: &Commands<'_>,
         tls: Option<Client>,
         owner: &Owner,
     ) -> Result<(), Failure> {
-        let within = Duration::from_millis(self.service.ready.within_ms.into());
+        let within = Duration::from_millis(self.up.service.ready.within_ms.into());
         let mut question = Question {
             commands,
             logs: &self.logs,
             leader: self.leader.id(),
-            address: self.address,
+            address: self.up.address,
             tls,
             given_up: &|| owner.wants_an_end(),
             last_run: None,
@@ -197,7 +184,7 @@ impl Kept {
     /// Where it listens, if that is not where it was told to.
     fn elsewhere(&self) -> String {
         let addresses = targets::addresses_of(self.leader.id());
-        let Some(told) = self.address.filter(|_| !addresses.is_empty()) else {
+        let Some(told) = self.up.address.filter(|_| !addresses.is_empty()) else {
             return String::new();
         };
         if addresses.iter().any(|there| targets::takes(*there, told)) {
@@ -232,7 +219,7 @@ impl Kept {
     fn state(&mut self) -> Word {
         match self.leader.try_wait() {
             Ok(None) => Word::Well {
-                flooded: self.logs.full(self.service.logs.limit_bytes),
+                flooded: self.logs.full(self.up.service.logs.limit_bytes),
             },
             Ok(Some(status)) => {
                 Word::Failed(self.failure(&format!("ended unexpectedly: {status}")))
@@ -242,19 +229,19 @@ impl Kept {
     }
 
     fn failure(&self, what: &str) -> Failure {
-        blame(&self.service.title, what, &self.logs)
+        blame(&self.up.service.title, what, &self.logs)
     }
 }
 
 impl Drop for Kept {
     fn drop(&mut self) {
-        let signal = match self.service.stop.signal {
+        let signal = match self.up.service.stop.signal {
             StopSignal::Terminate => Signal::Terminate,
             StopSignal::Interrupt => Signal::Interrupt,
             StopSignal::Quit => Signal::Quit,
         };
         let _ = self.leader.ask_to_end(signal);
-        let grace = Duration::from_millis(self.service.stop.grace_ms.into());
+        let grace = Duration::from_millis(self.up.service.stop.grace_ms.into());
         sys::clock::wait_until(grace, || !matches!(self.leader.try_wait(), Ok(None)));
         // All of its group at once, before the rest is killed one after the other.
         let _ = self.leader.end();
@@ -276,8 +263,9 @@ fn blame(title: &str, what: &str, logs: &Logs) -> Failure {
 /// it. Somebody else could take it before the service does; then the service says so and ends, and is
 /// not asked whether it is ready.
 fn free_address(order: &Order) -> Result<SocketAddr, Failure> {
-    let address = order.address.unwrap_or_else(|| Ipv4Addr::LOCALHOST.into());
-    let wanted = SocketAddr::from((address, order.port.unwrap_or(0)));
+    let wish = &order.wish;
+    let address = wish.address.unwrap_or_else(|| Ipv4Addr::LOCALHOST.into());
+    let wanted = SocketAddr::from((address, wish.port.unwrap_or(0)));
     let bound = TcpListener::bind(wanted).and_then(|listener| listener.local_addr());
     bound.map_err(|error| Failure {
         what: format!("{} cannot have {wanted}: {error}", order.service.title),
@@ -301,16 +289,16 @@ fn filled(
         "address" => Some(address.ip().to_string()),
         "port" => Some(address.port().to_string()),
         "listen" => Some(address.to_string()),
-        "workers" => Some(order.workers.to_string()),
-        "cpus" => Some(sys::cpu::format_list(&order.cpus)),
+        "workers" => Some(order.wish.workers.to_string()),
+        "cpus" => Some(sys::cpu::format_list(&order.wish.cpus)),
         "message" => Some(MESSAGE.to_owned()),
         other => {
-            let offered = order.offer.value_of(other, folder.path());
+            let offered = order.wish.offer.value_of(other, folder.path());
             offered.or_else(|| password?.value_of(other))
         }
     });
     let start = &mut service.start;
-    start.arguments.extend(match order.address {
+    start.arguments.extend(match order.wish.address {
         Some(_) => std::mem::take(&mut start.on_address),
         None => start.on_socket.take().unwrap_or_default(),
     });

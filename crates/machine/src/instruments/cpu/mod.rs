@@ -187,16 +187,9 @@ fn waiting_share(opened: Option<u64>, closed: Option<u64>, window_ns: u64) -> Op
 
 /// CPU time of the processes and of all their descendants.
 fn target_ns(targets: &[u32]) -> Vec<(u32, u64)> {
-    let mut pids: Vec<u32> = targets
-        .iter()
-        .flat_map(|pid| targets::with_descendants(*pid))
-        .collect();
-    pids.sort_unstable();
-    pids.dedup();
-    let spent = pids
-        .into_iter()
-        .map(|pid| Some((pid, clock::process_cpu_ns(pid).ok()?)));
-    spent.flatten().collect()
+    let with_time = |pid| Some((pid, clock::process_cpu_ns(pid).ok()?));
+    let processes = targets::family(targets).into_iter();
+    processes.filter_map(with_time).collect()
 }
 
 /// The kernel threads that finish network work which interrupts left over, one per CPU.

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use sys::perf::{PerfEvent, PerfRecord, Told, Trigger, Whose};
+use sys::perf::{PerfEvent, PerfRecord, Trigger, Whose};
 use sys::{clock, kernel_file};
 
 /// All rings together, and each at most: what we may be late by, where others have the CPUs.
@@ -18,10 +18,10 @@ pub(super) struct Burst(Vec<PerfEvent>);
 
 impl Burst {
     /// Of whatever runs on any CPU.
-    pub(super) fn of_all_cpus(trigger: Trigger, told: Told) -> io::Result<Self> {
+    pub(super) fn of_all_cpus(trigger: Trigger) -> io::Result<Self> {
         let cpus = online();
         let pages = pages_each(cpus.len());
-        let open = |cpu| PerfEvent::open(trigger, told, Whose::Cpu(cpu), pages);
+        let open = |cpu| PerfEvent::open(trigger, Whose::Cpu(cpu), pages);
         cpus.into_iter()
             .map(open)
             .collect::<io::Result<_>>()
@@ -29,9 +29,9 @@ impl Burst {
     }
 
     /// Of some threads, without those that have ended meanwhile.
-    pub(super) fn of_threads(threads: &[u32], trigger: Trigger, told: Told) -> io::Result<Self> {
+    pub(super) fn of_threads(threads: &[u32], trigger: Trigger) -> io::Result<Self> {
         let pages = pages_each(threads.len());
-        let open = |thread: &u32| PerfEvent::open(trigger, told, Whose::Thread(*thread), pages);
+        let open = |thread: &u32| PerfEvent::open(trigger, Whose::Thread(*thread), pages);
         let is_there = |opened: &io::Result<PerfEvent>| {
             let error = opened.as_ref().err().and_then(io::Error::raw_os_error);
             error != Some(NO_SUCH_THREAD)

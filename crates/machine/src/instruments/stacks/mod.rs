@@ -16,7 +16,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use model::stacks::Stacks;
-use sys::perf::{Hit, PerfRecord, Told, Trigger};
+use sys::perf::{Hit, PerfRecord, Trigger};
 use sys::{clock, system_call, tracepoint};
 
 use asleep::Sleeps;
@@ -25,10 +25,6 @@ use burst::Burst;
 use programs::{OwnThread, Programs};
 use samples::{StackSample, StackSamples};
 
-/// Of a program's stack so much is told each time: the loop of libuv alone has 12 KiB on it.
-const WITH_STACK: Told = Told::Memory {
-    most_bytes: 32 << 10,
-};
 /// On a CPU that is left more often, a sleep stands for those between it and the one before it that was told.
 const FALLING_ASLEEP: Trigger = Trigger::Leaving { hertz: 499 };
 const LONGEST: Duration = Duration::from_secs(1);
@@ -49,7 +45,7 @@ const LOST: &str = "[lost]";
 pub fn on_cpu(pids: &[u32], duration: Duration, hertz: u32) -> io::Result<Stacks> {
     let hertz = hertz.clamp(1, MOST_HERTZ);
     let mut programs = Programs::of(pids)?;
-    let mut burst = Burst::of_all_cpus(Trigger::Clock { hertz }, WITH_STACK)?;
+    let mut burst = Burst::of_all_cpus(Trigger::Clock { hertz })?;
     let mut samples = StackSamples::default();
     let window_ns = burst.watch(duration.min(LONGEST), |record| {
         match record {
@@ -71,7 +67,7 @@ pub fn on_cpu(pids: &[u32], duration: Duration, hertz: u32) -> io::Result<Stacks
 /// Those of [`on_cpu`].
 pub fn off_cpu(pids: &[u32], duration: Duration) -> io::Result<Stacks> {
     let mut programs = Programs::of(pids)?;
-    let mut burst = Burst::of_all_cpus(FALLING_ASLEEP, WITH_STACK)?;
+    let mut burst = Burst::of_all_cpus(FALLING_ASLEEP)?;
     let mut sleeps = Sleeps::default();
     let window_ns = burst.watch(duration.min(LONGEST_ASLEEP), |record| {
         sleeps.take(record, |process| programs.has(process));
@@ -93,11 +89,7 @@ pub fn off_cpu(pids: &[u32], duration: Duration) -> io::Result<Stacks> {
 pub fn system_calls(pids: &[u32], duration: Duration) -> io::Result<Vec<(String, u64)>> {
     let threads = Programs::of(pids)?.threads();
     let number = tracepoint::number("raw_syscalls", "sys_enter")?;
-    let mut burst = Burst::of_threads(
-        &numbers(&threads),
-        Trigger::Tracepoint { number },
-        Told::Fields,
-    )?;
+    let mut burst = Burst::of_threads(&numbers(&threads), Trigger::Tracepoint { number })?;
     let (mut by_number, mut lost) = (HashMap::<u64, u64>::new(), 0);
     burst.watch(duration.min(LONGEST_COUNT), |record| {
         match record {

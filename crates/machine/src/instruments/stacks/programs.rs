@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::io;
 
 use model::stacks::{CUT, StackFrame};
@@ -52,12 +52,8 @@ struct WatchedProgram {
 impl Programs {
     /// `ESRCH` where none of them is there.
     pub(super) fn of(pids: &[u32]) -> io::Result<Self> {
-        let pids: BTreeSet<u32> = pids
-            .iter()
-            .flat_map(|pid| targets::with_descendants(*pid))
-            .collect();
         let mut files = Files::new();
-        let programs = pids
+        let programs = targets::family(pids)
             .into_iter()
             .filter_map(|pid| Some((pid, WatchedProgram::of(pid, &mut files)?)));
         let by_pid: HashMap<_, _> = programs.collect();

@@ -4,7 +4,7 @@ use std::io;
 
 use super::CarryError;
 use super::undo::take_back;
-use crate::journal::{Change, Entry, Journal, JournalError, LeverChange, Owner, UnknownLine};
+use crate::journal::{Change, Entry, Journal, LeverChange, Owner, UnknownLine};
 use crate::levers::{Knob, Obstacle, Plan, Site, Step};
 use crate::tree::Tree;
 
@@ -161,12 +161,10 @@ fn refuse_what_is_set(entries: &[Entry], steps: &[Step]) -> Result<(), CarryErro
 }
 
 /// A line that cannot be read may be of a knob that was set.
-fn refuse_beside_unknown(unknown: &[UnknownLine], steps: &[Step]) -> Result<(), JournalError> {
+fn refuse_beside_unknown(unknown: &[UnknownLine], steps: &[Step]) -> Result<(), CarryError> {
     let knobs = || steps.iter().map(|step| &step.knob);
     let in_the_way = unknown.iter().find(|line| !line.concerns_none_of(knobs()));
-    in_the_way.map_or(Ok(()), |line| {
-        Err(JournalError::Unknown(Box::new(line.clone())))
-    })
+    in_the_way.map_or(Ok(()), |line| Err(CarryError::Unknown(line.to_string())))
 }
 
 /// Sets a knob and looks: some take a value and hold another. What a driver has made of a number is
@@ -181,7 +179,7 @@ fn set(step: &Step, tree: &Tree) -> Result<Step, Obstacle> {
     if *follows {
         return Ok(step.clone());
     }
-    let refused = |error| Obstacle::of(knob, error);
+    let refused = |error| Obstacle::of(knob, &error);
     knob.write(tree, new).map_err(refused)?;
     let mut done = step.clone();
     let held = knob.read(tree).map_err(refused)?;
@@ -201,7 +199,7 @@ pub(super) fn set_all(steps: &[Step], tree: &Tree) -> Result<Vec<Step>, CarryErr
     }
     for step in done.iter_mut().filter(|step| step.follows) {
         let moved = step.knob.read(tree);
-        let moved = moved.map_err(|error| Obstacle::of(&step.knob, error));
+        let moved = moved.map_err(|error| Obstacle::of(&step.knob, &error));
         step.new = moved.map_err(|why| taken_back(steps, tree, why))?;
     }
     Ok(done)

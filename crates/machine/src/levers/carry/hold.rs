@@ -77,7 +77,7 @@ impl Held {
         let mut set = self.steps.iter().filter(|step| !step.follows);
         set.try_for_each(|step| {
             let held = step.knob.read(&self.tree);
-            let held = held.map_err(|error| Obstacle::of(&step.knob, error))?;
+            let held = held.map_err(|error| Obstacle::of(&step.knob, &error))?;
             step.is_held(&held)
         })
     }

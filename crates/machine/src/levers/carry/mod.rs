@@ -22,7 +22,7 @@ pub use apply::{Applied, Guard, Until, apply};
 pub use fate::{KnobFate, Undone};
 pub use guard::start_guard;
 pub use hold::Held;
-pub use standing::{Standing, standing};
+pub use standing::{Standing, StepNow, standing};
 pub use undo::{
     confirm, forget, has_left, reverts_at_ms, undo, undo_leftovers, undo_overdue, unknown,
 };
@@ -39,6 +39,8 @@ pub enum CarryError {
          linerate levers undo {lever}"
     )]
     SetBefore { knob: Knob, lever: String, id: u64 },
+    #[error("{0}; until then it cannot be told that this would not be set twice")]
+    Unknown(String),
     #[error("{0}; all was put back")]
     PutBack(Obstacle),
     #[error("{0}; not all could be put back: linerate levers undo")]

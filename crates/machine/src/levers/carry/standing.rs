@@ -1,38 +1,55 @@
 //! What the journal says is set, and what the machine holds.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::CarryError;
 use super::undo::{as_called_now, is_foreign};
-use crate::journal::{self, Change, LeverChange, Owner};
-use crate::levers::{Knob, Site};
+use crate::journal::{self, Change};
+use crate::levers::{Knob, Site, Step};
 
-/// A lever that was set and not put back.
-#[derive(Clone, Debug)]
+/// A lever that is set.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(rename = "EntryShape")]
 pub struct Standing {
-    /// Number of its entry in the journal.
-    pub id: u64,
-    /// Who set it; he has ended, as a rule.
-    pub owner: Owner,
+    /// Its number.
+    pub entry: u64,
+    /// As it is typed.
+    pub lever: String,
+    /// Process that set it.
+    pub pid: u32,
     /// Inode of the network namespace in which it was set.
     pub namespace: u64,
     /// Whether the machine has been started since, which has put it back.
     pub is_of_another_boot: bool,
-    pub change: LeverChange,
-    /// Whether its time is over and it was not put back by itself; of this boot alone.
-    pub is_overdue: bool,
-    /// Whether it says that its lever has set what that never sets: it was not written by us.
+    /// Whether it says that the lever has set what that lever never sets, so that it is not
+    /// undone.
     pub is_foreign: bool,
-    /// What each knob holds now, in the order of the change; `None` where it cannot be read, or is
-    /// that of another network namespace or of somebody else by now.
-    pub now: Vec<Option<String>>,
-}
-
-impl Standing {
+    /// Whether it should have been put back by itself by now, and was not.
+    pub is_overdue: bool,
     /// Whether the network namespace that we are in has what was set: it was set there, or reaches
     /// the whole machine.
-    pub fn is_here(&self) -> bool {
-        let here = is_here(self.namespace);
-        self.change.steps.iter().all(|step| here(&step.knob))
-    }
+    #[serde(skip)]
+    pub is_here: bool,
+    /// Seconds until it is put back unless it is confirmed; null where it stays.
+    pub reverts_in_s: Option<u64>,
+    /// Why the last try to put it back was in vain; null where there was none.
+    pub refused: Option<String>,
+    /// Its knobs, in the order in which they were set.
+    pub steps: Vec<StepNow>,
+}
+
+/// A knob that is set, and what it holds.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct StepNow {
+    /// A sysctl by its name, or the path of a file.
+    pub knob: String,
+    /// What it held before.
+    pub old: String,
+    /// What it was set to.
+    pub new: String,
+    /// What it holds; null where that cannot be read here.
+    pub now: Option<String>,
 }
 
 /// Whether a knob that was set in a network namespace is the one of that name where we are.
@@ -47,14 +64,15 @@ fn is_here(namespace: u64) -> impl Fn(&Knob) -> bool {
 /// When the journal cannot be read.
 pub fn standing() -> Result<Vec<Standing>, CarryError> {
     let site = Site::here(None);
+    let now_ms = sys::clock::since_boot_ms();
     let entries = journal::read()?.entries.into_iter().filter_map(|entry| {
         let is_of_another_boot = entry.is_of_another_boot().unwrap_or(false);
         let Change::Lever(change) = entry.change else {
             return None;
         };
         let here = is_here(entry.namespace);
-        let is_overdue = !is_of_another_boot && change.is_overdue(sys::clock::since_boot_ms());
-        let now = change.steps.iter().map(|step| {
+        // Of another network namespace, or somebody else's by now, it is not what was set.
+        let now = |step: &Step| {
             let is_read = !is_of_another_boot && here(&step.knob);
             let step = is_read.then(|| as_called_now(step, change.device_index, &site))?;
             let knob = step.ok()?.knob;
@@ -62,16 +80,26 @@ pub fn standing() -> Result<Vec<Standing>, CarryError> {
                 return None;
             }
             Some(knob.show(&knob.read(&site.tree).ok()?))
+        };
+        let steps = change.steps.iter().map(|step| StepNow {
+            knob: step.knob.to_string(),
+            old: step.knob.show(&step.old),
+            new: step.knob.show(&step.new),
+            now: now(step),
         });
+        let reverts_in_s = |at_ms: u64| at_ms.saturating_sub(now_ms) / 1000;
         Some(Standing {
-            id: entry.id,
-            owner: entry.owner,
+            entry: entry.id,
+            pid: entry.owner.pid,
             namespace: entry.namespace,
             is_of_another_boot,
-            is_overdue,
             is_foreign: change.steps.iter().any(|step| is_foreign(&change, step)),
-            now: now.collect(),
-            change,
+            is_overdue: !is_of_another_boot && change.is_overdue(now_ms),
+            is_here: change.steps.iter().all(|step| here(&step.knob)),
+            reverts_in_s: change.reverts_at_ms.map(reverts_in_s),
+            steps: steps.collect(),
+            lever: change.lever,
+            refused: change.refused,
         })
     });
     Ok(entries.collect())

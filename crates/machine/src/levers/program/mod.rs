@@ -17,11 +17,11 @@ pub use start::Start;
 
 use std::fmt;
 use std::io;
-use std::sync::Arc;
 
 use serde::Deserialize;
 
 use super::Obstacle;
+use crate::errno::errno;
 use group::OwnGroup;
 use shown::{Shown, shown};
 use sys::attribute::{Attribute, rehearse_entering};
@@ -53,7 +53,7 @@ impl fmt::Display for ProgramPart {
 
 impl OfAProgram {
     /// What this very process has, and so would hand on.
-    pub(super) fn now(&'static self, lever: &'static str) -> Result<String, Obstacle> {
+    pub(super) fn now(&self, lever: &str) -> Result<String, Obstacle> {
         let shown = self.shown(lever, std::process::id())?;
         Ok(shown.to_string())
     }
@@ -68,18 +68,18 @@ impl OfAProgram {
         })
     }
 
-    fn shown(&'static self, lever: &'static str, pid: u32) -> Result<Shown, Obstacle> {
-        shown(self.kind, pid).map_err(|error| self.refused(lever, error))
+    fn shown(&self, lever: &str, pid: u32) -> Result<Shown, Obstacle> {
+        shown(self.kind, pid).map_err(|error| self.refused(lever, &error))
     }
 
     /// With what it takes, unless the error has words of its own.
-    fn refused(&'static self, lever: &'static str, error: io::Error) -> Obstacle {
-        let says_itself = error.kind() == io::ErrorKind::Other;
-        Obstacle::NotTaken {
-            lever,
-            advice: if says_itself { "" } else { &self.needs },
-            refused: Arc::new(error),
-        }
+    fn refused(&self, lever: &str, error: &io::Error) -> Obstacle {
+        let words = format!("{lever}: {}", errno(error));
+        Obstacle::Other(match error.kind() {
+            io::ErrorKind::Other => words,
+            _ if self.needs.is_empty() => words,
+            _ => format!("{words}; {}", self.needs),
+        })
     }
 }
 
@@ -104,7 +104,7 @@ impl ProgramPart {
             }
             ProgramSetting::Holding(holding) => holding.take().map(drop),
         };
-        rehearsed.map_err(|error| self.refused(error))
+        rehearsed.map_err(|error| self.refused(&error))
     }
 
     /// Holds it for as long as the answer lives, whoever may run meanwhile; `None` of what is the program's
@@ -113,7 +113,7 @@ impl ProgramPart {
         let ProgramSetting::Holding(holding) = &self.setting else {
             return None;
         };
-        Some(holding.take().map_err(|error| self.refused(error)))
+        Some(holding.take().map_err(|error| self.refused(&error)))
     }
 
     /// Whether a program that was given it has it, by what the kernel shows of that.
@@ -125,18 +125,17 @@ impl ProgramPart {
         if shown.is(&self.setting) {
             return Ok(());
         }
-        Err(self.not_held(shown.to_string()))
+        Err(self.not_held(&shown.to_string()))
     }
 
-    fn not_held(&self, held: String) -> Obstacle {
-        Obstacle::NotHeld {
-            lever: self.lever,
-            wanted: self.setting.to_string(),
-            held,
-        }
+    fn not_held(&self, held: &str) -> Obstacle {
+        let (lever, wanted) = (self.lever, &self.setting);
+        Obstacle::Other(format!(
+            "{lever} did not take effect: `{wanted}` was asked for, and the program has `{held}`"
+        ))
     }
 
-    fn refused(&self, error: io::Error) -> Obstacle {
+    fn refused(&self, error: &io::Error) -> Obstacle {
         self.row.refused(self.lever, error)
     }
 

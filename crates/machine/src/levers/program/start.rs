@@ -29,7 +29,7 @@ impl Start {
             }
             if let ProgramSetting::CpuWeight(weight) = part.setting {
                 let made = OwnGroup::make(weight);
-                group = Some(made.map_err(|error| part.refused(error))?);
+                group = Some(made.map_err(|error| part.refused(&error))?);
             }
         }
         Ok(Self { parts, group, held })
@@ -59,13 +59,13 @@ impl Start {
     /// The first that the kernel refused, or holds otherwise.
     pub fn take_on(&self) -> Result<(), Obstacle> {
         for (part, attribute) in self.attributes() {
-            attribute.take_on().map_err(|error| part.refused(error))?;
+            attribute.take_on().map_err(|error| part.refused(&error))?;
         }
         for (part, group) in self.weighted().zip(&self.group) {
-            sys::cgroup::enter(&group.processes).map_err(|error| part.refused(error))?;
+            sys::cgroup::enter(&group.processes).map_err(|error| part.refused(&error))?;
         }
         for (part, held) in &self.held {
-            held.hand_on().map_err(|error| part.refused(error))?;
+            held.hand_on().map_err(|error| part.refused(&error))?;
         }
         self.verify(std::process::id())
     }
@@ -79,7 +79,7 @@ impl Start {
             part.verify(pid)?;
         }
         let mut held = self.held.iter();
-        held.try_for_each(|(part, held)| held.verify().map_err(|now| part.not_held(now)))
+        held.try_for_each(|(part, held)| held.verify().map_err(|now| part.not_held(&now)))
     }
 
     /// As they are typed; empty where nothing is given.

@@ -6,7 +6,8 @@ use std::os::fd::BorrowedFd;
 use sys::socket;
 
 use super::layer::{Layer, Opening};
-use super::{CONNECT_PATIENCE_NS, Load, ReceivedPiece};
+use super::{CONNECT_PATIENCE_NS, ReceivedPiece};
+use crate::tls::Client;
 
 /// Longer answers are taken in several pieces; the rest of them is never kept.
 const BUFFER_BYTES: usize = 128 * 1024;
@@ -27,7 +28,7 @@ impl Layer for Clear {
     type Common = ClearCommon;
     const PATIENCE_NS: u64 = CONNECT_PATIENCE_NS;
 
-    fn common(_: &Load<'_>) -> io::Result<ClearCommon> {
+    fn common(_: Option<&Client>) -> io::Result<ClearCommon> {
         Ok(ClearCommon {
             buffer: vec![0; BUFFER_BYTES].into_boxed_slice(),
         })

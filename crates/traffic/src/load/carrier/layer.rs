@@ -3,8 +3,9 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use super::{Load, ReceivedPiece};
+use super::ReceivedPiece;
 use crate::load::outcome::Handshakes;
+use crate::tls::Client;
 
 /// One connection's part of it. Chosen when the program is built: a connection in the clear pays
 /// nothing for there being another kind. The default is that of a socket that is not yet open.
@@ -14,7 +15,8 @@ pub(in crate::load) trait Layer: Default {
     /// The longest that a connection may take to open.
     const PATIENCE_NS: u64;
 
-    fn common(load: &Load<'_>) -> io::Result<Self::Common>;
+    /// Makes what is shared; `tls` is with whom TLS is spoken, where it is.
+    fn common(tls: Option<&Client>) -> io::Result<Self::Common>;
 
     /// Goes on with what is to be done before the first request.
     fn open(&mut self, common: &mut Self::Common, socket: BorrowedFd<'_>) -> io::Result<Opening>;

@@ -35,6 +35,8 @@ const CONNECT_PATIENCE_NS: u64 = 2_000_000_000;
 /// What a carrier is made for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Load<'a, R: ?Sized = [u8]> {
+    /// Where connections go.
+    pub(super) address: &'a Address,
     /// What [`Carrier::send`] sends each time, where that is the same.
     pub(super) constant_request: Option<&'a R>,
     pub(super) connections: usize,
@@ -80,7 +82,7 @@ pub(super) trait Carrier: Sized {
     fn new(load: &Load<'_, Self::Request>) -> io::Result<Self>;
 
     /// Starts to connect in an empty slot; news tells when that has ended.
-    fn open(&mut self, slot: usize, address: &Address) -> io::Result<()>;
+    fn open(&mut self, slot: usize) -> io::Result<()>;
 
     /// Learns how the attempt to connect ended, and takes news of the connection from now on;
     /// false while there is more to be done, of which there will be news.

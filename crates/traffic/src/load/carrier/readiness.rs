@@ -15,6 +15,7 @@ const EVENTS_MAX: usize = 256;
 
 /// One epoll instance and the sockets that it watches.
 pub(in crate::load) struct EpollCarrier<L: Layer> {
+    address: Address,
     epoll: Epoll,
     events: Events,
     /// Events of the last wait that were looked at.
@@ -42,16 +43,17 @@ impl<L: Layer> Carrier for EpollCarrier<L> {
 
     fn new(load: &Load<'_>) -> io::Result<Self> {
         Ok(Self {
+            address: load.address.clone(),
             epoll: Epoll::new()?,
             events: Events::with_capacity(EVENTS_MAX.min(load.connections)),
             looked_at: 0,
             slots: (0..load.connections).map(|_| Slot::default()).collect(),
-            common: L::common(load)?,
+            common: L::common(load.tls)?,
         })
     }
 
-    fn open(&mut self, slot: usize, address: &Address) -> io::Result<()> {
-        let socket = address.connect()?;
+    fn open(&mut self, slot: usize) -> io::Result<()> {
+        let socket = self.address.connect()?;
         let token = token(slot, self.slots[slot].generation);
         self.epoll.add(socket.as_fd(), token, Interest::WRITE)?;
         self.slots[slot].socket = Some(socket);

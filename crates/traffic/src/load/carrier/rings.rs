@@ -21,6 +21,7 @@ const BATCH_PATIENCE_US: u32 = 200;
 
 /// One ring and the sockets that it works on.
 pub(in crate::load) struct UringCarrier {
+    address: Address,
     ring: Ring,
     sockets: Vec<Option<OwnedFd>>,
     /// What the last news of input was about, until it is received.
@@ -49,6 +50,7 @@ impl Carrier for UringCarrier {
             Pace::Closed => (SENDS_AT_ONCE, 1),
         };
         Ok(Self {
+            address: load.address.clone(),
             ring: Ring::new(load.constant_request.unwrap_or_default(), load.connections)?,
             sockets: (0..load.connections).map(|_| None).collect(),
             input: Input::None,
@@ -57,8 +59,8 @@ impl Carrier for UringCarrier {
         })
     }
 
-    fn open(&mut self, slot: usize, address: &Address) -> io::Result<()> {
-        let socket = address.connect()?;
+    fn open(&mut self, slot: usize) -> io::Result<()> {
+        let socket = self.address.connect()?;
         self.ring.watch_connecting(slot, socket.as_fd())?;
         self.sockets[slot] = Some(socket);
         Ok(())

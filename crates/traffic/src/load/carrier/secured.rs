@@ -5,8 +5,8 @@ use std::os::fd::BorrowedFd;
 
 use sys::clock;
 
+use super::ReceivedPiece;
 use super::layer::{Layer, Opening};
-use super::{Load, ReceivedPiece};
 use crate::load::outcome::Handshakes;
 use crate::tls::{Buffers, Client, ClientEnd, Handshake};
 
@@ -35,9 +35,9 @@ impl Layer for Secured {
     type Common = SecuredCommon;
     const PATIENCE_NS: u64 = SECURED_PATIENCE_NS;
 
-    fn common(load: &Load<'_>) -> io::Result<SecuredCommon> {
+    fn common(tls: Option<&Client>) -> io::Result<SecuredCommon> {
         Ok(SecuredCommon {
-            client: load.tls.cloned().ok_or(io::ErrorKind::InvalidInput)?,
+            client: tls.cloned().ok_or(io::ErrorKind::InvalidInput)?,
             buffers: Buffers::default(),
             handshakes: Handshakes::default(),
         })

@@ -10,7 +10,7 @@ use model::request::MixSpec;
 use wire::response::ResponseReader;
 
 use super::http::{self, HttpProtocol, RequestError};
-use crate::protocol::{Fate, FirstAnswer, Framing, Protocol};
+use crate::protocol::{Fate, Framing, Protocol};
 use kind::Kind;
 
 pub use template::{TemplateError, VARIABLES_MAX, has_template};
@@ -181,9 +181,9 @@ impl Protocol for Mix {
         request.read_end(answers, reader)
     }
 
-    fn first(&self, memory: &MixMemory) -> Option<FirstAnswer> {
+    fn first_status(&self, memory: &MixMemory) -> Option<u16> {
         let mut kinds = self.kinds.iter().zip(&memory.kinds);
-        kinds.find_map(|(kind, memory)| kind.request.first(&memory.answers))
+        kinds.find_map(|(kind, memory)| kind.request.first_status(&memory.answers))
     }
 
     #[inline]

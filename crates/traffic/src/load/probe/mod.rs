@@ -8,7 +8,7 @@ use std::io;
 
 use sys::address::Address;
 use sys::clock;
-use wire::response::{BodyMark, KnownHead, Malformed, Progress, Reply, WholeAnswer};
+use wire::response::{BodyMark, KnownHead, Malformed, Progress, Reply};
 
 pub use self::http2::{Http2Probe, probe_http2};
 use super::http::HttpProtocol;
@@ -63,16 +63,11 @@ pub fn probe(
     protocol: &HttpProtocol,
     timeout_ns: u64,
 ) -> Result<Probe, ProbeError> {
-    probe_keeping(
-        &address.into(),
-        tls,
-        protocol,
-        timeout_ns,
-        &mut Kept::new(0),
-    )
+    let asked = probe_handing_on(&address.into(), tls, protocol, timeout_ns, |_| ());
+    asked.map(|(probe, _)| probe)
 }
 
-/// As [`probe`], and keeps the answer as far as its first `most_bytes`; `None` where its head is longer.
+/// As [`probe`], with the head of the answer and, as far as its first `most_bytes`, the body.
 ///
 /// # Errors
 /// Those of [`probe`].
@@ -81,45 +76,28 @@ pub fn probe_whole(
     protocol: &HttpProtocol,
     timeout_ns: u64,
     most_bytes: usize,
-) -> Result<(Probe, Option<WholeAnswer>), ProbeError> {
-    let mut kept = Kept::new(most_bytes);
-    let probe = probe_keeping(&address.into(), None, protocol, timeout_ns, &mut kept)?;
-    Ok((probe, WholeAnswer::of(&kept.bytes)))
+) -> Result<(Probe, KnownHead, Vec<u8>), ProbeError> {
+    let mut body = Vec::new();
+    let keep = |piece: &[u8]| {
+        let room = most_bytes - body.len();
+        body.extend_from_slice(&piece[..room.min(piece.len())]);
+    };
+    let (probe, head) = probe_handing_on(&address.into(), None, protocol, timeout_ns, keep)?;
+    Ok((probe, head, body))
 }
 
-/// The first bytes of an answer.
-struct Kept {
-    bytes: Vec<u8>,
-    most: usize,
-}
-
-impl Kept {
-    const fn new(most: usize) -> Self {
-        Self {
-            bytes: Vec::new(),
-            most,
-        }
-    }
-
-    fn take(&mut self, piece: &[u8]) {
-        let room = self.most - self.bytes.len();
-        self.bytes
-            .extend_from_slice(&piece[..room.min(piece.len())]);
-    }
-}
-
-fn probe_keeping(
+fn probe_handing_on(
     address: &Address,
     tls: Option<&Client>,
     protocol: &HttpProtocol,
     timeout_ns: u64,
-    kept: &mut Kept,
-) -> Result<Probe, ProbeError> {
+    on_body: impl FnMut(&[u8]),
+) -> Result<(Probe, KnownHead), ProbeError> {
     let mut line = connect(address, tls, timeout_ns)?;
     let mut known = KnownHead::default();
-    let reply = exchange(&mut line, protocol, &mut known, kept);
+    let reply = exchange(&mut line, protocol, &mut known, on_body);
     let reply = reply.map_err(|failure| failure.at(address))?;
-    Ok(Probe {
+    let probe = Probe {
         status: reply.status,
         request_bytes: protocol.request_bytes(),
         response_bytes: reply.wire_bytes,
@@ -127,9 +105,10 @@ fn probe_keeping(
             bytes: reply.body_bytes,
             hash: 0,
         }),
-        content_type: known.value(CONTENT_TYPE).map(text),
+        content_type: known.values(CONTENT_TYPE).next().map(text),
         tls: line.agreed(),
-    })
+    };
+    Ok((probe, known))
 }
 
 const CONTENT_TYPE: &str = "content-type";
@@ -247,7 +226,7 @@ fn exchange(
     line: &mut Line,
     protocol: &HttpProtocol,
     known: &mut KnownHead,
-    kept: &mut Kept,
+    mut on_body: impl FnMut(&[u8]),
 ) -> Result<Reply, Failure> {
     line.send(protocol.bytes())?;
     let mut reader = protocol.reader();
@@ -258,8 +237,8 @@ fn exchange(
             let cut_short = |_| Failure::Io(io::ErrorKind::UnexpectedEof.into());
             return reader.read_end().map_err(cut_short);
         }
-        kept.take(piece);
-        match reader.read(known, piece).map_err(Failure::Malformed)? {
+        let progress = reader.read_handing_on(known, piece, &mut on_body);
+        match progress.map_err(Failure::Malformed)? {
             Progress::More => {}
             Progress::Whole { reply, .. } => return Ok(reply),
         }

@@ -112,6 +112,7 @@ where
         let slots = numbers.len();
         let exchanges = numbers.map(|number| protocol.exchange(number));
         let load = Load {
+            address: &plan.address,
             constant_request: protocol.constant_request(),
             connections,
             streams: streams as usize,
@@ -119,8 +120,7 @@ where
             may_batch: plan.may_batch(),
             tls: plan.tls.as_ref(),
         };
-        let connections =
-            Connections::new(plan.address.clone(), &load, exchanges).map_err(LoadError::Wait)?;
+        let connections = Connections::new(&load, exchanges).map_err(LoadError::Wait)?;
         let edges = Edges::default();
         Ok(Self {
             plan,
@@ -151,8 +151,9 @@ where
                 return Ok(());
             }
             let until_ns = deadline_ns.min(self.connections.next_opening_ns());
-            self.connections.wait(until_ns.saturating_sub(now_ns))?;
-            while let Some((slot, news)) = self.connections.next_news() {
+            let wait_ns = until_ns.saturating_sub(now_ns);
+            self.connections.carrier.wait(wait_ns)?;
+            while let Some((slot, news)) = self.connections.carrier.next() {
                 self.handle(slot, news, clock::monotonic_ns());
             }
         }
@@ -224,7 +225,7 @@ where
             self.look_after(now_ns);
             self.send_due();
             now_ns = self.wait()?;
-            while let Some((slot, news)) = self.connections.next_news() {
+            while let Some((slot, news)) = self.connections.carrier.next() {
                 self.handle(slot, news, now_ns);
             }
         }
@@ -317,7 +318,7 @@ where
     fn wait(&mut self) -> io::Result<u64> {
         let now_ns = clock::monotonic_ns();
         let (wait_ns, spins) = self.wait_time(now_ns);
-        let came = self.connections.wait(wait_ns)?;
+        let came = self.connections.carrier.wait(wait_ns)?;
         let woken_ns = clock::monotonic_ns();
         if spins && !came {
             let turn_ns = woken_ns - now_ns;
@@ -375,8 +376,8 @@ where
             opened_ns: self.opened.at_ns,
             used: self.closed.since(&self.opened),
             connections,
-            handshakes: self.connections.handshakes().cloned(),
-            first: self.protocol.first(&self.memory),
+            handshakes: self.connections.carrier.handshakes().cloned(),
+            first_status: self.protocol.first_status(&self.memory),
             kinds: self.protocol.kinds(&self.memory),
             recorder: self.recorder,
         }

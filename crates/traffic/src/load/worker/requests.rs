@@ -59,7 +59,8 @@ where
                     self.ready(slot, now_ns);
                 }
             }
-            (Stage::Idle, News::Input { is_last: false }) if self.connections.absorb(slot) => {}
+            (Stage::Idle, News::Input { is_last: false })
+                if self.connections.carrier.absorb(slot) => {}
             // Nobody was asked anything: the peer hung up, or speaks out of turn.
             (Stage::Idle, _) => self.connections.reopen(slot, now_ns),
             (Stage::Down { .. }, _) => {}
@@ -85,7 +86,7 @@ where
                 Framing::More => {
                     self.connections.at(slot).heard_ns = now_ns;
                     let is_turn_over = turn_bytes >= TURN_BYTES && !is_last;
-                    if is_turn_over && self.connections.look_again(slot) {
+                    if is_turn_over && self.connections.carrier.look_again(slot) {
                         self.connections.at(slot).heard_ns = clock::monotonic_ns();
                         return;
                     }
@@ -125,7 +126,9 @@ where
         };
         let (framing, taken) = match framing {
             // Where no other request was out, bytes after the answer belong to nothing.
-            Framing::Whole { used, .. } if !self.connections.answered(slot, bytes - used) => {
+            Framing::Whole { used, .. }
+                if !self.connections.carrier.answered(slot, bytes - used) =>
+            {
                 (Framing::Malformed, bytes)
             }
             // The others are looked at again, for the next.

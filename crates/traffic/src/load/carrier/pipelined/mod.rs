@@ -12,7 +12,6 @@ use std::io;
 use std::ops::Range;
 
 use model::Pace;
-use sys::address::Address;
 
 use super::layer::Layer;
 use super::{Carrier, EpollCarrier, Load, News, ReceivedPiece};
@@ -27,7 +26,6 @@ pub(in crate::load) struct PipelinedCarrier<L: Layer> {
     slots: Vec<Slot>,
     /// Slots of one connection.
     depth: usize,
-    address: Option<Address>,
     /// The connection whose answers are being taken.
     current: Option<usize>,
     /// Slots that are to be told what has become of their connection.
@@ -68,7 +66,6 @@ impl<L: Layer> Carrier for PipelinedCarrier<L> {
             lines: (0..load.connections).map(|_| Line::default()).collect(),
             slots: slots.map(|_| Slot::default()).collect(),
             depth: load.streams,
-            address: None,
             current: None,
             noticed: VecDeque::new(),
             waiting: Vec::new(),
@@ -78,10 +75,7 @@ impl<L: Layer> Carrier for PipelinedCarrier<L> {
         })
     }
 
-    fn open(&mut self, slot: usize, address: &Address) -> io::Result<()> {
-        if self.address.as_ref() != Some(address) {
-            self.address = Some(address.clone());
-        }
+    fn open(&mut self, slot: usize) -> io::Result<()> {
         let key = self.line_of(slot);
         self.slots[slot].is_opening = true;
         match self.lines[key].state {
@@ -240,11 +234,7 @@ impl<L: Layer> PipelinedCarrier<L> {
     /// Starts to connect for all slots of a connection.
     fn connect(&mut self, key: usize) {
         self.lines[key].state = State::Opening;
-        let opened = match &self.address {
-            Some(address) => self.connections.open(key, address),
-            None => Err(io::ErrorKind::NotConnected.into()),
-        };
-        if let Err(error) = opened {
+        if let Err(error) = self.connections.open(key) {
             self.give_up(key, error);
         }
     }

@@ -16,7 +16,6 @@ use super::link::{Link, Standing};
 use crate::load::carrier::Load;
 use crate::load::carrier::layer::Layer;
 use crate::load::outcome::ConnectionCounts;
-use crate::load::outcome::Handshakes;
 
 const EVENTS_MAX: usize = 256;
 
@@ -25,7 +24,7 @@ pub(super) struct Links<L: Layer> {
     events: Events,
     /// Events of the last wait that were looked at.
     looked_at: usize,
-    common: L::Common,
+    pub(super) common: L::Common,
     address: Address,
     links: Slab<Link<L>>,
     groups: Vec<LinkGroup>,
@@ -38,7 +37,7 @@ pub(super) struct Links<L: Layer> {
     touched: Vec<usize>,
     /// What a link stood like before it was last worked on.
     before: Standing,
-    counts: ConnectionCounts,
+    pub(super) counts: ConnectionCounts,
     generation: u32,
 }
 
@@ -51,20 +50,12 @@ struct LinkGroup {
 
 impl<L: Layer> Links<L> {
     pub(super) fn new(load: &Load<'_, Request>) -> io::Result<Self> {
-        let bytes: Load<'_> = Load {
-            constant_request: None,
-            connections: load.connections,
-            streams: load.streams,
-            pace: load.pace,
-            may_batch: load.may_batch,
-            tls: load.tls,
-        };
         Ok(Self {
             epoll: Epoll::new()?,
             events: Events::with_capacity(EVENTS_MAX.min(load.connections)),
             looked_at: 0,
-            common: L::common(&bytes)?,
-            address: Address::Tcp(([0, 0, 0, 0], 0).into()),
+            common: L::common(load.tls)?,
+            address: load.address.clone(),
             links: Slab::new(),
             groups: vec![LinkGroup::default(); load.connections],
             streams: load.streams,
@@ -77,17 +68,9 @@ impl<L: Layer> Links<L> {
         })
     }
 
-    /// Where connections go from now on.
-    pub(super) fn set_address(&mut self, address: &Address) {
-        self.address.clone_from(address);
-    }
-
-    pub(super) fn counts(&self) -> ConnectionCounts {
-        self.counts
-    }
-
-    pub(super) fn handshakes(&self) -> Option<&Handshakes> {
-        L::handshakes(&self.common)
+    /// A connection that is still there.
+    pub(super) fn at(&mut self, key: usize) -> &mut Link<L> {
+        &mut self.links[key]
     }
 
     pub(super) fn standing(&self, key: usize) -> Option<Standing> {
@@ -175,26 +158,6 @@ impl<L: Layer> Links<L> {
         }
         self.work(key, |link, common| link.flush(common));
         Some(key)
-    }
-
-    /// Why a stream of a connection failed.
-    pub(super) fn reason(&self, key: usize, failure: Failure) -> io::Error {
-        self.links[key].reason(failure)
-    }
-
-    /// Answers that have ended on a connection.
-    pub(super) fn answered(&self, key: usize) -> u64 {
-        self.links[key].answered
-    }
-
-    /// One more of them has.
-    pub(super) fn note_answer(&mut self, key: usize) {
-        self.links[key].answered += 1;
-    }
-
-    /// Bytes that came over a connection since the last call.
-    pub(super) fn take_heard(&mut self, key: usize) -> usize {
-        std::mem::take(&mut self.links[key].heard_bytes)
     }
 
     /// Waits for sockets; true when there is something.

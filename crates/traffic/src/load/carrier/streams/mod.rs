@@ -15,7 +15,6 @@ use std::task::Waker;
 
 use http2::{Failure, Part, Request, Stream, Woken};
 use model::Pace;
-use sys::address::Address;
 
 use super::layer::Layer;
 use super::{Carrier, Load, News, ReceivedPiece};
@@ -105,8 +104,7 @@ impl<L: Layer> Carrier for StreamsCarrier<L> {
         })
     }
 
-    fn open(&mut self, slot: usize, address: &Address) -> io::Result<()> {
-        self.links.set_address(address);
+    fn open(&mut self, slot: usize) -> io::Result<()> {
         self.attach(slot)?;
         self.slots[slot].is_opening = true;
         self.noticed.push_back(slot);
@@ -197,7 +195,7 @@ impl<L: Layer> Carrier for StreamsCarrier<L> {
             }
             Some(Err(failure)) => {
                 slot.stream = None;
-                Err(self.links.reason(key, failure))
+                Err(self.links.at(key).reason(failure))
             }
         }
     }
@@ -208,11 +206,11 @@ impl<L: Layer> Carrier for StreamsCarrier<L> {
     }
 
     fn handshakes(&self) -> Option<&Handshakes> {
-        self.links.handshakes()
+        L::handshakes(&self.links.common)
     }
 
     fn counts(&self) -> Option<ConnectionCounts> {
-        Some(self.links.counts())
+        Some(self.links.counts)
     }
 }
 
@@ -242,7 +240,7 @@ impl<L: Layer> StreamsCarrier<L> {
         match self.links.begin(key, &self.request, &slot.waker) {
             Ok(stream) => {
                 slot.stream = Some(stream);
-                slot.answered_before = self.links.answered(key);
+                slot.answered_before = self.links.at(key).answered;
                 self.waiting += 1;
                 Ok(())
             }
@@ -282,10 +280,9 @@ impl<L: Layer> StreamsCarrier<L> {
         if matches!(part, Part::Data(_)) {
             self.links.touch(key);
         }
-        if !may_go_on {
-            self.links.note_answer(key);
-        }
-        let wire_bytes = self.links.take_heard(key);
+        let link = self.links.at(key);
+        link.answered += u64::from(!may_go_on);
+        let wire_bytes = std::mem::take(&mut link.heard_bytes);
         self.heard = Heard { part, wire_bytes };
         ReceivedPiece {
             input: &self.heard,
