@@ -20,7 +20,7 @@ pub(crate) fn output(command: &mut Command) -> anyhow::Result<Vec<u8>> {
     Ok(output.stdout)
 }
 
-/// The same of one that prints text.
+/// What a program prints, as text; an error likewise.
 pub(crate) fn said(command: &mut Command) -> anyhow::Result<String> {
     Ok(String::from_utf8(output(command)?)?)
 }
