@@ -1,7 +1,7 @@
 //! What is saved of a run: `run.json` once, and one line of `blocks.jsonl` for each block.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::SystemTime;
 
 use schemars::JsonSchema;
@@ -376,7 +376,7 @@ pub struct BlockRecord<R = Reading> {
 }
 
 impl<R> BlockRecord<R> {
-    /// What makes a block the same block: none is counted twice.
+    /// What makes a block the same block, which counts once, in the epoch in which it was measured last.
     pub fn key(&self) -> (Phase, u32, &str) {
         (self.phase, self.round, &self.arm)
     }
@@ -411,11 +411,14 @@ impl<R: DeserializeOwned> Blocks<R> {
     /// Reads saved blocks, as bytes: a write may be cut short within a character. A last line
     /// without its newline is such a write and is left out; any other line is a block.
     ///
+    /// Of a round that a stop tore, and that was measured anew in a later epoch, the later blocks are taken.
+    ///
     /// # Errors
     /// The first line that is no block, or a block that stands there twice.
     pub fn parse(text: &(impl AsRef<[u8]> + ?Sized)) -> Result<Self, BadBlock> {
         let mut blocks = Self::default();
-        let mut keys = std::collections::HashSet::new();
+        let mut newest = HashMap::new();
+        let mut outdated = HashSet::new();
         for (index, line) in text
             .as_ref()
             .split_inclusive(|byte| *byte == b'\n')
@@ -430,15 +433,23 @@ impl<R: DeserializeOwned> Blocks<R> {
             };
             let record: BlockRecord<R> =
                 serde_json::from_slice(line).map_err(|error| bad(error.to_string()))?;
-            if !keys.insert((record.phase, record.round, record.arm.clone())) {
-                return Err(bad(format!(
-                    "round {} of {} stands twice",
-                    record.round, record.arm
-                )));
+            let key = (record.phase, record.round, record.arm.clone());
+            if let Some((before, epoch)) = newest.insert(key, (index, record.epoch)) {
+                if epoch >= record.epoch {
+                    return Err(bad(format!(
+                        "round {} of {} stands twice",
+                        record.round, record.arm
+                    )));
+                }
+                outdated.insert(before);
             }
             blocks.records.push(record);
             blocks.whole_bytes += line.len();
         }
+        let mut index = 0..;
+        blocks
+            .records
+            .retain(|_| !index.next().is_some_and(|at| outdated.contains(&at)));
         Ok(blocks)
     }
 }

@@ -22,7 +22,7 @@ impl Campaign<'_> {
         kept.begin_epoch();
         let clock = self.clock;
         let mut climb = Climb {
-            planned: kept.blocks.len() + remaining.len(),
+            planned: kept.once_measured(&remaining),
             campaign: self,
             record,
             arms,

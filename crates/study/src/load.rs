@@ -58,7 +58,7 @@ pub fn run(
     of_run.save()?;
     let remaining = run.remaining(&of_run.blocks);
     let mut load = Load {
-        planned: of_run.blocks.len() + remaining.len(),
+        planned: of_run.once_measured(&remaining),
         run,
         course,
         hands,

@@ -1,6 +1,6 @@
 //! What a run still has to measure: pure, so that a resumed run goes on exactly as planned.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use judge::capacity::{BLOCKS_AT_MOST, OFFERED};
@@ -25,6 +25,13 @@ pub struct Planned {
     pub arm: usize,
     /// Of that arm.
     pub name: String,
+}
+
+impl Planned {
+    /// As that of the block that it becomes.
+    pub(crate) fn key(&self) -> (Phase, u32, &str) {
+        (self.phase, self.round, &self.name)
+    }
 }
 
 /// The epoch of what is measured after these blocks.
@@ -53,26 +60,38 @@ impl<'a> Rounds<'a> {
         }
     }
 
-    /// The blocks that are not saved yet, the arms of each round in random order.
+    /// The blocks of the rounds that are not saved yet, the arms of each in random order. A round that a stop
+    /// tore is measured anew as a whole: blocks of different epochs make no pair.
     pub fn remaining<R>(&self, saved: &[BlockRecord<R>]) -> Vec<Planned> {
-        let done: HashSet<_> = saved.iter().map(BlockRecord::key).collect();
+        let done = self.whole(saved);
         let orders = order::rounds(self.arms.len(), self.rounds.end, self.seed);
         let orders = (0..).zip(orders);
-        let of_rounds = orders.filter(|(round, _)| self.rounds.contains(round));
-        let blocks = of_rounds.flat_map(|(round, order)| {
+        let left = orders.filter(|(round, _)| self.rounds.contains(round) && !done.contains(round));
+        let blocks = left.flat_map(|(round, order)| {
             let places = (0..).zip(order);
             places.map(move |(position, at)| (round, position, self.arms[at]))
         });
-        let left =
-            blocks.filter(|(round, _, (_, name))| !done.contains(&(self.phase, *round, *name)));
-        left.map(|(round, position, (arm, name))| Planned {
-            phase: self.phase,
-            round,
-            position,
-            arm,
-            name: name.to_owned(),
-        })
-        .collect()
+        blocks
+            .map(|(round, position, (arm, name))| Planned {
+                phase: self.phase,
+                round,
+                position,
+                arm,
+                name: name.to_owned(),
+            })
+            .collect()
+    }
+
+    /// The rounds of which every arm is saved, in one epoch.
+    fn whole<R>(&self, saved: &[BlockRecord<R>]) -> HashSet<u32> {
+        let mut arms_of: HashMap<(u32, u32), HashSet<&str>> = HashMap::new();
+        for block in saved.iter().filter(|block| block.phase == self.phase) {
+            let turn = (block.round, block.epoch);
+            arms_of.entry(turn).or_default().insert(&block.arm);
+        }
+        let is_whole = |arms: &HashSet<&str>| self.arms.iter().all(|(_, name)| arms.contains(name));
+        let whole = arms_of.iter().filter(|(_, arms)| is_whole(arms));
+        whole.map(|((round, _), _)| *round).collect()
     }
 }
 

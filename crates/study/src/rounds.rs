@@ -1,6 +1,8 @@
 //! The one loop of all that is measured in rounds: block by block, through what is planned, each kept as
 //! it ends.
 
+use std::collections::HashSet;
+
 use model::BlockRecord;
 use serde::Serialize;
 
@@ -91,8 +93,26 @@ impl<R: Serialize> SavedBlocks<R> {
         self.blocks.len() - self.saved
     }
 
-    /// Takes a block so many ms after the run began or went on.
+    /// How many blocks the run has once these are measured.
+    pub(crate) fn once_measured(&self, remaining: &[Planned]) -> usize {
+        let anew: HashSet<_> = remaining.iter().map(Planned::key).collect();
+        let stay = self
+            .blocks
+            .iter()
+            .filter(|block| !anew.contains(&block.key()));
+        stay.count() + remaining.len()
+    }
+
+    /// Takes a block so many ms after the run began or went on, in place of one of a torn round.
     pub fn take(&mut self, next: &Planned, reading: R, at_ms: u64) {
+        if let Some(torn) = self
+            .blocks
+            .iter()
+            .position(|block| block.key() == next.key())
+        {
+            self.blocks.remove(torn);
+            self.saved -= 1;
+        }
         self.blocks.push(BlockRecord {
             phase: next.phase,
             epoch: self.epoch,

@@ -204,9 +204,9 @@ fn latency_blocks_offer_both_arms_the_same_share_of_capacity_and_the_same_arriva
 }
 
 #[test]
-fn a_stopped_run_goes_on_where_it_stopped_in_a_new_epoch() {
+fn a_stopped_run_goes_on_with_the_round_in_which_it_stopped_in_a_new_epoch() {
     let folder = Folder::new("resume");
-    // The rehearsal takes twelve blocks.
+    // The rehearsal takes twelve blocks; of the third round three are kept.
     let mut failing = FakeAgent {
         blocks_until_failure: Some(12 + 19),
         ..FakeAgent::default()
@@ -220,8 +220,8 @@ fn a_stopped_run_goes_on_where_it_stopped_in_a_new_epoch() {
     resume(&mut FakeAgent::default(), &folder).unwrap();
     let after = folder.saved();
     assert_eq!(after.len(), PLANNED);
-    assert_eq!(after[..19], before[..]);
-    assert!(after[19..].iter().all(|block| block.epoch == 1));
+    assert_eq!(after[..16], before[..16]);
+    assert!(after[16..].iter().all(|block| block.epoch == 1));
 }
 
 #[test]
@@ -242,6 +242,29 @@ fn a_resumed_run_keeps_the_order_that_was_planned() {
             .collect()
     };
     assert_eq!(names(&whole), names(&stopped));
+}
+
+#[test]
+fn a_run_that_was_stopped_in_a_round_has_as_many_pairs_as_one_that_was_not() {
+    let folder = Folder::new("pairs");
+    let mut failing = FakeAgent {
+        blocks_until_failure: Some(12 + 13),
+        ..FakeAgent::default()
+    };
+    run(&mut failing, &folder).unwrap_err();
+    resume(&mut FakeAgent::default(), &folder).unwrap();
+    let text = std::fs::read_to_string(folder.0.join(RUN_FILE)).unwrap();
+    let record: RunRecord = RunRecord::parse(&text).unwrap();
+    let judgement = judge::judge(&record, &folder.saved());
+    assert_eq!(judgement.rounds_done, 4);
+    let effects = judgement.steps.iter().map(|step| step.server_cpu.as_ref());
+    let pairs: Vec<_> = effects
+        .map(|effect| effect.map(|effect| effect.n))
+        .collect();
+    assert!(
+        !pairs.is_empty() && pairs.iter().all(|pairs| *pairs == Some(4)),
+        "{pairs:?}"
+    );
 }
 
 #[test]

@@ -235,7 +235,7 @@ impl<H: RunsCommands, P: BenchProgress, C: Clock> Hands for Drive<'_, H, P, C> {
         let planned = rounds as usize * arms;
         let left_ms = so_far.left_ms(planned.saturating_sub(done));
         self.progress.run_done(done, planned, left_ms);
-        if self.study.rounds_planned.is_none() && done == arms {
+        if self.study.rounds_planned.is_none() && so_far.done == arms {
             self.settle_rounds(so_far.left_ms(arms));
             kept.describe(&self.described())?;
         }

@@ -135,7 +135,7 @@ fn measure(
     progress.phase("measuring");
     let remaining = run.remaining(&kept.blocks);
     let mut rounds = CommandRounds {
-        planned: kept.blocks.len() + remaining.len(),
+        planned: kept.once_measured(&remaining),
         run,
         progress,
         hands,
