@@ -111,7 +111,12 @@ fn a_run_killed_at_twenty_moments_loses_nothing_and_counts_nothing_twice() {
         // Some rounds of eight blocks are torn, others done. Spread over a block's 40 ms without any pattern that
         // the blocks could share.
         let more_blocks = 2 + kill * 5 % 11;
-        let_run(&mut child, &folder, more_blocks, kill as u64 * 7919 % 50_000);
+        let_run(
+            &mut child,
+            &folder,
+            more_blocks,
+            kill as u64 * 7919 % 50_000,
+        );
         let _ = child.kill();
         child.wait().unwrap();
         let saved = folder.text("run/blocks.jsonl");

@@ -39,7 +39,7 @@ use std::path::PathBuf;
 
 use model::failure::Failure;
 use model::run::Rig;
-use model::{Ask, Tell};
+use model::{Ask, Saved as _, Tell};
 
 pub use block::{Window, reading};
 use desk::Desk;
@@ -76,7 +76,7 @@ pub fn answer(setup: Setup, mut input: impl BufRead, mut output: impl Write) -> 
             // Only says that the line holds.
             continue;
         }
-        let tell = match serde_json::from_slice::<Ask>(&line) {
+        let tell = match Ask::from_json(&line) {
             Ok(ask) => desk.handle(ask).unwrap_or_else(Tell::Failed),
             Err(error) => Tell::Failed(Failure {
                 what: format!("not an ask: {error}"),

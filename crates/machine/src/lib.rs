@@ -30,6 +30,7 @@ mod process_stat;
 pub mod rig;
 mod routes;
 mod rtnetlink;
+mod tables;
 pub mod targets;
 mod tcp_table;
 mod template;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::SystemTime;
 
 use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
+
 use serde::{Deserialize, Serialize};
 
 use crate::ceiling::{AnswerDemand, ProbeValues};
@@ -16,6 +16,7 @@ use crate::ladder::LeftOut;
 use crate::reading::Reading;
 use crate::reboot::Reboot;
 use crate::rig::RigKind;
+use crate::saved::Saved;
 use crate::service::ServiceRecord;
 use crate::stacks::RunStacks;
 use crate::study::{Arm, Program, Study};
@@ -129,7 +130,10 @@ pub enum BadRun {
     Broken(#[from] serde_json::Error),
 }
 
-impl<S: DeserializeOwned, A: DeserializeOwned> RunRecord<S, A> {
+impl<S, A> RunRecord<S, A>
+where
+    Self: Saved,
+{
     /// Reads a `run.json`. Its format is looked at first, because the rest of another format
     /// would only give a misleading error.
     ///
@@ -144,7 +148,7 @@ impl<S: DeserializeOwned, A: DeserializeOwned> RunRecord<S, A> {
         match found.cmp(&u64::from(RUN_FORMAT)) {
             Ordering::Greater => Err(BadRun::Newer { found }),
             Ordering::Less => Err(BadRun::Older { found }),
-            Ordering::Equal => Ok(serde_json::from_str(text)?),
+            Ordering::Equal => Ok(Self::from_json(text.as_bytes())?),
         }
     }
 }
@@ -407,7 +411,10 @@ impl<R> Default for Blocks<R> {
     }
 }
 
-impl<R: DeserializeOwned> Blocks<R> {
+impl<R> Blocks<R>
+where
+    BlockRecord<R>: Saved,
+{
     /// Reads saved blocks, as bytes: a write may be cut short within a character. A last line
     /// without its newline is such a write and is left out; any other line is a block.
     ///
@@ -431,8 +438,8 @@ impl<R: DeserializeOwned> Blocks<R> {
                 line: index + 1,
                 reason,
             };
-            let record: BlockRecord<R> =
-                serde_json::from_slice(line).map_err(|error| bad(error.to_string()))?;
+            let record =
+                BlockRecord::<R>::from_json(line).map_err(|error| bad(error.to_string()))?;
             let key = (record.phase, record.round, record.arm.clone());
             if let Some((before, epoch)) = newest.insert(key, (index, record.epoch)) {
                 if epoch >= record.epoch {

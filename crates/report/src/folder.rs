@@ -14,8 +14,7 @@ use model::run::{
     RUN_FILE, RunKind,
 };
 use model::stream_run::{SavedStreams, StreamBlock};
-use model::{BlockRecord, Doubt, RunRecord};
-use serde::de::DeserializeOwned;
+use model::{BlockRecord, Doubt, RunRecord, Saved};
 
 /// Why a folder could not be read as a run: what, where, and what to do.
 #[derive(Debug, thiserror::Error)]
@@ -50,8 +49,7 @@ fn read_link_doubts(folder: &Path) -> Result<Vec<Doubt>, ReadError> {
         .split_inclusive('\n')
         .filter(|line| line.ends_with('\n'));
     let records = lines.enumerate().map(|(index, line)| {
-        let record: Result<LinkRecord, _> = serde_json::from_str(line);
-        record.map_err(|reason| {
+        LinkRecord::from_json(line.as_bytes()).map_err(|reason| {
             let line = index + 1;
             let what = format!(":{line} is no account of a link: {reason}; without that file the rest is still judged");
             ReadError::of(&path, what)
@@ -125,9 +123,10 @@ fn read_description(folder: &Path) -> Result<String, ReadError> {
     })
 }
 
-fn read_run<S: DeserializeOwned, A: DeserializeOwned>(
-    folder: &Path,
-) -> Result<RunRecord<S, A>, ReadError> {
+fn read_run<S, A>(folder: &Path) -> Result<RunRecord<S, A>, ReadError>
+where
+    RunRecord<S, A>: Saved,
+{
     let text = read_description(folder)?;
     RunRecord::parse(&text).map_err(|reason| {
         let place = match &reason {
@@ -138,7 +137,10 @@ fn read_run<S: DeserializeOwned, A: DeserializeOwned>(
     })
 }
 
-fn read_blocks<R: DeserializeOwned>(folder: &Path) -> Result<Vec<BlockRecord<R>>, ReadError> {
+fn read_blocks<R>(folder: &Path) -> Result<Vec<BlockRecord<R>>, ReadError>
+where
+    BlockRecord<R>: Saved,
+{
     let path = folder.join(BLOCKS_FILE);
     // As bytes: a write may have been cut short within a character.
     let bytes = if_there(&path, foreign::file::read(&path, MOST_BLOCKS_BYTES))?;
@@ -162,7 +164,7 @@ fn read_evidence(folder: &Path) -> Result<Evidence, ReadError> {
     let Some(text) = read_if_there(&path, MOST_EVIDENCE_BYTES)? else {
         return Ok(Evidence::default());
     };
-    serde_json::from_str(&text).map_err(|error| {
+    Evidence::from_json(text.as_bytes()).map_err(|error| {
         let place = place(&error);
         let what =
             format!("{place} is no evidence: {error}; without that file the rest is still judged");

@@ -11,9 +11,8 @@ use model::command_run::{CommandArm, Measured};
 use model::failure::Failure;
 use model::link::LinkRecord;
 use model::run::{BLOCKS_FILE, Blocks, LINK_FILE, MOST_BLOCKS_BYTES, MOST_RUN_BYTES, RUN_FILE};
-use model::{Arm, BlockRecord, CommandStudy, Reading, RunRecord, Study};
+use model::{Arm, BlockRecord, CommandStudy, Reading, RunRecord, Saved, Study};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 use crate::described::Described;
 
@@ -112,10 +111,8 @@ impl Store {
     /// it.
     pub fn resume<S, A, R>(folder: &Path) -> Result<Resumed<S, A, R>, StoreError>
     where
-        S: DeserializeOwned,
-        A: DeserializeOwned,
-        R: DeserializeOwned,
-        RunRecord<S, A>: Described,
+        RunRecord<S, A>: Described + Saved,
+        BlockRecord<R>: Saved,
     {
         let run: RunRecord<S, A> = read_run(folder)?;
         if let Some(reason) = run.nonsense() {
@@ -350,9 +347,10 @@ fn open_blocks(folder: &Path) -> Result<File, StoreError> {
     }
 }
 
-fn read_run<S: DeserializeOwned, A: DeserializeOwned>(
-    folder: &Path,
-) -> Result<RunRecord<S, A>, StoreError> {
+fn read_run<S, A>(folder: &Path) -> Result<RunRecord<S, A>, StoreError>
+where
+    RunRecord<S, A>: Saved,
+{
     let path = folder.join(RUN_FILE);
     let unreadable = |path: &Path, reason: String| StoreError::Unreadable {
         path: path.to_owned(),

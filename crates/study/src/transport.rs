@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use model::failure::Failure;
 use model::run::{ClientHost, Rig};
-use model::{Ask, Tell};
+use model::{Ask, Saved as _, Tell};
 use serde_json::Value;
 
 use crate::patience;
@@ -274,12 +274,10 @@ fn lines(output: ChildStdout) -> Receiver<io::Result<Vec<u8>>> {
 
 /// The answer in a line, if it is one to this ask and can be true.
 fn answer_in(line: &[u8], ask: &Ask) -> Result<Tell, AgentError> {
-    let read = if matches!(ask, Ask::Run(_)) {
-        serde_json::from_slice(line)
-    } else {
-        serde_json::from_value(believable(line)?)
-    };
-    match read {
+    if !matches!(ask, Ask::Run(_)) {
+        check_believable(line)?;
+    }
+    match Tell::from_json(line) {
         Ok(Tell::Failed(failure)) => Err(AgentError::Refused(failure)),
         Ok(tell) if tell.doubts().len() > MOST_DOUBTS => Err(AgentError::Garbled(format!(
             "{} doubts at once",
@@ -294,15 +292,15 @@ fn answer_in(line: &[u8], ask: &Ask) -> Result<Tell, AgentError> {
     }
 }
 
-/// What a line holds, unless no answer has that.
-fn believable(line: &[u8]) -> Result<Value, AgentError> {
+/// Refuses a line that holds what no answer has.
+fn check_believable(line: &[u8]) -> Result<(), AgentError> {
     let no_answer = |what: String| AgentError::Garbled(format!("{what} in {}", begin(line)));
     if line.len() > LONGEST_ANSWER {
         return Err(no_answer(format!("{} bytes at once", line.len())));
     }
     let value = serde_json::from_slice(line).map_err(|error| garbled(&error, line))?;
     let what = absurd(&value);
-    what.map_or(Ok(value), |what| Err(no_answer(what)))
+    what.map_or(Ok(()), |what| Err(no_answer(what)))
 }
 
 /// What no answer has, as it is: a number that nothing which is measured can come to, a text that

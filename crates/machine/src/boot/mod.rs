@@ -13,7 +13,7 @@ use crate::{journal, levers};
 use loader::Loader;
 
 static TABLES: LazyLock<Tables> =
-    LazyLock::new(|| toml::from_str(include_str!("../../boot.toml")).expect("tests read it"));
+    LazyLock::new(|| crate::tables::own(include_str!("../../boot.toml")));
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -14,16 +14,11 @@ use crate::nftables::Table;
 
 const FILE: &str = include_str!("../../planted.toml");
 
-static ALL: LazyLock<Vec<Cost>> = LazyLock::new(|| read().expect("a test reads it"));
+static ALL: LazyLock<Vec<Cost>> = LazyLock::new(|| crate::tables::own::<File>(FILE).planted);
 
 /// Every cost and every switch.
 pub fn all() -> impl Iterator<Item = &'static dyn Planted> {
     ALL.iter().map(|cost| -> &dyn Planted { cost })
-}
-
-fn read() -> Result<Vec<Cost>, toml::de::Error> {
-    let file: File = toml::from_str(FILE)?;
-    Ok(file.planted)
 }
 
 #[derive(Deserialize)]
@@ -186,7 +181,7 @@ mod tests {
 
     #[test]
     fn the_file_is_read_and_each_row_has_its_page() {
-        let rows = read().unwrap_or_else(|wrong| panic!("crates/machine/planted.toml: {wrong}"));
+        let rows = crate::tables::own::<File>(FILE).planted;
         let page = |cost: Cost| format!("{}.md", cost.name);
         let mut pages: BTreeSet<String> = rows.into_iter().map(page).collect();
         pages.insert("README.md".to_owned());

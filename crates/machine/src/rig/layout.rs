@@ -8,7 +8,7 @@ use model::Topology;
 use serde::Deserialize;
 
 static LAYOUTS: LazyLock<BTreeMap<String, Layout>> =
-    LazyLock::new(|| toml::from_str(include_str!("../../layouts.toml")).expect("tests read it"));
+    LazyLock::new(|| crate::tables::own(include_str!("../../layouts.toml")));
 
 /// A rig before it is built. Hosts are named by their place in `hosts`.
 #[derive(Deserialize)]

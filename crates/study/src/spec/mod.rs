@@ -12,9 +12,10 @@ mod variables;
 pub(crate) use fields::MOST_ITEMS;
 use model::lever::LeverShape;
 use model::study::StudyFile;
-use model::{CommandStudy, Study};
+use model::{CommandStudy, Saved, Study};
 use sense::{Complaint, Sense};
-use serde::de::DeserializeOwned;
+use serde::Deserialize as _;
+use serde_json::Value;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, Deserializer};
 
@@ -50,13 +51,16 @@ pub fn parse(text: &str, file: &str) -> Result<StudyFile, SpecError> {
 }
 
 /// A study whose fields agree with one another.
-fn sensible<S: DeserializeOwned>(
+fn sensible<S: Saved>(
     table: Spanned<DeTable<'_>>,
     (text, file): (&str, &str),
     check: impl Fn(&S) -> Sense,
 ) -> Result<S, SpecError> {
-    let study = S::deserialize(Deserializer::from(table));
-    let study = study.map_err(|error| at_toml(text, file, &error))?;
+    let value = Value::deserialize(Deserializer::from(table));
+    let value = value.map_err(|error| at_toml(text, file, &error))?;
+    // As JSON, of which the types have their code for run folders; what could be wrong was told by its place above.
+    let study = S::from_json(value.to_string().as_bytes());
+    let study = study.map_err(|error| error_at(text, file, 0, &error.to_string()))?;
     let checked = check(&study).map(|()| study);
     checked.map_err(|complaint| error_about(text, file, complaint))
 }
