@@ -190,6 +190,21 @@ pub struct Content<'a> {
     pub perhaps_more: bool,
 }
 
+/// How many bytes of content lie in the buffers now, and whether there may be more to receive.
+struct Decrypted {
+    count: usize,
+    perhaps_more: bool,
+}
+
+impl Decrypted {
+    fn of(self, buffers: &Buffers) -> Content<'_> {
+        Content {
+            bytes: &buffers.content[..self.count],
+            perhaps_more: self.perhaps_more,
+        }
+    }
+}
+
 /// A client's connection, over a socket that somebody else holds and that does not block.
 pub struct ClientEnd {
     end: End<UnbufferedClientConnection>,
@@ -335,6 +350,33 @@ impl ClientEnd {
         buffers: &'b mut Buffers,
         socket: BorrowedFd<'_>,
     ) -> io::Result<Option<Content<'b>>> {
+        let received = self.decrypt(buffers, socket)?;
+        Ok(received.map(|received| received.of(buffers)))
+    }
+
+    /// As [`receive`](Self::receive), of a socket that does not block and of which epoll tells edges: of an end that came
+    /// with part of a record it tells no second time, so that behind such a part there is one more look.
+    ///
+    /// # Errors
+    /// As of `receive`.
+    pub fn receive_at_edge<'b>(
+        &mut self,
+        buffers: &'b mut Buffers,
+        socket: BorrowedFd<'_>,
+    ) -> io::Result<Option<Content<'b>>> {
+        let mut received = self.decrypt(buffers, socket)?;
+        if received.is_none() && self.end.has_leftover() {
+            received = self.decrypt(buffers, socket)?;
+        }
+        Ok(received.map(|received| received.of(buffers)))
+    }
+
+    /// Receives content into the buffers.
+    fn decrypt(
+        &mut self,
+        buffers: &mut Buffers,
+        socket: BorrowedFd<'_>,
+    ) -> io::Result<Option<Decrypted>> {
         let mut perhaps_more = true;
         let mut empty_reads = 0;
         while perhaps_more && !self.end.has_ended() {
@@ -353,10 +395,9 @@ impl ClientEnd {
             let count = count.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
             self.end.send_unsent(&mut Calls, socket)?;
             if count > 0 {
-                let bytes = &buffers.content[..count];
                 let perhaps_more = perhaps_more || self.end.has_ended();
-                return Ok(Some(Content {
-                    bytes,
+                return Ok(Some(Decrypted {
+                    count,
                     perhaps_more,
                 }));
             }
@@ -365,8 +406,8 @@ impl ClientEnd {
                 return Err(io::ErrorKind::InvalidData.into());
             }
         }
-        let the_end = Content {
-            bytes: &[],
+        let the_end = Decrypted {
+            count: 0,
             perhaps_more: false,
         };
         Ok(self.end.has_ended().then_some(the_end))

@@ -103,7 +103,7 @@ impl Layer for Secured {
         socket: BorrowedFd<'_>,
     ) -> io::Result<Option<ReceivedPiece<'c>>> {
         let end = self.end.as_mut().ok_or(io::ErrorKind::NotConnected)?;
-        let content = end.receive(&mut common.buffers, socket)?;
+        let content = end.receive_at_edge(&mut common.buffers, socket)?;
         Ok(content.map(|content| ReceivedPiece {
             input: content.bytes,
             may_go_on: content.perhaps_more,
