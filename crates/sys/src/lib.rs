@@ -15,6 +15,7 @@ pub mod bpf;
 pub mod bulk;
 pub mod cache_lines;
 pub mod cgroup;
+pub mod classic_bpf;
 pub mod clock;
 pub mod cpu;
 pub mod datagram;

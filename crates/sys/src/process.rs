@@ -13,6 +13,7 @@ use rustix::thread::{self, UnshareFlags};
 use crate::attribute::Attribute;
 use crate::cgroup;
 use crate::check;
+use crate::classic_bpf::{self, FilterInstruction};
 use crate::descent::Descent;
 use crate::namespace::leave;
 
@@ -94,16 +95,6 @@ pub struct ChildSetup {
     pub descent: Descent,
     /// No file may grow beyond this, in bytes; what is written past it fails with `EFBIG`.
     pub file_limit_bytes: Option<u64>,
-}
-
-/// One instruction of a classic BPF program: `struct sock_filter`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct FilterInstruction {
-    pub code: u16,
-    pub jump_true: u8,
-    pub jump_false: u8,
-    pub value: u32,
 }
 
 /// Lets a command be told by SIGTERM that its parent has died, so that it can undo what it did.
@@ -232,10 +223,11 @@ fn live_as(setup: &ChildSetup) -> io::Result<()> {
         limit_files(limit_bytes)?;
     }
     if setup.seccomp.is_empty() {
-        Ok(())
-    } else {
-        live_under(&setup.seccomp)
+        return Ok(());
     }
+    // Without new privileges an ordinary user may set a filter.
+    thread::set_no_new_privs(true)?;
+    classic_bpf::live_under(&setup.seccomp, 0)
 }
 
 fn at_death_of_parent(signal: Option<process::Signal>) -> io::Result<()> {
@@ -282,25 +274,6 @@ pub(crate) fn unblock_signals() -> io::Result<()> {
     check(unsafe {
         libc::sigemptyset(&raw mut none);
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut())
-    })?;
-    Ok(())
-}
-
-fn live_under(filter: &[FilterInstruction]) -> io::Result<()> {
-    let program = libc::sock_fprog {
-        len: u16::try_from(filter.len()).map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))?,
-        // FilterInstruction has the layout of sock_filter, and the kernel only reads.
-        filter: filter.as_ptr().cast_mut().cast(),
-    };
-    // Without new privileges an ordinary user may set a filter.
-    thread::set_no_new_privs(true)?;
-    // SAFETY: `program` points at `filter`, which outlives the call; the kernel copies it.
-    check(unsafe {
-        libc::prctl(
-            libc::PR_SET_SECCOMP,
-            libc::SECCOMP_MODE_FILTER,
-            &raw const program,
-        )
     })?;
     Ok(())
 }

@@ -12,6 +12,7 @@ use rustix::net::{
 };
 
 use crate::check;
+use crate::classic_bpf::{self, FilterInstruction};
 
 /// Of a socket that neither waits nor is inherited.
 pub(crate) const APART: SocketFlags = SocketFlags::CLOEXEC.union(SocketFlags::NONBLOCK);
@@ -47,34 +48,13 @@ pub fn listen(address: SocketAddr, options: ListenOptions) -> io::Result<TcpList
 /// # Errors
 /// `EPERM` or `ENOPROTOOPT` on kernels without it.
 pub fn choose_listener_by_cpu(listener: BorrowedFd<'_>) -> io::Result<()> {
-    // A = number of the receiving CPU; return A. SKF_AD_OFF and SKF_AD_CPU: linux/filter.h.
-    const LOAD_ABSOLUTE: u16 = 0x20;
-    const RETURN_A: u16 = 0x16;
+    // The number of the receiving CPU: SKF_AD_OFF and SKF_AD_CPU of linux/filter.h.
     const AD_OFF_PLUS_CPU: u32 = 0xffff_f000 + 36;
-    let mut program = [
-        libc::sock_filter {
-            code: LOAD_ABSOLUTE,
-            jt: 0,
-            jf: 0,
-            k: AD_OFF_PLUS_CPU,
-        },
-        libc::sock_filter {
-            code: RETURN_A,
-            jt: 0,
-            jf: 0,
-            k: 0,
-        },
+    let program = [
+        FilterInstruction::load(AD_OFF_PLUS_CPU),
+        FilterInstruction::returns_loaded(),
     ];
-    let program = libc::sock_fprog {
-        len: 2,
-        filter: program.as_mut_ptr(),
-    };
-    set_option(
-        listener,
-        libc::SOL_SOCKET,
-        libc::SO_ATTACH_REUSEPORT_CBPF,
-        &program,
-    )
+    classic_bpf::attach(listener, libc::SO_ATTACH_REUSEPORT_CBPF, &program)
 }
 
 /// Takes one waiting connection; `None` when none waits.

@@ -17,7 +17,7 @@ use std::io;
 pub use cost::all;
 use model::Binds;
 use model::lever::{Leave, LeverShape, ONE_WORKER, Takes};
-use sys::process::FilterInstruction;
+use sys::classic_bpf::FilterInstruction;
 use thiserror::Error;
 
 use crate::levers::carry::CarryError;

@@ -1,16 +1,10 @@
 //! A planted cost that is a system call filter.
 
 use serde::Deserialize;
-use sys::process::FilterInstruction;
+use sys::classic_bpf::{ALLOW, FilterInstruction};
 
 /// Three instructions each: with the last one that makes 301, as long as a container's profile.
 const COMPARISONS: u32 = 100;
-/// `BPF_LD | BPF_W | BPF_ABS`, `BPF_JMP | BPF_JEQ | BPF_K` and `BPF_RET | BPF_K`.
-const LOAD: u16 = 0x20;
-const JUMP_IF_EQUAL: u16 = 0x15;
-const RETURN: u16 = 0x06;
-/// `SECCOMP_RET_ALLOW`.
-const ALLOW: u32 = 0x7fff_0000;
 
 /// Offset of a call's number in `struct seccomp_data`, and of its arguments, of eight bytes each.
 const NUMBER_AT: u32 = 0;
@@ -44,7 +38,7 @@ pub(super) fn filter(reads: Reads) -> Vec<FilterInstruction> {
     };
     let comparison = |index| comparison(read_at(index), index);
     let mut instructions: Vec<_> = (0..COMPARISONS).flat_map(comparison).collect();
-    instructions.push(instruction(RETURN, ALLOW));
+    instructions.push(FilterInstruction::returns(ALLOW));
     instructions
 }
 
@@ -52,22 +46,10 @@ fn comparison(read_at: u32, index: u32) -> [FilterInstruction; 3] {
     // Bits that no call's number has, and no descriptor, length or flag of a server.
     let unlikely = 0xfeed_0000 | index;
     [
-        instruction(LOAD, read_at),
-        FilterInstruction {
-            jump_false: 1,
-            ..instruction(JUMP_IF_EQUAL, unlikely)
-        },
-        instruction(RETURN, ALLOW),
+        FilterInstruction::load(read_at),
+        FilterInstruction::skip(unlikely, 0, 1),
+        FilterInstruction::returns(ALLOW),
     ]
-}
-
-fn instruction(code: u16, value: u32) -> FilterInstruction {
-    FilterInstruction {
-        code,
-        jump_true: 0,
-        jump_false: 0,
-        value,
-    }
 }
 
 #[cfg(test)]
@@ -80,11 +62,12 @@ mod tests {
     fn a_filter_reads_what_it_is_to_read_and_can_only_allow() {
         for (reads, may_read) in [(Reads::Arguments, 16..64), (Reads::Numbers, 0..1)] {
             let filter = filter(reads);
+            let (load, end) = (FilterInstruction::load(0), FilterInstruction::returns(0));
             assert_eq!(filter.len(), 301);
-            let loads = filter.iter().filter(|step| step.code == LOAD);
+            let loads = filter.iter().filter(|step| step.code == load.code);
             assert!(loads.clone().all(|load| may_read.contains(&load.value)));
             assert_eq!(loads.count(), 100);
-            let mut returns = filter.iter().filter(|step| step.code == RETURN);
+            let mut returns = filter.iter().filter(|step| step.code == end.code);
             assert!(returns.all(|step| step.value == ALLOW));
         }
     }

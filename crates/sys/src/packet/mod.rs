@@ -18,6 +18,7 @@ use std::os::unix::fs::MetadataExt as _;
 use rustix::net::{AddressFamily, SocketType, netdevice};
 
 use crate::check;
+use crate::classic_bpf::{self, FilterInstruction};
 use crate::socket::{self, set_option};
 
 pub use receiver::{Arrival, Frames, Receiver};
@@ -54,19 +55,8 @@ impl Tap {
     }
 
     fn keep_nothing(&self) -> io::Result<()> {
-        let mut return_zero = [libc::sock_filter {
-            code: 0x06,
-            jt: 0,
-            jf: 0,
-            k: 0,
-        }];
-        let program = libc::sock_fprog {
-            len: 1,
-            filter: return_zero.as_mut_ptr(),
-        };
-        // The instruction that it points at outlives the call, which copies it.
-        let (level, option) = (libc::SOL_SOCKET, libc::SO_ATTACH_FILTER);
-        set_option(self.file.as_fd(), level, option, &program)
+        let nothing = [FilterInstruction::returns(0)];
+        classic_bpf::attach(self.file.as_fd(), libc::SO_ATTACH_FILTER, &nothing)
     }
 }
 

@@ -5,13 +5,8 @@
 
 use std::io;
 
-use crate::check;
-use crate::process::FilterInstruction;
+use crate::classic_bpf::{self, ALLOW, FilterInstruction};
 
-/// Of linux/bpf_common.h: load a word, jump if equal, return.
-const LOAD: u16 = 0x20;
-const JUMP_IF_EQUAL: u16 = 0x15;
-const RETURN: u16 = 0x06;
 /// Places in `struct seccomp_data` (linux/seccomp.h).
 const NUMBER_AT: u32 = 0;
 const ARCHITECTURE_AT: u32 = 4;
@@ -24,7 +19,6 @@ const SECOND_ARGUMENT_AT: u32 = if cfg!(target_endian = "little") {
 /// Of asm-generic/ioctls.h.
 const FIONBIO: u32 = 0x5421;
 /// Of linux/seccomp.h.
-const ALLOW: u32 = 0x7fff_0000;
 const FAIL: u32 = 0x0005_0000;
 const KILL_PROCESS: u32 = 0x8000_0000;
 
@@ -108,29 +102,10 @@ pub(super) fn is_available() -> bool {
     ARCHITECTURE.is_some() && known == 0
 }
 
-/// Lives under it from now on, with all that this thread starts. That needs no rights after
-/// `PR_SET_NO_NEW_PRIVS`. It is no reason for the kernel to slow speculation down: this process runs nobody
-/// else's code (`SECCOMP_FILTER_FLAG_SPEC_ALLOW`, Linux 4.17).
+/// Lives under it from now on, with all that this thread starts. It is no reason for the kernel to slow
+/// speculation down: this process runs nobody else's code (`SECCOMP_FILTER_FLAG_SPEC_ALLOW`, Linux 4.17).
 pub(super) fn set() -> io::Result<()> {
-    let filter = instructions();
-    let program = libc::sock_fprog {
-        len: u16::try_from(filter.len()).map_err(io::Error::other)?,
-        // FilterInstruction has the layout of sock_filter, and the kernel only reads.
-        filter: filter.as_ptr().cast_mut().cast(),
-    };
-    // SAFETY: `program` points at `filter`, which outlives the call; the kernel copies it.
-    let set = unsafe {
-        let program = &raw const program;
-        let flags = libc::SECCOMP_FILTER_FLAG_SPEC_ALLOW;
-        libc::syscall(
-            libc::SYS_seccomp,
-            libc::SECCOMP_SET_MODE_FILTER,
-            flags,
-            program,
-        )
-    };
-    check(libc::c_int::try_from(set).map_err(io::Error::other)?)?;
-    Ok(())
+    classic_bpf::live_under(&instructions(), libc::SECCOMP_FILTER_FLAG_SPEC_ALLOW)
 }
 
 /// Allows the calls of the list, and of `ioctl` the one by which a socket waits or does not; all others fail
@@ -138,21 +113,21 @@ pub(super) fn set() -> io::Result<()> {
 fn instructions() -> Vec<FilterInstruction> {
     let fail = FAIL | libc::EPERM.unsigned_abs();
     let mut all = vec![
-        plain(LOAD, ARCHITECTURE_AT),
-        skip(ARCHITECTURE.unwrap_or_default(), 1, 0),
-        plain(RETURN, KILL_PROCESS),
-        plain(LOAD, NUMBER_AT),
+        FilterInstruction::load(ARCHITECTURE_AT),
+        FilterInstruction::skip(ARCHITECTURE.unwrap_or_default(), 1, 0),
+        FilterInstruction::returns(KILL_PROCESS),
+        FilterInstruction::load(NUMBER_AT),
     ];
     for call in CALLS.iter().chain(&MORE_CALLS) {
-        all.push(skip(word(*call), 0, 1));
-        all.push(plain(RETURN, ALLOW));
+        all.push(FilterInstruction::skip(word(*call), 0, 1));
+        all.push(FilterInstruction::returns(ALLOW));
     }
     all.extend([
-        skip(word(libc::SYS_ioctl), 0, 3),
-        plain(LOAD, SECOND_ARGUMENT_AT),
-        skip(FIONBIO, 0, 1),
-        plain(RETURN, ALLOW),
-        plain(RETURN, fail),
+        FilterInstruction::skip(word(libc::SYS_ioctl), 0, 3),
+        FilterInstruction::load(SECOND_ARGUMENT_AT),
+        FilterInstruction::skip(FIONBIO, 0, 1),
+        FilterInstruction::returns(ALLOW),
+        FilterInstruction::returns(fail),
     ]);
     all
 }
@@ -160,22 +135,4 @@ fn instructions() -> Vec<FilterInstruction> {
 /// The number of a call of this architecture is small and positive.
 fn word(call: libc::c_long) -> u32 {
     u32::try_from(call).unwrap_or(u32::MAX)
-}
-
-fn plain(code: u16, value: u32) -> FilterInstruction {
-    FilterInstruction {
-        code,
-        jump_true: 0,
-        jump_false: 0,
-        value,
-    }
-}
-
-/// Skips so many instructions where the word that was loaded is this one, and so many where it is not.
-fn skip(value: u32, jump_true: u8, jump_false: u8) -> FilterInstruction {
-    FilterInstruction {
-        jump_true,
-        jump_false,
-        ..plain(JUMP_IF_EQUAL, value)
-    }
 }
