@@ -6,7 +6,10 @@ use sys::address::Address;
 use traffic::load::http::{HttpProtocol, RequestError};
 use traffic::load::http2::Http2Protocol;
 use traffic::load::mix::{Mix, MixError};
-use traffic::load::{LoadError, LoadOutcome, LoadPlan, Loads as _, Observer, Probe, ProbeError};
+use traffic::load::{
+    ExchangeFailure, LoadError, LoadOutcome, LoadPlan, Loads as _, Observer, Probe, ProbeError,
+    probe, probe_http2,
+};
 use traffic::tls::{CertificateProblem, Client, ClientError, ClientOptions, TlsFailure, Trust};
 use wire::url::{HttpUrl, Scheme};
 
@@ -89,17 +92,13 @@ impl Prepared {
         tls: Option<&Client>,
         timeout_ns: u64,
     ) -> Result<Asked, ProbeError> {
-        match self {
-            Self::Http1(protocol) => Asked::once(address, protocol, tls, timeout_ns),
-            Self::Http2(protocol) => {
-                let found = traffic::load::probe_http2(address.clone(), tls, protocol, timeout_ns)?;
-                Ok(Asked {
-                    answer: found.answer,
-                    streams_at_once: Some(found.streams_at_once),
-                })
-            }
-            Self::Mix(mix) => Asked::once(address, mix.samples()[kind], tls, timeout_ns),
-        }
+        let address = address.clone();
+        let answer = match self {
+            Self::Http1(protocol) => probe(address, tls, protocol, timeout_ns),
+            Self::Http2(protocol) => probe_http2(address, tls, protocol, timeout_ns),
+            Self::Mix(mix) => probe(address, tls, mix.samples()[kind], timeout_ns),
+        };
+        answer.map(|answer| Asked { answer })
     }
 
     /// Puts one block of it on.
@@ -131,34 +130,15 @@ pub struct AskedFor {
 #[derive(Debug)]
 pub struct Asked {
     pub answer: Probe,
-    /// Streams of a connection that it takes at once; `None` for HTTP/1.1, which has none.
-    streams_at_once: Option<usize>,
 }
 
 impl Asked {
-    /// By HTTP/1.1.
-    ///
-    /// # Errors
-    /// When no whole answer comes.
-    pub fn once(
-        address: &Address,
-        protocol: &HttpProtocol,
-        tls: Option<&Client>,
-        timeout_ns: u64,
-    ) -> Result<Self, ProbeError> {
-        let answer = traffic::load::probe(address.clone(), tls, protocol, timeout_ns)?;
-        Ok(Self {
-            answer,
-            streams_at_once: None,
-        })
-    }
-
     /// Whether it takes as many streams as are asked for; how long a pipeline may be no server says.
     ///
     /// # Errors
     /// How many it takes.
     pub fn check_streams(&self, wanted: u32) -> Result<(), Failure> {
-        let most = self.streams_at_once.unwrap_or(usize::MAX);
+        let most = self.answer.streams_at_once.unwrap_or(usize::MAX);
         if wanted as usize <= most {
             return Ok(());
         }
@@ -209,7 +189,10 @@ pub fn client(url: &HttpUrl, tls: &TlsSpec, http2: bool) -> Result<Option<Client
 pub fn advice(error: &ProbeError) -> Option<&'static str> {
     match error {
         ProbeError::Tls { source, .. } => of_tls(source),
-        ProbeError::SpeaksHttp1 { .. } | ProbeError::NoHttp2 { .. } => Some(NO_HTTP2),
+        ProbeError::Exchange {
+            failure: ExchangeFailure::SpeaksHttp1 | ExchangeFailure::NoHttp2,
+            ..
+        } => Some(NO_HTTP2),
         _ => None,
     }
 }

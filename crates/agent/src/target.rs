@@ -219,13 +219,13 @@ pub(crate) fn service(
     };
     let mut process = RunningService::start(&setup.program, service, wish)
         .map_err(|failure| starting.explain(failure))?;
-    starting.verify(process.pid)?;
+    starting.verify(process.up.pid)?;
     let (address, path) = (process.network_address()?, &workload.path);
     let expected = process.expected_of(path)?;
     let (speaks, varies) =
         as_expected(address, path, &expected).map_err(|what| process.failure(&what))?;
     let target = Target {
-        pids: vec![process.pid],
+        pids: vec![process.up.pid],
         reach: listen.reach(address, http(workload, varies)),
         process: Some(HeldServer::Service(Box::new(process), found_by)),
         _start: starting.into_start(),

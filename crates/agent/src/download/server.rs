@@ -167,7 +167,7 @@ impl Setup<'_> {
         let address = running.network_address()?;
         Ok(Server {
             address,
-            pid: running.pid,
+            pid: running.up.pid,
             title: service.title.clone(),
             version: Some(version),
             path: format!("/files/{}", self.name),

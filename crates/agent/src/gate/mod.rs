@@ -95,7 +95,7 @@ fn serve(
     let (asked, answers) = running::look(&address.into(), &url, request)
         .map_err(|wrong| process.failure(&format!("is up, but {}", wrong.what)))?;
     let mut target = Target::met(address.into(), Speaks::Asked(Box::new(asked)), Vec::new());
-    target.pids = vec![process.pid];
+    target.pids = vec![process.up.pid];
     target.answers = answers;
     target.hold(HeldServer::Service(Box::new(process), found_by));
     Ok(target)

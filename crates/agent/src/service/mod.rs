@@ -36,6 +36,7 @@ pub use find::{find, find_program, locate, names};
 pub use keeper::keep;
 pub(crate) use offer::client_of_a_lab;
 pub use offer::{Offer, Pems};
+pub use order::Up;
 
 /// What makes the program a keeper.
 pub const KEEPER_ARGUMENTS: [&str; 2] = ["service", "keep"];
@@ -69,14 +70,7 @@ pub struct Wish {
 /// A service that was started. Dropping it stops it and takes its folder away.
 pub struct RunningService {
     keeper: Keeper,
-    /// Where it answers; `None` where that is its socket alone.
-    pub address: Option<SocketAddr>,
-    /// Its own process.
-    pub pid: u32,
-    /// The file with its password, if it has one.
-    pub password_file: Option<PathBuf>,
-    /// Its description with every variable filled in.
-    pub service: Service,
+    pub up: Up,
 }
 
 /// A path for the folder of a service that is about to be started.
@@ -114,13 +108,7 @@ impl RunningService {
             Word::Up(up) => {
                 // Not before: what a service is started as, it stays. Who may not have it spared goes on.
                 let _ = sys::memory_killer::spare(keeper.child.id());
-                Ok(Self {
-                    keeper,
-                    address: up.address,
-                    pid: up.pid,
-                    password_file: up.password_file,
-                    service: up.service,
-                })
+                Ok(Self { keeper, up: *up })
             }
             Word::Well { .. } => Err(keeper.silent()),
             Word::Failed(failure) => Err(failure),
@@ -129,7 +117,7 @@ impl RunningService {
 
     /// Whether its socket is there: some programs have one or an address, never both.
     pub fn listens_on_its_socket(&self) -> bool {
-        let socket = self.service.socket.as_deref();
+        let socket = self.up.service.socket.as_deref();
         socket.is_some_and(|socket| Path::new(socket).exists())
     }
 
@@ -138,17 +126,17 @@ impl RunningService {
     /// # Errors
     /// When it was asked to listen on its socket alone.
     pub(crate) fn network_address(&self) -> Result<SocketAddr, Failure> {
-        self.address.ok_or_else(|| Failure {
-            what: format!("{} listens on its socket alone", self.service.title),
+        self.up.address.ok_or_else(|| Failure {
+            what: format!("{} listens on its socket alone", self.up.service.title),
             advice: "give it an address".to_owned(),
         })
     }
 
     /// What the answer to a request for this path must be.
     pub(crate) fn expected_of(&self, path: &str) -> Result<Expected, Failure> {
-        let paths = &self.service.serves;
+        let paths = &self.up.service.serves;
         paths.get(path).cloned().ok_or_else(|| Failure {
-            what: format!("{} serves no `{path}`", self.service.title),
+            what: format!("{} serves no `{path}`", self.up.service.title),
             advice: format!(
                 "it serves {}",
                 paths.keys().cloned().collect::<Vec<_>>().join(" and ")
@@ -163,9 +151,9 @@ impl RunningService {
     pub fn check(&mut self) -> Result<Option<Doubt>, Failure> {
         match self.keeper.ask(&Request::Check)? {
             Word::Well { flooded } => Ok(flooded.map(|file| Doubt::LogFlooded {
-                service: self.service.title.clone(),
+                service: self.up.service.title.clone(),
                 file,
-                limit_bytes: self.service.logs.limit_bytes,
+                limit_bytes: self.up.service.logs.limit_bytes,
             })),
             Word::Up(_) => Err(self.keeper.silent()),
             Word::Failed(failure) => Err(failure),

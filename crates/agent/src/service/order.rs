@@ -46,12 +46,13 @@ pub(super) enum Word {
 
 /// A service that is ready.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Up {
-    /// `None` where it listens on its socket alone.
-    pub(super) address: Option<SocketAddr>,
-    pub(super) pid: u32,
+pub struct Up {
+    /// Where it answers; `None` where that is its socket alone.
+    pub address: Option<SocketAddr>,
+    /// Of its own process.
+    pub pid: u32,
     /// The file with its password, if it has one.
-    pub(super) password_file: Option<PathBuf>,
-    /// With every variable filled in.
-    pub(super) service: Service,
+    pub password_file: Option<PathBuf>,
+    /// Its description with every variable filled in.
+    pub service: Service,
 }

@@ -49,7 +49,7 @@ use outcome::WorkerOutcome;
 pub use outcome::{ConnectionCounts, Handshakes, LoadOutcome};
 pub use plan::{Engine, LoadPlan};
 pub use probe::{
-    HeadProbe, Http2Probe, Probe, ProbeError, probe, probe_head, probe_http2, probe_whole,
+    ExchangeFailure, HeadProbe, Probe, ProbeError, probe, probe_head, probe_http2, probe_whole,
 };
 pub use recorder::TICK_NS;
 pub use tally::{Live, SoFar};

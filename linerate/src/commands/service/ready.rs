@@ -39,8 +39,8 @@ pub(crate) struct Ready {
 
 impl Ready {
     pub(super) fn new(entry: &Entry, running: &agent::service::RunningService) -> Self {
-        let address = running.address;
-        let paths = running.service.serves.keys();
+        let address = running.up.address;
+        let paths = running.up.service.serves.keys();
         let url = |path| Some(format!("http://{}{path}", address?));
         Self {
             name: entry.name.clone(),

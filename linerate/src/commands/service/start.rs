@@ -119,14 +119,15 @@ fn serve(
     let running = RunningService::start(Path::new(OURSELVES), service, wish);
     let mut running = running.map_err(words)?;
     let entry = Entry {
-        address: running.address,
+        address: running.up.address,
         socket: running
+            .up
             .service
             .socket
             .clone()
             .filter(|_| running.listens_on_its_socket()),
-        password_file: running.password_file.clone(),
-        connect: running.service.connect.clone(),
+        password_file: running.up.password_file.clone(),
+        connect: running.up.service.connect.clone(),
         ..entry
     };
     claim.publish(&entry).map_err(words)?;

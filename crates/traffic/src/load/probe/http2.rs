@@ -7,7 +7,7 @@ use http2::{Connection, Part};
 use sys::address::Address;
 
 use super::line::Line;
-use super::{CONTENT_TYPE, Failure, Probe, ProbeError, connect, text};
+use super::{CONTENT_TYPE, ExchangeFailure, Probe, ProbeError, over_line, text};
 use crate::load::answers::Answer;
 use crate::load::http2::{Exchange, Http2Protocol};
 use crate::protocol::Protocol as _;
@@ -16,15 +16,6 @@ use wire::response::BodyMark;
 
 /// How an answer of HTTP/1 begins, to whom HTTP/2 is no request.
 const HTTP1: &[u8] = b"HTTP/1.";
-
-/// What one exchange with a target showed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Http2Probe {
-    /// Of its lengths, that of the answer is of all that came for it, other frames included.
-    pub answer: Probe,
-    /// Streams of a connection that the server takes at once.
-    pub streams_at_once: usize,
-}
 
 /// As [`probe`](super::probe), by HTTP/2.
 ///
@@ -35,14 +26,11 @@ pub fn probe_http2(
     tls: Option<&Client>,
     protocol: &Http2Protocol,
     timeout_ns: u64,
-) -> Result<Http2Probe, ProbeError> {
-    let address = &address.into();
-    let line = connect(address, tls, timeout_ns)?;
-    let at = |failure: Failure| failure.at(address);
-    let mut talk = Talk::begin(line).map_err(at)?;
-    let (answer, content_type) = talk.ask(protocol).map_err(at)?;
-    Ok(Http2Probe {
-        answer: Probe {
+) -> Result<Probe, ProbeError> {
+    over_line(&address.into(), tls, timeout_ns, |line| {
+        let mut talk = Talk::begin(line)?;
+        let (answer, content_type) = talk.ask(protocol)?;
+        Ok(Probe {
             status: answer.status,
             request_bytes: talk.sent_bytes,
             response_bytes: talk.heard_bytes,
@@ -52,8 +40,8 @@ pub fn probe_http2(
             }),
             content_type,
             tls: talk.line.agreed(),
-        },
-        streams_at_once: talk.connection.streams_at_once(),
+            streams_at_once: Some(talk.connection.streams_at_once()),
+        })
     })
 }
 
@@ -67,7 +55,7 @@ struct Talk {
 }
 
 impl Talk {
-    fn begin(mut line: Line) -> Result<Self, Failure> {
+    fn begin(mut line: Line) -> Result<Self, ExchangeFailure> {
         let mut connection = Connection::new()?;
         connection.take(&line.take_early());
         let mut talk = Self {
@@ -88,7 +76,10 @@ impl Talk {
     }
 
     /// The answer, and its content type.
-    fn ask(&mut self, protocol: &Http2Protocol) -> Result<(Answer, Option<String>), Failure> {
+    fn ask(
+        &mut self,
+        protocol: &Http2Protocol,
+    ) -> Result<(Answer, Option<String>), ExchangeFailure> {
         let mut exchange = Exchange::new(true);
         let mut content_type = None;
         let request = protocol.request(&exchange);
@@ -111,7 +102,7 @@ impl Talk {
     }
 
     /// Sends what waits, and receives what comes next.
-    fn exchange(&mut self) -> Result<(), Failure> {
+    fn exchange(&mut self) -> Result<(), ExchangeFailure> {
         self.send()?;
         if let Some(refusal) = self
             .connection
@@ -122,7 +113,7 @@ impl Talk {
         }
         let piece = self.line.receive()?;
         if std::mem::take(&mut self.is_new) && piece.starts_with(HTTP1) {
-            return Err(Failure::Http1);
+            return Err(ExchangeFailure::SpeaksHttp1);
         }
         self.heard_bytes += piece.len() as u64;
         match piece {

@@ -8,9 +8,9 @@ use std::io;
 
 use sys::address::Address;
 use sys::clock;
-use wire::response::{BodyMark, KnownHead, Malformed, Progress, Reply};
+use wire::response::{BodyMark, KnownHead, Malformed, Progress};
 
-pub use self::http2::{Http2Probe, probe_http2};
+pub use self::http2::probe_http2;
 use super::http::HttpProtocol;
 use crate::tls::{Agreed, Client, TlsFailure};
 use line::Line;
@@ -21,13 +21,16 @@ pub struct Probe {
     pub status: u16,
     /// The request, whole.
     pub request_bytes: usize,
-    /// The answer, whole: head, body and any chunk framing.
+    /// The answer, whole: head, body and any chunk framing. Of HTTP/2 all that came for it, other
+    /// frames included.
     pub response_bytes: u64,
     pub body: BodyMark,
     /// As the head has it; `None` where it has none.
     pub content_type: Option<String>,
     /// What the handshake of TLS came to; `None` in the clear.
     pub tls: Option<Agreed>,
+    /// Streams of a connection that the server takes at once; `None` for HTTP/1, which has none.
+    pub streams_at_once: Option<usize>,
 }
 
 /// Why a target gave no answer to a single request.
@@ -42,14 +45,33 @@ pub enum ProbeError {
         address: Address,
         source: TlsFailure,
     },
-    #[error("{address} closed the connection or fell silent before its answer was whole: {source}")]
-    Exchange { address: Address, source: io::Error },
-    #[error("{address} speaks HTTP/1 there and no HTTP/2 in the clear (h2c with prior knowledge)")]
-    SpeaksHttp1 { address: Address },
-    #[error("{address} answered with something that is not HTTP/2")]
-    NoHttp2 { address: Address },
-    #[error("{address} answered with something that is not HTTP/1: {reason:?}")]
-    Malformed { address: Address, reason: Malformed },
+    #[error("{address} {failure}")]
+    Exchange {
+        address: Address,
+        failure: ExchangeFailure,
+    },
+}
+
+/// Why there was no whole answer on a connection, as it follows the address.
+#[derive(Debug, thiserror::Error)]
+pub enum ExchangeFailure {
+    #[error("closed the connection or fell silent before its answer was whole: {0}")]
+    Io(#[from] io::Error),
+    #[error("speaks HTTP/1 there and no HTTP/2 in the clear (h2c with prior knowledge)")]
+    SpeaksHttp1,
+    #[error("answered with something that is not HTTP/2")]
+    NoHttp2,
+    #[error("answered with something that is not HTTP/1: {0:?}")]
+    Malformed(Malformed),
+}
+
+impl From<::http2::Failure> for ExchangeFailure {
+    fn from(failure: ::http2::Failure) -> Self {
+        match failure {
+            ::http2::Failure::Broken => Self::NoHttp2,
+            other => Self::Io(io::Error::other(other)),
+        }
+    }
 }
 
 /// Sends one request on a connection of its own and reads the answer, within `timeout_ns`; by TLS
@@ -63,8 +85,9 @@ pub fn probe(
     protocol: &HttpProtocol,
     timeout_ns: u64,
 ) -> Result<Probe, ProbeError> {
-    let asked = probe_handing_on(&address.into(), tls, protocol, timeout_ns, |_| ());
-    asked.map(|(probe, _)| probe)
+    over_line(&address.into(), tls, timeout_ns, |mut line| {
+        ask(&mut line, protocol, &mut KnownHead::default(), |_| ())
+    })
 }
 
 /// As [`probe`], with the head of the answer and, as far as its first `most_bytes`, the body.
@@ -77,38 +100,15 @@ pub fn probe_whole(
     timeout_ns: u64,
     most_bytes: usize,
 ) -> Result<(Probe, KnownHead, Vec<u8>), ProbeError> {
-    let mut body = Vec::new();
+    let (mut head, mut body) = (KnownHead::default(), Vec::new());
     let keep = |piece: &[u8]| {
         let room = most_bytes - body.len();
         body.extend_from_slice(&piece[..room.min(piece.len())]);
     };
-    let (probe, head) = probe_handing_on(&address.into(), None, protocol, timeout_ns, keep)?;
+    let probe = over_line(&address.into(), None, timeout_ns, |mut line| {
+        ask(&mut line, protocol, &mut head, keep)
+    })?;
     Ok((probe, head, body))
-}
-
-fn probe_handing_on(
-    address: &Address,
-    tls: Option<&Client>,
-    protocol: &HttpProtocol,
-    timeout_ns: u64,
-    on_body: impl FnMut(&[u8]),
-) -> Result<(Probe, KnownHead), ProbeError> {
-    let mut line = connect(address, tls, timeout_ns)?;
-    let mut known = KnownHead::default();
-    let reply = exchange(&mut line, protocol, &mut known, on_body);
-    let reply = reply.map_err(|failure| failure.at(address))?;
-    let probe = Probe {
-        status: reply.status,
-        request_bytes: protocol.request_bytes(),
-        response_bytes: reply.wire_bytes,
-        body: reply.mark.unwrap_or(BodyMark {
-            bytes: reply.body_bytes,
-            hash: 0,
-        }),
-        content_type: known.values(CONTENT_TYPE).next().map(text),
-        tls: line.agreed(),
-    };
-    Ok((probe, known))
 }
 
 const CONTENT_TYPE: &str = "content-type";
@@ -138,17 +138,23 @@ pub fn probe_head(
     protocol: &HttpProtocol,
     timeout_ns: u64,
 ) -> Result<HeadProbe, ProbeError> {
-    let address = &address.into();
-    let mut line = connect(address, tls, timeout_ns)?;
-    let head = head(&mut line, protocol).map_err(|failure| failure.at(address))?;
-    Ok(HeadProbe {
-        status: head.0,
-        body_bytes: head.1,
-        tls: line.agreed(),
+    over_line(&address.into(), tls, timeout_ns, |mut line| {
+        let (status, body_bytes) = head(&mut line, protocol)?;
+        Ok(HeadProbe {
+            status,
+            body_bytes,
+            tls: line.agreed(),
+        })
     })
 }
 
-fn connect(address: &Address, tls: Option<&Client>, timeout_ns: u64) -> Result<Line, ProbeError> {
+/// Exchanges something on a connection of its own.
+fn over_line<T>(
+    address: &Address,
+    tls: Option<&Client>,
+    timeout_ns: u64,
+    exchange: impl FnOnce(Line) -> Result<T, ExchangeFailure>,
+) -> Result<T, ProbeError> {
     let deadline_ns = clock::monotonic_ns().saturating_add(timeout_ns);
     let at = || address.clone();
     let connected = stream::connect(address, timeout_ns);
@@ -157,51 +163,18 @@ fn connect(address: &Address, tls: Option<&Client>, timeout_ns: u64) -> Result<L
         source,
     })?;
     let line = Line::open(stream, tls, deadline_ns);
-    line.map_err(|source| ProbeError::Tls {
+    let line = line.map_err(|source| ProbeError::Tls {
         address: at(),
         source,
+    })?;
+    exchange(line).map_err(|failure| ProbeError::Exchange {
+        address: at(),
+        failure,
     })
 }
 
-/// Why there was no answer.
-enum Failure {
-    Io(io::Error),
-    Malformed(Malformed),
-    /// To a request of HTTP/2.
-    Http1,
-    Http2(::http2::Failure),
-}
-
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Self {
-        Self::Io(error)
-    }
-}
-
-impl From<::http2::Failure> for Failure {
-    fn from(failure: ::http2::Failure) -> Self {
-        Self::Http2(failure)
-    }
-}
-
-impl Failure {
-    fn at(self, address: &Address) -> ProbeError {
-        let address = address.clone();
-        match self {
-            Self::Io(source) => ProbeError::Exchange { address, source },
-            Self::Malformed(reason) => ProbeError::Malformed { address, reason },
-            Self::Http1 => ProbeError::SpeaksHttp1 { address },
-            Self::Http2(::http2::Failure::Broken) => ProbeError::NoHttp2 { address },
-            Self::Http2(failure) => ProbeError::Exchange {
-                address,
-                source: io::Error::other(failure),
-            },
-        }
-    }
-}
-
 /// The status and the length of the body, as far as the head has it.
-fn head(line: &mut Line, protocol: &HttpProtocol) -> Result<(u16, Option<u64>), Failure> {
+fn head(line: &mut Line, protocol: &HttpProtocol) -> Result<(u16, Option<u64>), ExchangeFailure> {
     line.send(protocol.bytes())?;
     let mut reader = protocol.reader();
     reader.begin(false);
@@ -209,9 +182,10 @@ fn head(line: &mut Line, protocol: &HttpProtocol) -> Result<(u16, Option<u64>), 
     loop {
         let piece = line.receive()?;
         if piece.is_empty() {
-            return Err(Failure::Io(io::ErrorKind::UnexpectedEof.into()));
+            return Err(ExchangeFailure::Io(io::ErrorKind::UnexpectedEof.into()));
         }
-        match reader.read(&mut known, piece).map_err(Failure::Malformed)? {
+        let progress = reader.read(&mut known, piece);
+        match progress.map_err(ExchangeFailure::Malformed)? {
             Progress::Whole { reply, .. } => return Ok((reply.status, Some(reply.body_bytes))),
             Progress::More => {}
         }
@@ -222,25 +196,37 @@ fn head(line: &mut Line, protocol: &HttpProtocol) -> Result<(u16, Option<u64>), 
 }
 
 /// `known` has the head of the answer afterwards.
-fn exchange(
+fn ask(
     line: &mut Line,
     protocol: &HttpProtocol,
     known: &mut KnownHead,
     mut on_body: impl FnMut(&[u8]),
-) -> Result<Reply, Failure> {
+) -> Result<Probe, ExchangeFailure> {
     line.send(protocol.bytes())?;
     let mut reader = protocol.reader();
     reader.begin(true);
-    loop {
+    let reply = loop {
         let piece = line.receive()?;
         if piece.is_empty() {
-            let cut_short = |_| Failure::Io(io::ErrorKind::UnexpectedEof.into());
-            return reader.read_end().map_err(cut_short);
+            let cut_short = |_| ExchangeFailure::Io(io::ErrorKind::UnexpectedEof.into());
+            break reader.read_end().map_err(cut_short)?;
         }
         let progress = reader.read_handing_on(known, piece, &mut on_body);
-        match progress.map_err(Failure::Malformed)? {
+        match progress.map_err(ExchangeFailure::Malformed)? {
             Progress::More => {}
-            Progress::Whole { reply, .. } => return Ok(reply),
+            Progress::Whole { reply, .. } => break reply,
         }
-    }
+    };
+    Ok(Probe {
+        status: reply.status,
+        request_bytes: protocol.request_bytes(),
+        response_bytes: reply.wire_bytes,
+        body: reply.mark.unwrap_or(BodyMark {
+            bytes: reply.body_bytes,
+            hash: 0,
+        }),
+        content_type: known.values(CONTENT_TYPE).next().map(text),
+        tls: line.agreed(),
+        streams_at_once: None,
+    })
 }
