@@ -23,6 +23,7 @@ fn a_command_that_fails_in_a_later_round_keeps_those_before_and_the_run_goes_on(
     assert_says(&said, "linerate study resume run");
     let kept = lab.blocks();
     assert!((5..15).contains(&kept.len()), "{}", kept.len());
+    let in_whole_rounds = kept.len() / 5 * 5;
     assert_eq!(lab.folder.names("tmp"), [""; 0]);
     // With what there is, it is judged.
     answer(&mut lab.command(&["study", "report", "run", "--json"]));
@@ -32,8 +33,12 @@ fn a_command_that_fails_in_a_later_round_keeps_those_before_and_the_run_goes_on(
     assert!(resumed.status.success(), "{}", errors(&resumed));
     let blocks = lab.blocks();
     assert_eq!(blocks.len(), 15);
-    assert_eq!(blocks[..kept.len()], kept[..]);
-    assert!(blocks[kept.len()..].iter().all(|block| block.epoch == 1));
+    assert_eq!(blocks[..in_whole_rounds], kept[..in_whole_rounds]);
+    assert!(
+        blocks[in_whole_rounds..]
+            .iter()
+            .all(|block| block.epoch == 1)
+    );
     assert!(
         lab.folder
             .names("run")

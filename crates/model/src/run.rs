@@ -440,6 +440,9 @@ where
             };
             let record =
                 BlockRecord::<R>::from_json(line).map_err(|error| bad(error.to_string()))?;
+            if record.epoch == u32::MAX {
+                return Err(bad("no later epoch could follow its own".to_owned()));
+            }
             let key = (record.phase, record.round, record.arm.clone());
             if let Some((before, epoch)) = newest.insert(key, (index, record.epoch)) {
                 if epoch >= record.epoch {

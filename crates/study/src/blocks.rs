@@ -22,7 +22,8 @@ impl Campaign<'_> {
         kept.begin_epoch();
         let clock = self.clock;
         let mut climb = Climb {
-            planned: kept.once_measured(&remaining),
+            stay: kept.staying(&remaining),
+            remaining: remaining.len(),
             campaign: self,
             record,
             arms,
@@ -60,8 +61,9 @@ struct Climb<'a, 'b> {
     campaign: &'a mut Campaign<'b>,
     record: &'a RunRecord,
     arms: &'a [Arm],
-    /// Blocks, with those that were saved before.
-    planned: usize,
+    /// Blocks that were saved before and stay, and those that are to be measured.
+    stay: usize,
+    remaining: usize,
 }
 
 impl Hands for Climb<'_, '_> {
@@ -96,10 +98,10 @@ impl Hands for Climb<'_, '_> {
 
     fn measured(
         &mut self,
-        kept: &SavedBlocks<Reading>,
+        _kept: &SavedBlocks<Reading>,
         so_far: SoFar,
     ) -> Result<(), CampaignError> {
-        let (done, planned) = (kept.blocks.len(), self.planned);
+        let (done, planned) = (self.stay + so_far.done, self.stay + self.remaining);
         let left_ms = so_far.left_ms(planned - done);
         self.campaign.progress.block_saved(done, planned, left_ms);
         Ok(())

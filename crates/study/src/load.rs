@@ -58,7 +58,8 @@ pub fn run(
     of_run.save()?;
     let remaining = run.remaining(&of_run.blocks);
     let mut load = Load {
-        planned: of_run.once_measured(&remaining),
+        stay: of_run.staying(&remaining),
+        remaining: remaining.len(),
         run,
         course,
         hands,
@@ -116,8 +117,9 @@ fn begun<'a>(
 struct Load<'a, H> {
     run: &'a SavedLoad,
     course: Option<Course<'a>>,
-    /// Blocks, with those that were saved before.
-    planned: usize,
+    /// Blocks that were saved before and stay, and those that are to be measured.
+    stay: usize,
+    remaining: usize,
     hands: &'a mut H,
 }
 
@@ -165,14 +167,14 @@ impl<H: PutsOnLoad> Hands for Load<'_, H> {
         })
     }
 
-    fn measured(&mut self, kept: &SavedBlocks<Reading>, _so_far: SoFar) -> Result<(), Failure> {
+    fn measured(&mut self, kept: &SavedBlocks<Reading>, so_far: SoFar) -> Result<(), Failure> {
         let Some(newest) = kept.blocks.last() else {
             return Ok(());
         };
         let Some(course) = &mut self.course else {
             let text = format!("round {}, {}", newest.round + 1, newest.arm);
-            self.hands
-                .block_done(kept.blocks.len(), self.planned, &text);
+            let (done, planned) = (self.stay + so_far.done, self.stay + self.remaining);
+            self.hands.block_done(done, planned, &text);
             return Ok(());
         };
         if let Some(told) = course.saw(&newest.reading) {

@@ -82,16 +82,16 @@ impl<'a> Rounds<'a> {
             .collect()
     }
 
-    /// The rounds of which every arm is saved, in one epoch.
+    /// The rounds of which every arm is saved. A torn round begins with its first arm again, so that the last of its
+    /// arms is saved only in the epoch of all others.
     fn whole<R>(&self, saved: &[BlockRecord<R>]) -> HashSet<u32> {
-        let mut arms_of: HashMap<(u32, u32), HashSet<&str>> = HashMap::new();
+        let mut arms_of: HashMap<u32, HashSet<&str>> = HashMap::new();
         for block in saved.iter().filter(|block| block.phase == self.phase) {
-            let turn = (block.round, block.epoch);
-            arms_of.entry(turn).or_default().insert(&block.arm);
+            arms_of.entry(block.round).or_default().insert(&block.arm);
         }
         let is_whole = |arms: &HashSet<&str>| self.arms.iter().all(|(_, name)| arms.contains(name));
         let whole = arms_of.iter().filter(|(_, arms)| is_whole(arms));
-        whole.map(|((round, _), _)| *round).collect()
+        whole.map(|(round, _)| *round).collect()
     }
 }
 

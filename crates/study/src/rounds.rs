@@ -93,14 +93,11 @@ impl<R: Serialize> SavedBlocks<R> {
         self.blocks.len() - self.saved
     }
 
-    /// How many blocks the run has once these are measured.
-    pub(crate) fn once_measured(&self, remaining: &[Planned]) -> usize {
+    /// How many blocks stay as they are when these are measured.
+    pub(crate) fn staying(&self, remaining: &[Planned]) -> usize {
         let anew: HashSet<_> = remaining.iter().map(Planned::key).collect();
-        let stay = self
-            .blocks
-            .iter()
-            .filter(|block| !anew.contains(&block.key()));
-        stay.count() + remaining.len()
+        let blocks = self.blocks.iter();
+        blocks.filter(|block| !anew.contains(&block.key())).count()
     }
 
     /// Takes a block so many ms after the run began or went on, in place of one of a torn round.
@@ -111,7 +108,7 @@ impl<R: Serialize> SavedBlocks<R> {
             .position(|block| block.key() == next.key())
         {
             self.blocks.remove(torn);
-            self.saved -= 1;
+            self.saved -= usize::from(torn < self.saved);
         }
         self.blocks.push(BlockRecord {
             phase: next.phase,

@@ -135,7 +135,8 @@ fn measure(
     progress.phase("measuring");
     let remaining = run.remaining(&kept.blocks);
     let mut rounds = CommandRounds {
-        planned: kept.once_measured(&remaining),
+        stay: kept.staying(&remaining),
+        remaining: remaining.len(),
         run,
         progress,
         hands,
@@ -149,8 +150,9 @@ struct CommandRounds<'a, 'b, 'c> {
     run: &'a CommandRun,
     progress: &'a mut (dyn Progress + 'b),
     hands: &'a mut ArmCommands<'c>,
-    /// Blocks, with those that were saved before.
-    planned: usize,
+    /// Blocks that were saved before and stay, and those that are to be measured.
+    stay: usize,
+    remaining: usize,
 }
 
 impl Hands for CommandRounds<'_, '_, '_> {
@@ -177,12 +179,12 @@ impl Hands for CommandRounds<'_, '_, '_> {
 
     fn measured(
         &mut self,
-        kept: &SavedBlocks<Measured>,
+        _kept: &SavedBlocks<Measured>,
         so_far: SoFar,
     ) -> Result<(), CampaignError> {
-        let done = kept.blocks.len();
-        let left_ms = so_far.left_ms(self.planned - done);
-        self.progress.block_saved(done, self.planned, left_ms);
+        let (done, planned) = (self.stay + so_far.done, self.stay + self.remaining);
+        let left_ms = so_far.left_ms(planned - done);
+        self.progress.block_saved(done, planned, left_ms);
         Ok(())
     }
 }
