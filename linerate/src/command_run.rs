@@ -17,17 +17,19 @@ use crate::run::{self, Left, RunFlags};
 use crate::shown;
 use crate::strangers::OwnWord;
 use crate::target::TargetFlags;
+use crate::trust;
 
 /// Rounds of the smoke form.
 const SMOKE_ROUNDS: u32 = 2;
 const GOES_ON: Left = Left::Resumed { on_host: false };
 
-/// Measures a study of commands into a new folder, and reports on it.
+/// Measures a study of commands into a new folder, and reports on it; or says what it would run, and runs nothing.
 pub(crate) fn measure(
     name: &str,
     mut study: CommandStudy,
     target: &TargetFlags,
     rig: &RigFlags,
+    dry_run: bool,
     flags: &RunFlags,
     console: &Console,
 ) -> anyhow::Result<ExitCode> {
@@ -38,11 +40,17 @@ pub(crate) fn measure(
         None => Place::Loopback,
         Some(kind) => Place::of(kind, None, || rig.hosts.find(console))?,
     };
-    target.trust.check_study(&study)?;
+    if !dry_run {
+        target.trust.check_study(&study)?;
+    }
     ensure!(
         !flags.stacks,
         "--stacks is for studies of servers: `linerate explain -- COMMAND` says where a command's time goes"
     );
+    if dry_run {
+        console.say(&trust::would_run(&study));
+        return Ok(ExitCode::SUCCESS);
+    }
     if flags.smoke {
         study.shorten_for_smoke(SMOKE_ROUNDS);
     }

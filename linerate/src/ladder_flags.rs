@@ -40,6 +40,8 @@ pub(crate) struct LadderFlags {
     #[arg(long, help_heading = "Measuring", hide_short_help = true)]
     pub(crate) host: bool,
     /// Say which steps would be climbed and with what, which not and why; start no server and no load
+    ///
+    /// Of a study of commands it says what would be run, and runs nothing.
     #[arg(
         long,
         help_heading = "Measuring",
@@ -56,8 +58,8 @@ impl LadderFlags {
     /// When anything of a ladder is asked for.
     pub(crate) fn refuse(self, study: &str) -> anyhow::Result<()> {
         ensure!(
-            !(self.whole || self.reboot || self.host || self.dry_run),
-            "the study `{study}` runs commands and climbs no ladder; run it without --whole, --reboot, --host and --dry-run"
+            !(self.whole || self.reboot || self.host),
+            "the study `{study}` runs commands and climbs no ladder; run it without --whole, --reboot and --host"
         );
         Ok(())
     }

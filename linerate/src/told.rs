@@ -19,6 +19,8 @@ use crate::shape;
 const PARTS: &str = include_str!("../pages/parts.txt");
 /// Columns of a row's label; what follows a longer one begins later.
 const LABEL_WIDTH: usize = 15;
+/// Columns of what hangs beside a head, at least.
+const LEAST_HUNG: usize = 30;
 
 /// A page as it is compiled in.
 #[derive(Clone, Copy)]
@@ -100,6 +102,12 @@ fn environment(width: usize) -> Environment<'static> {
     // What continues it stands further in.
     templates.add_function("entry", move |text: &str| {
         format!("  {}\n", wrap(text, width.saturating_sub(4)).join("\n    "))
+    });
+    // A head of any length leaves columns to what hangs beside it.
+    templates.add_function("hung", move |head: &str, words: &str| {
+        let width = width.max(head.chars().count() + LEAST_HUNG);
+        let lines = hanging(head, words, width).join("\n");
+        lines.trim_end().to_owned()
     });
     templates.add_function(
         "row",

@@ -69,8 +69,9 @@ impl Runs {
     }
 
     fn add_beside(&mut self, what: impl Into<String>, words: Vec<String>) {
-        if !words.is_empty() {
-            self.beside.push((what.into(), words));
+        let beside = (what.into(), words);
+        if !beside.1.is_empty() && !self.beside.contains(&beside) {
+            self.beside.push(beside);
         }
     }
 
@@ -78,6 +79,17 @@ impl Runs {
     fn add_find(&mut self, find: &Find) {
         self.add([&any_of(find), &find.version_arguments, &[]]);
         self.add_beside("programs also looked for in", find.places.clone());
+    }
+
+    /// Each command on a line of its own, and then what is put before them.
+    fn lines(&self) -> String {
+        let commands = self.commands.iter().map(|words| line("", words, " "));
+        let beside = self.beside.iter();
+        let beside = beside.map(|(what, words)| line(&format!("{what}: "), words, ", "));
+        let mut lines: Vec<String> = commands.collect();
+        lines.dedup();
+        let with = if self.beside.is_empty() { "" } else { "\nwith" };
+        format!("{}{with}{}", lines.concat(), beside.collect::<String>())
     }
 }
 
@@ -172,18 +184,17 @@ fn values(factor: &Factor) -> Vec<String> {
         .collect()
 }
 
+/// What a study of commands would run, whoever's it is.
+pub(crate) fn would_run(study: &CommandStudy) -> String {
+    let (name, runs) = (&study.name, of_study(study));
+    format!("the study `{name}` would run{}", runs.lines())
+}
+
 fn refuse(kind: &str, name: &str, runs: &Runs) -> anyhow::Result<()> {
-    let commands = runs.commands.iter().map(|words| line("", words, " "));
-    let beside = runs.beside.iter();
-    let beside = beside.map(|(what, words)| line(&format!("{what}: "), words, ", "));
-    let mut lines: Vec<String> = commands.collect();
-    lines.dedup();
-    let with = if runs.beside.is_empty() { "" } else { "\nwith" };
     bail!(
-        "the {kind} `{name}` is none of Linerate's own, and it would run{}{with}{}\nread its file, and \
+        "the {kind} `{name}` is none of Linerate's own, and it would run{}\nread its file, and \
          add --trust if you want that",
-        lines.concat(),
-        beside.collect::<String>()
+        runs.lines()
     )
 }
 

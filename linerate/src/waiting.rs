@@ -26,19 +26,6 @@ pub(crate) struct Waiting {
     resume: String,
 }
 
-impl Waiting {
-    /// One line for a reader.
-    pub(crate) fn line(&self) -> String {
-        let Self {
-            step,
-            option,
-            resume,
-            ..
-        } = self;
-        format!("waits for a reboot with {option} ({step}): {resume}")
-    }
-}
-
 /// Those that can be found from here, in the order of their folders.
 pub(crate) fn runs() -> Vec<Waiting> {
     let mut folders: Vec<PathBuf> = PLACES.iter().flat_map(|place| folders(place)).collect();

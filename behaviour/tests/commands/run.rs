@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use model::run::Phase;
 
 use crate::commands::lab::Lab;
-use crate::common::{answer, assert_says, errors, refused};
+use crate::common::{Folder, answer, assert_says, errors, linerate, refused};
 
 fn value(text: &str) -> serde_json::Value {
     serde_json::from_str(text).unwrap()
@@ -35,6 +35,16 @@ fn every_arm_is_run_once_a_round_and_gives_its_figures() {
         );
         assert_eq!(block.reading.agreed.as_deref(), Some("7"));
     }
+}
+
+#[test]
+fn a_dry_run_says_what_would_be_run_and_runs_nothing() {
+    let folder = Folder::new("commands-dry");
+    let words = ["study", "run", "strength-reduction", "--dry-run"];
+    let said = answer(&mut linerate(&folder, &words));
+    assert!(said.starts_with("the study `strength-reduction` would run\n  gcc --version\n"));
+    assert_says(&said, "{version} is one of: multiply, add, add-eight");
+    assert_eq!(folder.names(""), [""; 0]);
 }
 
 #[test]

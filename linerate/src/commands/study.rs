@@ -24,6 +24,7 @@ use crate::shape;
 use crate::shown;
 use crate::strangers::OwnWord;
 use crate::target::{self, TargetFlags};
+use crate::told::{self, template};
 use crate::waiting::{self, Waiting};
 
 /// Run a study, go on with one that was stopped, or report on a run
@@ -71,8 +72,8 @@ Examples:
     /// Client and server are built in a namespace of their own; nothing of this machine is changed,
     /// unless `--host` says so.
     /// A study of commands runs these as an ordinary user in a folder of their own, which goes with the run.
-    /// What was measured is on the disk after each block, so a run that is stopped loses at most the
-    /// block that was under way.
+    /// What was measured is on the disk after each block; a run that is stopped goes on with the round that
+    /// was under way.
     #[command(after_long_help = "\
 Examples:
   The main job, with its folder named:
@@ -109,7 +110,7 @@ Examples:
     },
     /// Go on with a run that was stopped
     ///
-    /// The blocks that are saved stay; the rest of the plan is measured, in a new epoch. A run that
+    /// The rounds that are saved whole stay; the rest of the plan is measured, in a new epoch. A run that
     /// waits for a reboot goes on in another boot, if its step was really taken there. What the folder
     /// of a run cannot say for you is typed again: `--host`, `--trust` and `--hosts`.
     #[command(after_long_help = "\
@@ -234,7 +235,7 @@ pub(crate) fn measure(
         StudyFile::Commands(study) => {
             ladder.refuse(name)?;
             cpus.refuse(name)?;
-            return command_run::measure(name, *study, target, rig, flags, console);
+            return command_run::measure(name, *study, target, rig, ladder.dry_run, flags, console);
         }
     };
     let targets = target.targets(&mut study)?;
@@ -314,30 +315,11 @@ pub(crate) struct StudyShow {
 }
 
 fn list(as_json: bool, console: &Console) -> anyhow::Result<ExitCode> {
-    let (all, waiting) = (study::catalogue::all(), waiting::runs());
-    if as_json {
-        let studies = all.iter().map(listed_shape).collect();
-        console.say(&shape::lines(StudyList { studies, waiting }));
-        return Ok(ExitCode::SUCCESS);
-    }
-    let names = all.iter().map(|listed| listed.name.chars().count());
-    let width = names.max().unwrap_or_default();
-    for listed in all {
-        let title = match &listed.study {
-            Ok(study) => study.title().to_owned(),
-            Err(error) => format!("cannot be run: {error}"),
-        };
-        let file = listed
-            .file
-            .map_or_else(String::new, |file| format!(" ({file})"));
-        console.say(&format!("{:<width$}  {title}{file}", listed.name));
-    }
-    if !waiting.is_empty() {
-        console.say("");
-    }
-    for run in waiting {
-        console.say(&run.line());
-    }
+    let list = StudyList {
+        studies: study::catalogue::all().iter().map(listed_shape).collect(),
+        waiting: waiting::runs(),
+    };
+    told::say(&list, template!("study-list"), as_json, console);
     Ok(ExitCode::SUCCESS)
 }
 

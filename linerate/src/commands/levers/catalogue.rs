@@ -12,7 +12,7 @@ use crate::shape;
 use crate::told::{self, template};
 
 /// Columns of a lever's name.
-pub(super) const NAME_WIDTH: usize = 26;
+const NAME_WIDTH: usize = 26;
 
 /// The levers there are.
 #[derive(Serialize, JsonSchema)]

@@ -1,18 +1,17 @@
 //! `linerate levers status`: each lever on this machine.
 
 use machine::levers::carry::{self, Standing};
-use machine::levers::{self, DeviceName, Lever, Obstacle, Reading, Site};
-use report::text::wrap;
+use machine::levers::{self, DeviceName, Group, Lever, Obstacle, Site};
+use minijinja::context;
+use minijinja::value::{Serde, Value};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::catalogue::{NAME_WIDTH, by_group};
+use super::catalogue::by_group;
 use super::{by_whom, find};
 use crate::console::Console;
 use crate::shape;
-
-/// Columns of a value.
-const VALUE_WIDTH: usize = 20;
+use crate::told::{self, template};
 
 /// What each lever is set to, what is recommended, and whether it can be set here
 #[derive(clap::Args)]
@@ -34,19 +33,6 @@ pub(super) struct Arguments {
     /// Print it as one JSON value (docs/schema/levers-status.json)
     #[arg(long)]
     json: bool,
-}
-
-/// One lever on this machine.
-struct LeverRow {
-    lever: &'static Lever,
-    reading: Result<Reading, Obstacle>,
-    recommended: Option<String>,
-    /// Why it cannot be set here.
-    obstacle: Option<Obstacle>,
-    /// The entry of the journal, where we have set it.
-    set_in: Option<u64>,
-    /// Whether it should have been put back by itself by now.
-    is_overdue: bool,
 }
 
 /// Levers on this machine.
@@ -82,6 +68,17 @@ struct LeverNow {
     is_overdue: bool,
 }
 
+/// What the page has of a lever.
+#[derive(Serialize)]
+struct LeverRow {
+    #[serde(flatten)]
+    shape: LeverNow,
+    /// Whether a person must set it, which is no obstacle to be told.
+    is_advice: bool,
+    /// What has it from its start; how it is set then stands in `show`.
+    at_start_of: Option<&'static str>,
+}
+
 pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<()> {
     let site = Site::here(arguments.device.clone());
     let (standing, unknown) = match (carry::standing(), carry::unknown()) {
@@ -95,24 +92,24 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<()
             .map(|name| find(name))
             .collect::<anyhow::Result<Vec<_>>>()?,
     };
-    let rows = |levers: Vec<&'static Lever>| {
-        let row = |lever| LeverRow::look(lever, &site, &standing);
-        levers.into_iter().map(row).collect::<Vec<LeverRow>>()
+    let rows = |levers: Vec<&'static Lever>| -> Vec<LeverRow> {
+        let row = |lever| look(lever, &site, &standing);
+        levers.into_iter().map(row).collect()
     };
     if arguments.json {
         console.say(&shape::lines(LeversStatus {
-            levers: rows(meant).iter().map(LeverRow::shape).collect(),
+            levers: rows(meant).into_iter().map(|row| row.shape).collect(),
             journal_unreadable: unknown,
         }));
         return Ok(());
     }
-    let width = console.width();
-    for (group, levers) in by_group(meant.into_iter()) {
-        console.say(&format!("\n{}", group.title()));
-        for row in rows(levers) {
-            console.say(&row.render(width));
-        }
-    }
+    let group = |(group, levers): (Group, Vec<&'static Lever>)| {
+        context! { title => group.title(), levers => Serde(rows(levers)) }
+    };
+    let groups = by_group(meant.into_iter()).into_iter().map(group);
+    let page = context! { groups => groups.collect::<Vec<Value>>(), by_whom => by_whom() };
+    let page = told::page(&page, template!("levers-status"), console.width());
+    console.say(&page);
     if let Some(why) = unknown {
         console.error(&format!(
             "what was set by Linerate is not known, or not all of it: {why}"
@@ -121,109 +118,29 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<()
     Ok(())
 }
 
-impl LeverRow {
-    fn look(lever: &'static Lever, site: &Site, standing: &[Standing]) -> Self {
-        let name = lever.name.as_str();
-        let set = standing
-            .iter()
-            .find(|set| set.lever == name && !set.is_of_another_boot && set.is_here);
-        Self {
-            lever,
-            reading: lever.read(site),
-            recommended: lever.recommended(site),
-            obstacle: lever.may_set(site).err(),
-            set_in: set.map(|set| set.entry),
-            is_overdue: set.is_some_and(|set| set.is_overdue),
-        }
+fn look(lever: &'static Lever, site: &Site, standing: &[Standing]) -> LeverRow {
+    let name = lever.name.as_str();
+    let set = standing
+        .iter()
+        .find(|set| set.lever == name && !set.is_of_another_boot && set.is_here);
+    let (reading, obstacle) = (lever.read(site), lever.may_set(site).err());
+    let at_start_of = match &obstacle {
+        Some(Obstacle::AtStart { of, .. }) => Some(*of),
+        _ => None,
+    };
+    let shape = LeverNow {
+        name,
+        unreadable: reading.as_ref().err().map(ToString::to_string),
+        is_recommended: reading.as_ref().ok().and_then(|it| it.is_recommended),
+        now: reading.ok().map(|reading| reading.now),
+        recommended: lever.recommended(site),
+        obstacle: obstacle.as_ref().map(ToString::to_string),
+        set_in: set.map(|set| set.entry),
+        is_overdue: set.is_some_and(|set| set.is_overdue),
+    };
+    LeverRow {
+        shape,
+        is_advice: matches!(obstacle, Some(Obstacle::Advice(_))),
+        at_start_of,
     }
-
-    fn render(&self, width: usize) -> String {
-        let name = self.lever.name.as_str();
-        let (mark, now) = match &self.reading {
-            Ok(Reading {
-                now,
-                is_recommended,
-            }) => (mark(*is_recommended), now.clone()),
-            Err(obstacle) => {
-                return hang(
-                    &format!("- {name:<NAME_WIDTH$}"),
-                    &obstacle.to_string(),
-                    width,
-                );
-            }
-        };
-        let note = self.note();
-        if matches!(self.obstacle, Some(Obstacle::Advice(_))) {
-            return hang(&format!("{mark} {name:<NAME_WIDTH$}"), &now, width);
-        }
-        hang(
-            &format!("{mark} {name:<NAME_WIDTH$}{now:<VALUE_WIDTH$} "),
-            &note,
-            width,
-        )
-    }
-
-    /// What there is to say beside the value.
-    fn note(&self) -> String {
-        let recommended = match &self.reading {
-            Ok(Reading {
-                is_recommended: Some(false),
-                ..
-            }) => self
-                .recommended
-                .as_ref()
-                .map(|value| format!("recommended {value}")),
-            _ => None,
-        };
-        let set = self
-            .set_in
-            .map(|id| format!("set by Linerate (entry {id})"));
-        let overdue = self.is_overdue.then(|| {
-            let name = self.lever.name.as_str();
-            format!(
-                "its trial is over and it was not put back: {} undo {name}",
-                by_whom()
-            )
-        });
-        let obstacle = self.obstacle.as_ref().map(|why| match why {
-            // How it is set then stands in `show`.
-            Obstacle::AtStart { of, .. } => format!("of {of}: set when it is started"),
-            _ => format!("not to be set here: {why}"),
-        });
-        let notes = [recommended, set, overdue, obstacle];
-        let notes: Vec<String> = notes.into_iter().flatten().collect();
-        notes.join("; ")
-    }
-
-    fn shape(&self) -> LeverNow {
-        let reading = self.reading.as_ref();
-        LeverNow {
-            name: &self.lever.name,
-            now: reading.ok().map(|reading| reading.now.clone()),
-            unreadable: reading.err().map(ToString::to_string),
-            recommended: self.recommended.clone(),
-            is_recommended: reading.ok().and_then(|reading| reading.is_recommended),
-            obstacle: self.obstacle.as_ref().map(ToString::to_string),
-            set_in: self.set_in,
-            is_overdue: self.is_overdue,
-        }
-    }
-}
-
-fn mark(is_recommended: Option<bool>) -> char {
-    match is_recommended {
-        Some(true) => '=',
-        Some(false) => '!',
-        None => '?',
-    }
-}
-
-/// Words after a head, the following lines under the first word.
-fn hang(head: &str, words: &str, width: usize) -> String {
-    let indent = 2 + NAME_WIDTH;
-    let lines = wrap(words, width.saturating_sub(head.chars().count()).max(30));
-    let between = format!("\n{}", " ".repeat(indent.max(head.chars().count())));
-    format!("{head}{}", lines.join(&between))
-        .trim_end()
-        .to_owned()
 }

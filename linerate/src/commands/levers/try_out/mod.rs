@@ -143,7 +143,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
         if let Some(left) = left_set::see(true, Ok(None), console)? {
             return Ok(left);
         }
-        let why = outcome::untried(&choice.untried).unwrap_or_default();
+        let why = outcome::untried(&choice.untried, console);
         bail!("none of these can be tried here, and nothing was changed. {why}");
     }
     let mut study = study(arguments, &url, &choice);
@@ -164,7 +164,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
         return Ok(stopped);
     }
     shown::show_with(&folder, arguments.flags.json, console, |judgement| {
-        Some(outcome::of(choice, judgement))
+        Some(outcome::of(choice, judgement, console))
     })?;
     Ok(ExitCode::SUCCESS)
 }

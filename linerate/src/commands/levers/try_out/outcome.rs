@@ -1,13 +1,17 @@
 //! What came of it: the levers that were proven, and how they are kept; those that were not tried.
 
 use machine::levers::{self, Lasting};
+use minijinja::context;
+use minijinja::value::Serde;
 use model::lever::LeverSetting;
 use model::{Judgement, Verdict};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::choice::{Choice, Untried, site};
+use crate::console::Console;
 use crate::shown::Addition;
+use crate::told::{self, template};
 
 /// What was proven, how it is kept, and what was not tried.
 #[derive(Serialize, JsonSchema)]
@@ -25,17 +29,14 @@ pub(crate) struct LeversTried {
     untried: Vec<Untried>,
 }
 
-const FILE_OF_SYSCTLS: &str = "/etc/sysctl.d/90-linerate.conf";
-const FILE_OF_TUNED: &str = "/etc/tuned/linerate/tuned.conf";
-
 /// Beside the judgement of a run.
-pub(super) fn of(choice: Choice, judgement: &Judgement) -> Addition {
+pub(super) fn of(choice: Choice, judgement: &Judgement, console: &Console) -> Addition {
     let verdicts = judgement.steps.iter();
     let better = verdicts.filter(|step| step.verdict == Verdict::Better);
     let proven: Vec<String> = better.map(|step| step.arm.clone()).collect();
     let tried = tried(proven, choice.untried);
     Addition {
-        text: text(&tried),
+        text: told::page(&tried, template!("levers-try"), console.width()),
         slo: None,
         levers: Some(tried),
     }
@@ -83,55 +84,8 @@ fn section(lasting: &[Lasting], of_sysctls: bool, between: &str) -> String {
     lines.collect()
 }
 
-fn text(tried: &LeversTried) -> String {
-    let mut parts = vec![match tried.proven.len() {
-        0 => "No lever was proven to help; all is as it was before.".to_owned(),
-        1 => format!(
-            "Proven to help: {}. All is as it was before.",
-            tried.proven[0]
-        ),
-        _ => format!(
-            "Proven to help, each by itself and not together: {}. All is as it was before.",
-            tried.proven.join(", ")
-        ),
-    }];
-    parts.extend(block("To set it until the next boot:", &tried.commands));
-    let files = [
-        (FILE_OF_SYSCTLS, &tried.sysctl_d),
-        (FILE_OF_TUNED, &tried.tuned),
-    ];
-    for (file, text) in files {
-        let lines: Vec<String> = text
-            .iter()
-            .flat_map(|it| it.lines())
-            .map(Into::into)
-            .collect();
-        parts.extend(block(&format!("To keep it, as {file}:"), &lines));
-    }
-    parts.extend(untried(&tried.untried));
-    parts.join("\n\n")
-}
-
-fn block(heading: &str, lines: &[String]) -> Option<String> {
-    (!lines.is_empty()).then(|| format!("{heading}\n    {}", lines.join("\n    ")))
-}
-
-/// What was not tried: those of one reason together.
-pub(super) fn untried(untried: &[Untried]) -> Option<String> {
-    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
-    for one in untried {
-        match reasons.iter_mut().find(|(why, _)| *why == one.why) {
-            Some((_, levers)) => levers.push(&one.lever),
-            None => reasons.push((&one.why, vec![&one.lever])),
-        }
-    }
-    let told = reasons
-        .iter()
-        .map(|(why, levers)| format!("  {}: {why}", levers.join(", ")));
-    let mut lines: Vec<String> = told.collect();
-    for one in untried.iter().filter(|one| !one.commands.is_empty()) {
-        lines.push(format!("  To measure {}:", one.lever));
-        lines.extend(one.commands.iter().map(|line| format!("    {line}")));
-    }
-    (!lines.is_empty()).then(|| format!("Not tried:\n{}", lines.join("\n")))
+/// What was not tried, in words; none where all was.
+pub(super) fn untried(untried: &[Untried], console: &Console) -> String {
+    let untried = context! { untried => Serde(untried) };
+    told::page(&untried, template!("levers-try"), console.width())
 }
