@@ -75,6 +75,10 @@ fn a_damaged_line_in_the_middle_is_named_and_nothing_is_cut() {
         assert!(said.contains(":5") || said.contains("line 5"), "{said}");
         assert_says(&said, "cut the rest");
     }
+    let last_epoch = blocks.replacen("\"epoch\":0", &format!("\"epoch\":{}", u32::MAX), 1);
+    for said in refusals("last-epoch", run, &last_epoch) {
+        assert_says(&said, "no later epoch could follow");
+    }
     let twice = format!("{blocks}{}\n", lines[0]);
     for said in refusals("twice", run, &twice) {
         assert_says(&said, "stands twice");

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::SystemTime;
 
 use schemars::JsonSchema;
-
 use serde::{Deserialize, Serialize};
 
 use crate::ceiling::{AnswerDemand, ProbeValues};

@@ -22,8 +22,6 @@ impl Campaign<'_> {
         kept.begin_epoch();
         let clock = self.clock;
         let mut climb = Climb {
-            stay: kept.staying(&remaining),
-            remaining: remaining.len(),
             campaign: self,
             record,
             arms,
@@ -61,9 +59,6 @@ struct Climb<'a, 'b> {
     campaign: &'a mut Campaign<'b>,
     record: &'a RunRecord,
     arms: &'a [Arm],
-    /// Blocks that were saved before and stay, and those that are to be measured.
-    stay: usize,
-    remaining: usize,
 }
 
 impl Hands for Climb<'_, '_> {
@@ -101,9 +96,8 @@ impl Hands for Climb<'_, '_> {
         _kept: &SavedBlocks<Reading>,
         so_far: SoFar,
     ) -> Result<(), CampaignError> {
-        let (done, planned) = (self.stay + so_far.done, self.stay + self.remaining);
-        let left_ms = so_far.left_ms(planned - done);
-        self.campaign.progress.block_saved(done, planned, left_ms);
+        let progress = &mut self.campaign.progress;
+        progress.block_saved(so_far.had(), so_far.planned, so_far.all_left_ms());
         Ok(())
     }
 }

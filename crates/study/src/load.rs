@@ -57,13 +57,7 @@ pub fn run(
     of_run.store = kept.opened(run)?;
     of_run.save()?;
     let remaining = run.remaining(&of_run.blocks);
-    let mut load = Load {
-        stay: of_run.staying(&remaining),
-        remaining: remaining.len(),
-        run,
-        course,
-        hands,
-    };
+    let mut load = Load { run, course, hands };
     rounds::go_through(&mut load, remaining, &mut of_run, clock)?;
     Ok(of_run.blocks)
 }
@@ -117,9 +111,6 @@ fn begun<'a>(
 struct Load<'a, H> {
     run: &'a SavedLoad,
     course: Option<Course<'a>>,
-    /// Blocks that were saved before and stay, and those that are to be measured.
-    stay: usize,
-    remaining: usize,
     hands: &'a mut H,
 }
 
@@ -173,8 +164,7 @@ impl<H: PutsOnLoad> Hands for Load<'_, H> {
         };
         let Some(course) = &mut self.course else {
             let text = format!("round {}, {}", newest.round + 1, newest.arm);
-            let (done, planned) = (self.stay + so_far.done, self.stay + self.remaining);
-            self.hands.block_done(done, planned, &text);
+            self.hands.block_done(so_far.had(), so_far.planned, &text);
             return Ok(());
         };
         if let Some(told) = course.saw(&newest.reading) {

@@ -51,11 +51,25 @@ pub trait Hands {
 pub struct SoFar {
     /// Blocks that were measured since it began, or went on.
     pub done: usize,
+    /// Those that were saved before and stay, beside them.
+    pub staying: usize,
+    /// All that the run is to have.
+    pub planned: usize,
     /// Since then, ms.
     pub at_ms: u64,
 }
 
 impl SoFar {
+    /// Blocks that the run has.
+    pub fn had(self) -> usize {
+        self.staying + self.done
+    }
+
+    /// What those take that it lacks, if they are like those before, ms.
+    pub fn all_left_ms(self) -> u64 {
+        self.left_ms(self.planned - self.had())
+    }
+
     /// What so many further blocks take if they are like those before, ms.
     pub fn left_ms(self, blocks: usize) -> u64 {
         self.at_ms * blocks as u64 / self.done.max(1) as u64
@@ -94,7 +108,7 @@ impl<R: Serialize> SavedBlocks<R> {
     }
 
     /// How many blocks stay as they are when these are measured.
-    pub(crate) fn staying(&self, remaining: &[Planned]) -> usize {
+    fn staying(&self, remaining: &[Planned]) -> usize {
         let anew: HashSet<_> = remaining.iter().map(Planned::key).collect();
         let blocks = self.blocks.iter();
         blocks.filter(|block| !anew.contains(&block.key())).count()
@@ -155,12 +169,14 @@ impl<R: Serialize> SavedBlocks<R> {
 /// The first that the hands have, or that a block cannot be saved.
 pub fn go_through<H: Hands>(
     hands: &mut H,
-    planned: impl IntoIterator<Item = Planned>,
+    planned: Vec<Planned>,
     kept: &mut SavedBlocks<H::Reading>,
     clock: &dyn Clock,
 ) -> Result<(), H::Error> {
     let begun_ms = clock.now_ms();
     let (mut done, mut ended) = (0, None);
+    let staying = kept.staying(&planned);
+    let all = staying + planned.len();
     for next in planned {
         if ended == Some(next.phase) {
             continue;
@@ -179,7 +195,13 @@ pub fn go_through<H: Hands>(
         if !waits {
             kept.save()?;
         }
-        hands.measured(kept, SoFar { done, at_ms })?;
+        let so_far = SoFar {
+            done,
+            staying,
+            planned: all,
+            at_ms,
+        };
+        hands.measured(kept, so_far)?;
     }
     Ok(kept.save()?)
 }

@@ -10,6 +10,8 @@ mod fake_agent;
 mod looks;
 #[path = "campaign/reboot.rs"]
 mod reboot;
+#[path = "campaign/stopped.rs"]
+mod stopped;
 #[path = "campaign/two_hosts.rs"]
 mod two_hosts;
 #[path = "campaign/whole_ladder.rs"]
@@ -22,7 +24,7 @@ use std::time::SystemTime;
 use fake_agent::FakeAgent;
 use model::facts::Watched;
 use model::message::{BurstsAsk, Whom};
-use model::run::{BLOCKS_FILE, Blocks, Phase, RUN_FILE, Rig, RunRecord};
+use model::run::{BLOCKS_FILE, Blocks, RUN_FILE, Rig, RunRecord};
 use model::study::Program;
 use model::{Ask, Doubt, Pace, Study};
 use study::progress::Outlook;
@@ -83,6 +85,11 @@ impl Folder {
         let folder = std::env::temp_dir().join(format!("linerate-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&folder);
         Self(folder)
+    }
+
+    fn record(&self) -> RunRecord {
+        let text = std::fs::read_to_string(self.0.join(RUN_FILE)).unwrap();
+        RunRecord::parse(&text).unwrap()
     }
 
     fn saved(&self) -> Vec<model::BlockRecord> {
@@ -163,8 +170,7 @@ fn what_the_machine_can_do_and_what_answers_take_of_it_is_saved_before_the_first
     let folder = Folder::new("ceilings");
     let mut agent = FakeAgent::default();
     run(&mut agent, &folder).unwrap();
-    let text = std::fs::read_to_string(folder.0.join(RUN_FILE)).unwrap();
-    let record: RunRecord = RunRecord::parse(&text).unwrap();
+    let record = folder.record();
     assert_eq!(record.probed["syscall_ns"], [100.0]);
     let seen = |ask: &Ask| match ask {
         Ask::Observe(ask) => match &ask.whom {
@@ -204,70 +210,6 @@ fn latency_blocks_offer_both_arms_the_same_share_of_capacity_and_the_same_arriva
 }
 
 #[test]
-fn a_stopped_run_goes_on_with_the_round_in_which_it_stopped_in_a_new_epoch() {
-    let folder = Folder::new("resume");
-    // The rehearsal takes twelve blocks; of the third round three are kept.
-    let mut failing = FakeAgent {
-        blocks_until_failure: Some(12 + 19),
-        ..FakeAgent::default()
-    };
-    assert!(matches!(
-        run(&mut failing, &folder),
-        Err(CampaignError::Agent(_))
-    ));
-    let before = folder.saved();
-    assert_eq!(before.len(), 19);
-    resume(&mut FakeAgent::default(), &folder).unwrap();
-    let after = folder.saved();
-    assert_eq!(after.len(), PLANNED);
-    assert_eq!(after[..16], before[..16]);
-    assert!(after[16..].iter().all(|block| block.epoch == 1));
-}
-
-#[test]
-fn a_resumed_run_keeps_the_order_that_was_planned() {
-    let (whole, stopped) = (Folder::new("order-whole"), Folder::new("order-stopped"));
-    run(&mut FakeAgent::default(), &whole).unwrap();
-    let mut failing = FakeAgent {
-        blocks_until_failure: Some(12 + 13),
-        ..FakeAgent::default()
-    };
-    run(&mut failing, &stopped).unwrap_err();
-    resume(&mut FakeAgent::default(), &stopped).unwrap();
-    let names = |folder: &Folder| -> Vec<(Phase, u32, String)> {
-        folder
-            .saved()
-            .into_iter()
-            .map(|block| (block.phase, block.round, block.arm))
-            .collect()
-    };
-    assert_eq!(names(&whole), names(&stopped));
-}
-
-#[test]
-fn a_run_that_was_stopped_in_a_round_has_as_many_pairs_as_one_that_was_not() {
-    let folder = Folder::new("pairs");
-    let mut failing = FakeAgent {
-        blocks_until_failure: Some(12 + 13),
-        ..FakeAgent::default()
-    };
-    run(&mut failing, &folder).unwrap_err();
-    resume(&mut FakeAgent::default(), &folder).unwrap();
-    let text = std::fs::read_to_string(folder.0.join(RUN_FILE)).unwrap();
-    let record: RunRecord = RunRecord::parse(&text).unwrap();
-    let judgement = judge::judge(&record, &folder.saved());
-    assert_eq!(judgement.rounds_done, 4);
-    let effects = judgement.steps.iter().map(|step| step.server_cpu.as_ref());
-    let pairs: Vec<_> = effects
-        .map(|effect| effect.map(|effect| effect.n))
-        .collect();
-    assert!(
-        !pairs.is_empty() && pairs.iter().all(|pairs| *pairs == Some(4)),
-        "{pairs:?}"
-    );
-}
-
-#[test]
 fn without_an_answer_in_closed_loop_a_run_ends_without_its_latency_blocks() {
     let folder = Folder::new("silent");
     let mut agent = FakeAgent {
@@ -277,15 +219,6 @@ fn without_an_answer_in_closed_loop_a_run_ends_without_its_latency_blocks() {
     run(&mut agent, &folder).unwrap();
     let is_closed = |block: &model::message::BlockAsk| block.pace == model::workload::Pace::Closed;
     assert!(agent.blocks().count() > 0 && agent.blocks().all(is_closed));
-}
-
-#[test]
-fn a_run_that_is_done_is_resumed_without_asking_for_a_block() {
-    let folder = Folder::new("done");
-    run(&mut FakeAgent::default(), &folder).unwrap();
-    let mut agent = FakeAgent::default();
-    resume(&mut agent, &folder).unwrap();
-    assert!(agent.asked.is_empty());
 }
 
 #[test]

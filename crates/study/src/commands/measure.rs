@@ -135,8 +135,6 @@ fn measure(
     progress.phase("measuring");
     let remaining = run.remaining(&kept.blocks);
     let mut rounds = CommandRounds {
-        stay: kept.staying(&remaining),
-        remaining: remaining.len(),
         run,
         progress,
         hands,
@@ -150,9 +148,6 @@ struct CommandRounds<'a, 'b, 'c> {
     run: &'a CommandRun,
     progress: &'a mut (dyn Progress + 'b),
     hands: &'a mut ArmCommands<'c>,
-    /// Blocks that were saved before and stay, and those that are to be measured.
-    stay: usize,
-    remaining: usize,
 }
 
 impl Hands for CommandRounds<'_, '_, '_> {
@@ -182,9 +177,8 @@ impl Hands for CommandRounds<'_, '_, '_> {
         _kept: &SavedBlocks<Measured>,
         so_far: SoFar,
     ) -> Result<(), CampaignError> {
-        let (done, planned) = (self.stay + so_far.done, self.stay + self.remaining);
-        let left_ms = so_far.left_ms(planned - done);
-        self.progress.block_saved(done, planned, left_ms);
+        self.progress
+            .block_saved(so_far.had(), so_far.planned, so_far.all_left_ms());
         Ok(())
     }
 }

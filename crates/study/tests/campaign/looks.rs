@@ -1,8 +1,7 @@
 //! Runs that may end at planned looks, before their last round.
 
+use model::Ask;
 use model::gate::{GateDesign, Unit};
-use model::run::RUN_FILE;
-use model::{Ask, RunRecord};
 use study::CampaignError;
 
 use crate::fake_agent::FakeAgent;
@@ -65,7 +64,7 @@ fn a_gate_ends_with_the_round_in_which_its_time_is_over_and_starts_another_arm_f
         builds: 2,
     });
     run_order(&mut agent, &folder, order).unwrap();
-    let (blocks, record) = (folder.saved(), record_in(&folder));
+    let (blocks, record) = (folder.saved(), folder.record());
     let rounds = blocks.last().unwrap().round + 1;
     assert!(
         (16..record.study.design.rounds).contains(&rounds),
@@ -87,9 +86,4 @@ fn a_gate_ends_with_the_round_in_which_its_time_is_over_and_starts_another_arm_f
         "those of round 0 are new too"
     );
     assert_ne!(firsts[1], firsts[2], "{firsts:?}");
-}
-
-fn record_in(folder: &Folder) -> RunRecord {
-    let text = std::fs::read_to_string(folder.0.join(RUN_FILE)).unwrap();
-    RunRecord::parse(&text).unwrap()
 }

@@ -2,7 +2,7 @@
 
 use model::judgement::BetweenBoots;
 use model::reboot::Boot;
-use model::run::{Phase, RunRecord};
+use model::run::Phase;
 use study::{Campaign, CampaignError};
 
 use super::{FakeAgent, FakeClock, Folder, Heard, order, resume, run_order};
@@ -51,13 +51,8 @@ fn waiting(test: &str) -> Folder {
     folder
 }
 
-fn record(folder: &Folder) -> RunRecord {
-    let text = std::fs::read_to_string(folder.0.join("run.json")).unwrap();
-    RunRecord::parse(&text).unwrap()
-}
-
 fn judged(folder: &Folder) -> BetweenBoots {
-    let judgement = judge::judge(&record(folder), &folder.saved());
+    let judgement = judge::judge(&folder.record(), &folder.saved());
     judgement.ladder.unwrap().between_boots.unwrap()
 }
 
@@ -78,25 +73,25 @@ fn keys(rounds: std::ops::Range<u32>) -> Vec<(u32, String)> {
 
 /// Why a run cannot go on there; nothing may be measured or written.
 fn refused(folder: &Folder, mut agent: FakeAgent) -> String {
-    let before = (record(folder), folder.saved());
+    let before = (folder.record(), folder.saved());
     let error = resume(&mut agent, folder).unwrap_err();
     assert!(matches!(error, CampaignError::Reboot(_)), "{error}");
     assert_eq!(agent.blocks().count(), 0);
-    assert_eq!((record(folder), folder.saved()), before);
+    assert_eq!((folder.record(), folder.saved()), before);
     error.to_string()
 }
 
 #[test]
 fn a_run_ends_waiting_with_the_last_state_measured_twice_in_its_boot() {
     let folder = waiting("reboot-waits");
-    let reboot = record(&folder).reboot.unwrap();
+    let reboot = folder.record().reboot.unwrap();
     assert_eq!(
         (reboot.step.as_str(), reboot.option.as_str()),
         ("mitigations", OFF)
     );
     assert_eq!(reboot.first.boot_id, "first");
     assert_eq!(measured(&folder), keys(0..ROUNDS));
-    let last = record(&folder).confirmation.unwrap().arms;
+    let last = folder.record().confirmation.unwrap().arms;
     let last = last.into_iter().find(|arm| arm.name == "last").unwrap();
     assert!(reboot.arms.iter().all(|arm| arm.levers == last.levers));
     let judged = judged(&folder);
@@ -164,7 +159,7 @@ fn a_boot_with_the_step_is_measured_and_the_two_give_an_estimate() {
     agent.is_dear = |_| true;
     resume(&mut agent, &folder).unwrap();
     assert_eq!(measured(&folder), keys(0..2 * ROUNDS));
-    let boots = record(&folder).reboot.unwrap().boots;
+    let boots = folder.record().reboot.unwrap().boots;
     let said = |boot: usize| boots[boot].facts.mitigations["meltdown"].as_str();
     assert_eq!((said(0), said(1)), (MITIGATED, "Vulnerable"));
     let estimate = judged(&folder).estimate.unwrap();
@@ -208,7 +203,7 @@ fn a_boot_that_broke_off_goes_on_in_itself_and_counts_for_nothing_in_another() {
     assert!(resume(&mut broken("fourth"), &folder).is_err());
     resume(&mut with_the_step("fourth"), &folder).unwrap();
     assert_eq!(judged(&folder).estimate.unwrap().with, 2);
-    let boots = record(&folder).reboot.unwrap().boots;
+    let boots = folder.record().reboot.unwrap().boots;
     assert_eq!(boots.len(), 4);
 }
 
@@ -227,7 +222,7 @@ fn a_climb_that_was_stopped_goes_on_without_the_step_alone() {
     );
     assert!(early.contains(&format!("take {OFF} out")), "{early}");
     resume(&mut as_it_was("third"), &folder).unwrap();
-    let boots = record(&folder).reboot.unwrap().boots;
+    let boots = folder.record().reboot.unwrap().boots;
     assert_eq!(boots[0].boot.boot_id, "third");
     assert!(judged(&folder).waits);
 }

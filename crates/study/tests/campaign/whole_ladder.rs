@@ -1,6 +1,6 @@
 //! A whole ladder: the climb, what it drops, and the confirmation of servers started anew.
 
-use model::run::{Phase, RunRecord};
+use model::run::Phase;
 use model::{Ask, BlockRecord, Role};
 use study::CampaignError;
 
@@ -25,11 +25,6 @@ fn climb_whole(agent: &mut FakeAgent, folder: &Folder) -> Result<(), CampaignErr
     run_order(agent, folder, order)
 }
 
-fn record(folder: &Folder) -> RunRecord {
-    let text = std::fs::read_to_string(folder.0.join("run.json")).unwrap();
-    RunRecord::parse(&text).unwrap()
-}
-
 fn confirming(blocks: &[BlockRecord]) -> Vec<&BlockRecord> {
     let is_confirming = |block: &&BlockRecord| block.phase == Phase::Confirmation;
     blocks.iter().filter(is_confirming).collect()
@@ -39,7 +34,7 @@ fn confirming(blocks: &[BlockRecord]) -> Vec<&BlockRecord> {
 fn a_step_that_makes_things_worse_is_not_in_the_state_that_is_confirmed() {
     let folder = Folder::new("whole-ladder");
     climb_whole(&mut agent(), &folder).unwrap();
-    let confirmation = record(&folder).confirmation.unwrap();
+    let confirmation = folder.record().confirmation.unwrap();
     assert_eq!(confirmation.dropped, ["neighbour"]);
     let last = confirmation.arms.iter().find(|arm| arm.role == Role::Last);
     let taps = last
@@ -66,7 +61,7 @@ fn each_arm_of_the_confirmation_is_measured_in_every_round_of_a_new_epoch() {
     climb_whole(&mut agent(), &folder).unwrap();
     let blocks = folder.saved();
     let confirming = confirming(&blocks);
-    let arms = record(&folder).confirmation.unwrap().arms.len();
+    let arms = folder.record().confirmation.unwrap().arms.len();
     assert_eq!(confirming.len(), arms * ROUNDS as usize);
     assert!(confirming.iter().all(|block| block.epoch == 1));
     let climbed = blocks
@@ -91,7 +86,7 @@ fn the_servers_of_the_climb_are_stopped_before_those_of_the_confirmation_start()
         .asked
         .iter()
         .filter(|ask| matches!(ask, Ask::Stop { .. }));
-    assert_eq!(stops.count(), record(&folder).arms.len());
+    assert_eq!(stops.count(), folder.record().arms.len());
 }
 
 #[test]
@@ -108,7 +103,7 @@ fn a_confirmation_that_was_stopped_goes_on_with_the_arms_that_were_settled() {
     };
     assert!(climb_whole(&mut failing, &folder).is_err());
     // As a version that judges otherwise would have settled it.
-    let mut stopped = record(&folder);
+    let mut stopped = folder.record();
     let settled = stopped.confirmation.as_mut().unwrap();
     settled.dropped = vec!["twelve".to_owned()];
     let settled = settled.clone();
@@ -116,7 +111,7 @@ fn a_confirmation_that_was_stopped_goes_on_with_the_arms_that_were_settled() {
     std::fs::write(folder.0.join("run.json"), text).unwrap();
     let mut other = FakeAgent::default();
     resume(&mut other, &folder).unwrap();
-    assert_eq!(record(&folder).confirmation.unwrap(), settled);
+    assert_eq!(folder.record().confirmation.unwrap(), settled);
     let key = |block: &BlockRecord| (block.phase, block.round, block.arm.clone());
     let saved = folder.saved();
     assert_eq!(

@@ -1,0 +1,94 @@
+//! Runs that were stopped, and how they go on.
+
+use model::run::{BLOCKS_FILE, Phase};
+use study::CampaignError;
+
+use crate::fake_agent::FakeAgent;
+use crate::{Folder, PLANNED, resume, run};
+
+#[test]
+fn a_stopped_run_goes_on_with_the_round_in_which_it_stopped_in_a_new_epoch() {
+    let folder = Folder::new("resume");
+    // The rehearsal takes twelve blocks; of the third round three are kept.
+    let mut failing = FakeAgent {
+        blocks_until_failure: Some(12 + 19),
+        ..FakeAgent::default()
+    };
+    assert!(matches!(
+        run(&mut failing, &folder),
+        Err(CampaignError::Agent(_))
+    ));
+    let before = folder.saved();
+    assert_eq!(before.len(), 19);
+    resume(&mut FakeAgent::default(), &folder).unwrap();
+    let after = folder.saved();
+    assert_eq!(after.len(), PLANNED);
+    assert_eq!(after[..16], before[..16]);
+    assert!(after[16..].iter().all(|block| block.epoch == 1));
+}
+
+#[test]
+fn a_resumed_run_keeps_the_order_that_was_planned() {
+    let (whole, stopped) = (Folder::new("order-whole"), Folder::new("order-stopped"));
+    run(&mut FakeAgent::default(), &whole).unwrap();
+    let mut failing = FakeAgent {
+        blocks_until_failure: Some(12 + 13),
+        ..FakeAgent::default()
+    };
+    run(&mut failing, &stopped).unwrap_err();
+    resume(&mut FakeAgent::default(), &stopped).unwrap();
+    let names = |folder: &Folder| -> Vec<(Phase, u32, String)> {
+        folder
+            .saved()
+            .into_iter()
+            .map(|block| (block.phase, block.round, block.arm))
+            .collect()
+    };
+    assert_eq!(names(&whole), names(&stopped));
+}
+
+#[test]
+fn a_run_that_was_stopped_in_a_round_has_as_many_pairs_as_one_that_was_not() {
+    let folder = Folder::new("pairs");
+    let mut failing = FakeAgent {
+        blocks_until_failure: Some(12 + 13),
+        ..FakeAgent::default()
+    };
+    run(&mut failing, &folder).unwrap_err();
+    resume(&mut FakeAgent::default(), &folder).unwrap();
+    let record = folder.record();
+    let judgement = judge::judge(&record, &folder.saved());
+    assert_eq!(judgement.rounds_done, 4);
+    let effects = judgement.steps.iter().map(|step| step.server_cpu.as_ref());
+    let pairs: Vec<_> = effects
+        .map(|effect| effect.map(|effect| effect.n))
+        .collect();
+    assert!(
+        !pairs.is_empty() && pairs.iter().all(|pairs| *pairs == Some(4)),
+        "{pairs:?}"
+    );
+}
+
+#[test]
+fn a_run_that_is_done_is_resumed_without_asking_for_a_block() {
+    let folder = Folder::new("done");
+    run(&mut FakeAgent::default(), &folder).unwrap();
+    let mut agent = FakeAgent::default();
+    resume(&mut agent, &folder).unwrap();
+    assert!(agent.asked.is_empty());
+}
+
+#[test]
+fn a_round_that_an_older_version_completed_in_two_epochs_is_not_measured_anew() {
+    let folder = Folder::new("two-epochs");
+    run(&mut FakeAgent::default(), &folder).unwrap();
+    let blocks = folder.0.join(BLOCKS_FILE);
+    let text = std::fs::read_to_string(&blocks).unwrap();
+    let (begun, rest) = text.split_at(text.match_indices('\n').nth(18).unwrap().0);
+    assert!(rest.contains("\"epoch\":0"));
+    let rest = rest.replace("\"epoch\":0", "\"epoch\":1");
+    std::fs::write(&blocks, format!("{begun}{rest}")).unwrap();
+    let mut agent = FakeAgent::default();
+    resume(&mut agent, &folder).unwrap();
+    assert!(agent.asked.is_empty());
+}
