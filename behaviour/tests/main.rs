@@ -8,6 +8,7 @@
 mod alone;
 mod bench;
 mod built_in_studies;
+mod calm;
 mod command_line;
 mod commands;
 mod common;

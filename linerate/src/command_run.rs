@@ -19,8 +19,6 @@ use crate::strangers::OwnWord;
 use crate::target::TargetFlags;
 use crate::trust;
 
-/// Rounds of the smoke form.
-const SMOKE_ROUNDS: u32 = 2;
 const GOES_ON: Left = Left::Resumed { on_host: false };
 
 /// Measures a study of commands into a new folder, and reports on it; or says what it would run, and runs nothing.
@@ -52,7 +50,7 @@ pub(crate) fn measure(
         return Ok(ExitCode::SUCCESS);
     }
     if flags.smoke {
-        study.shorten_for_smoke(SMOKE_ROUNDS);
+        study.shorten_for_smoke(run::SMOKE_ROUNDS);
     }
     study.design.rounds = flags.rounds.unwrap_or(study.design.rounds);
     let seed = flags.seed();

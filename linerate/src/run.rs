@@ -24,8 +24,8 @@ pub(crate) struct RunFlags {
     /// Rounds instead of the study's own; verdicts need 10
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=2000), help_heading = MEASURING, hide_short_help = true)]
     pub(crate) rounds: Option<u32>,
-    /// Two short rounds to see that everything works; no verdicts
-    #[arg(long, conflicts_with = "rounds", hide_short_help = true, help_heading = MEASURING)]
+    /// Short blocks, and two rounds unless --rounds says how many, to see that everything works
+    #[arg(long, hide_short_help = true, help_heading = MEASURING)]
     pub(crate) smoke: bool,
     /// Also see which functions of each server take the time, in bursts outside the blocks; takes root
     ///
@@ -57,6 +57,8 @@ pub(crate) struct RunFlags {
 
 /// The folder of runs for which none was named.
 pub(crate) const RUNS: &str = "linerate-runs";
+/// Rounds of the smoke form.
+pub(crate) const SMOKE_ROUNDS: u32 = 2;
 const MEASURING: &str = "Measuring";
 const RESULT: &str = "Result";
 
@@ -64,19 +66,15 @@ impl RunFlags {
     /// Applies `--rounds` and `--smoke` to a study.
     pub(crate) fn shorten(&self, study: &mut model::Study) {
         study.stacks |= self.stacks;
-        if let Some(rounds) = self.rounds {
+        if let Some(rounds) = self.rounds.or(self.smoke.then_some(SMOKE_ROUNDS)) {
             study.design.rounds = rounds;
             if let Some(whole) = &mut study.whole {
                 whole.confirm_rounds = rounds;
             }
         }
         if self.smoke {
-            study.design.rounds = 2;
             study.design.score_ms = 60;
             study.design.settle_ms = 20;
-            if let Some(whole) = &mut study.whole {
-                whole.confirm_rounds = 2;
-            }
             if let Some(latency) = &mut study.latency {
                 latency.blocks = 1;
                 latency.score_ms = 60;

@@ -16,8 +16,8 @@ use crate::{fuzz, target};
 /// of them run at once than there are CPUs.
 const WHOLE: &str = "behaviour";
 const TESTS_A_CPU: usize = 5;
-/// Those of it that ask for a machine at rest run afterwards, one at a time.
-const AT_REST: &str = "alone::";
+/// Those of it that bear little beside them run afterwards, and how many of each kind at once.
+const LATER: [(&str, usize); 2] = [("calm::", 3), ("alone::", 1)];
 /// What stands before the names of tests that are run one at a time.
 const EXACT: [&str; 3] = ["--test-threads", "1", "--exact"];
 /// Tells its tests the path of the program that they are about.
@@ -45,14 +45,14 @@ pub(crate) fn cargo_tests(stages: &mut Stages, is_strict: bool) -> anyhow::Resul
     let suites = built.unwrap_or_default();
     let begun = sys::clock::now();
     println!("== tests");
-    let (at_rest, others): (Vec<_>, Vec<_>) = suites.into_iter().partition(Suite::asks_for_rest);
+    let (later, others): (Vec<_>, Vec<_>) = suites.into_iter().partition(Suite::comes_later);
     let mut counts = Counts::default();
     let mut again = thread::scope(|scope| {
         // Most tests wait for most of their time.
         scope.spawn(|| target::idly(fuzz::build));
         run_all(&others, cpus(), &program, &mut counts)
     })?;
-    again.extend(run_all(&at_rest, 1, &program, &mut counts)?);
+    again.extend(run_all(&later, 1, &program, &mut counts)?);
     if !is_strict {
         run_again(&again, &program, &mut counts)?;
     }
@@ -88,7 +88,7 @@ fn suites(messages: &[u8]) -> anyhow::Result<Vec<Suite>> {
             .context("cargo tells no package")?;
         let is_whole = message["target"]["name"] == WHOLE;
         let runs = if is_whole {
-            at_once_and_alone()
+            at_once_and_later()
         } else {
             vec![Vec::new()]
         };
@@ -102,12 +102,15 @@ fn suites(messages: &[u8]) -> anyhow::Result<Vec<Suite>> {
 }
 
 /// What the test program is told that asks the whole program, run by run.
-fn at_once_and_alone() -> Vec<Vec<String>> {
-    let threads = (cpus() * TESTS_A_CPU).to_string();
-    let at_once = ["--skip", AT_REST, "--test-threads", &threads];
-    let alone = [AT_REST, "--test-threads", "1"];
-    let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
-    vec![owned(&at_once), owned(&alone)]
+fn at_once_and_later() -> Vec<Vec<String>> {
+    let by_threads = |words: &[&str], threads: usize| {
+        let words = words.iter().map(|word| (*word).to_owned());
+        words.chain([format!("--test-threads={threads}")]).collect()
+    };
+    let skipped = LATER.map(|(name, _)| ["--skip", name]).concat();
+    let at_once = by_threads(&skipped, cpus() * TESTS_A_CPU);
+    let later = LATER.map(|(name, threads)| by_threads(&[name], threads));
+    [vec![at_once], later.to_vec()].concat()
 }
 
 fn cpus() -> usize {
@@ -179,8 +182,11 @@ struct Ran {
 }
 
 impl Suite {
-    fn asks_for_rest(&self) -> bool {
-        self.arguments.first().is_some_and(|first| first == AT_REST)
+    fn comes_later(&self) -> bool {
+        let first = self.arguments.first();
+        LATER
+            .iter()
+            .any(|(name, _)| first.is_some_and(|it| it == name))
     }
 
     /// These tests of it, one at a time.

@@ -1,6 +1,11 @@
-//! A machine whose CPUs all have other work.
+//! A machine that has other work, on all CPUs or on the one of the client.
+
+use std::process::Command;
+use std::thread;
 
 use crate::common::hogs::Hogs;
+use crate::common::load_program::{doubts, parse};
+use crate::common::load_server::{OK, answer_with};
 use crate::common::{Folder, assert_says, linerate, refusal_of};
 
 #[test]
@@ -11,4 +16,33 @@ fn a_machine_at_work_is_not_loaded_without_a_word() {
     assert_says(&words, "other work uses");
     assert_says(&words, "--yes");
     assert_eq!(folder.names(""), [""; 0], "nothing is left behind");
+}
+
+#[test]
+fn a_hog_on_the_clients_cpu_makes_the_client_the_limit() {
+    let mut elsewhere = sys::cpu::allowed().unwrap();
+    let cpu = elsewhere.remove(0);
+    // Beside the hogs the server would be the one that is waited for.
+    let server = thread::spawn(move || {
+        sys::cpu::pin(&elsewhere).unwrap();
+        answer_with(OK)
+    });
+    let address = server.join().unwrap();
+    // Four, and a client at nice 19: it waits for its CPU whatever else the machine does.
+    let _hogs = Hogs::on(&vec![vec![cpu]; 4]);
+    let output = Command::new("nice")
+        .args(["-n", "19", crate::common::program(), "load"])
+        .args([
+            &format!("http://{address}/"),
+            "-d",
+            "1s",
+            "--settle",
+            "100ms",
+            "--json",
+        ])
+        .args(["--cpus", &cpu.to_string()])
+        .output()
+        .unwrap();
+    let load = parse(&output);
+    assert!(doubts(&load).contains(&"client_is_limit"), "{load:#}");
 }

@@ -54,15 +54,16 @@ impl Smoke {
         let said = answer(command);
         let evidence: Evidence = serde_json::from_str(&folder.text("run/evidence.json")).unwrap();
         let judgement: FactorialJudgement = serde_json::from_str(&said).unwrap();
-        assert_eq!(judgement.rounds_done, 2);
+        assert_eq!(judgement.rounds_done, 1);
         for arm in &judgement.arms {
             assert!(!arm.figures.is_empty(), "{}", arm.name);
         }
+        let blocks = CommandBlocks::parse(&folder.text("run/blocks.jsonl")).unwrap();
+        let run: CommandRun = serde_json::from_str(&folder.text("run/run.json")).unwrap();
+        assert_eq!(blocks.records.len(), run.arms.len());
         Self {
-            run: serde_json::from_str(&folder.text("run/run.json")).unwrap(),
-            blocks: CommandBlocks::parse(&folder.text("run/blocks.jsonl"))
-                .unwrap()
-                .records,
+            run,
+            blocks: blocks.records,
             judgement,
             evidence: evidence.pieces,
             folder,
@@ -136,10 +137,10 @@ fn path_with_stand_in(folder: &Folder, program: &str) -> String {
     format!("{}:{}", stand_ins.display(), std::env::var("PATH").unwrap())
 }
 
-/// A run of a study in its smoke form, by name or by the path of its file.
+/// A run of one round of a study in its smoke form, by name or by the path of its file.
 fn smoke(folder: &Folder, study: &str) -> Command {
     let words = [
-        "study", "run", study, "--smoke", "--yes", "--json", "--out", "run",
+        "study", "run", study, "--smoke", "--rounds", "1", "--yes", "--json", "--out", "run",
     ];
     let mut command = linerate(folder, &words);
     command.env("TMPDIR", folder.path().join("temporary"));

@@ -1,18 +1,27 @@
-//! Other work on the machine, as much as there are CPUs.
+//! Other work on the machine.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Keeps every CPU busy until it is dropped.
+/// Keeps CPUs busy until it is dropped.
 pub(crate) struct Hogs(Arc<AtomicBool>);
 
 impl Hogs {
+    /// As many as there are CPUs, wherever the kernel puts them.
     pub(crate) fn start() -> Self {
+        let allowed = sys::cpu::allowed().unwrap();
+        Self::on(&vec![allowed.clone(); allowed.len()])
+    }
+
+    /// One for each of these sets of CPUs.
+    pub(crate) fn on(places: &[Vec<usize>]) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
-        for _ in 0..std::thread::available_parallelism().unwrap().get() {
+        for cpus in places.iter().cloned() {
             let stop = Arc::clone(&stop);
-            let spin = move || while !stop.load(Ordering::Relaxed) {};
-            std::thread::spawn(spin);
+            std::thread::spawn(move || {
+                sys::cpu::pin(&cpus).unwrap();
+                while !stop.load(Ordering::Relaxed) {}
+            });
         }
         Self(stop)
     }

@@ -42,3 +42,9 @@ pub(crate) fn failed(report: &Value) -> u64 {
     let failed = errors.iter().filter(|(bin, _)| *bin != "unfinished");
     failed.map(|(_, count)| number(count)).sum()
 }
+
+/// The names of the doubts of a load.
+pub(crate) fn doubts(load: &Value) -> Vec<&str> {
+    let doubts = load["doubts"].as_array().unwrap().iter();
+    doubts.map(|it| it["doubt"].as_str().unwrap()).collect()
+}

@@ -11,6 +11,7 @@ pub(crate) mod mutations;
 pub(crate) mod needs_root;
 pub(crate) mod nginx;
 pub(crate) mod own_state;
+pub(crate) mod planted;
 pub(crate) mod processes;
 pub(crate) mod refused_call;
 pub(crate) mod server;

@@ -1,7 +1,7 @@
 //! What differs from one server to the other, by functions: `versus --stacks`.
 
-use super::Planted;
 use crate::common::as_nobody::linerate_as_nobody;
+use crate::common::planted::Planted;
 use crate::common::{Folder, answer, assert_says, linerate, studies};
 
 #[test]

@@ -1,101 +1,16 @@
-//! `linerate explain`: limiters that were planted are named, and what cannot be looked at is refused or told.
+//! `linerate explain` of a program that does all it can: the limiter is named, and hindered for a proof.
 
-mod behind;
-mod command;
 mod difference;
 mod quota;
 
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use serde_json::Value;
 
-use crate::common::as_nobody::linerate_as_nobody;
-use crate::common::processes::{Ours, line_of, signal, wait_for};
+use crate::common::planted::{Planted, explained, share};
+use crate::common::processes::{Ours, signal};
 use crate::common::server::Server;
-use crate::common::{Folder, answer, assert_says, linerate, refusal_of};
-
-const PLANTED: &str = include_str!("planted.py");
-
-/// A server with a limiter in it.
-struct Planted {
-    child: Ours,
-    url: String,
-}
-
-impl Planted {
-    fn new(limiter: &str) -> Self {
-        Self::with(limiter, &[])
-    }
-
-    /// With what the limiter takes.
-    fn with(limiter: &str, arguments: &[&str]) -> Self {
-        Self::of(Command::new("python3"), limiter, arguments)
-    }
-
-    /// Held on a CPU.
-    fn on(cpu: usize, limiter: &str) -> Self {
-        let mut held = Command::new("taskset");
-        held.args(["-c", &cpu.to_string(), "python3"]);
-        Self::of(held, limiter, &[])
-    }
-
-    fn of(mut python: Command, limiter: &str, arguments: &[&str]) -> Self {
-        let child = python
-            .args(["-c", PLANTED, limiter])
-            .args(arguments)
-            .stdout(Stdio::piped())
-            .spawn();
-        let mut child = Ours(child.unwrap());
-        let port = line_of(child.stdout.take());
-        Self {
-            child,
-            url: format!("http://127.0.0.1:{}/", port.trim()),
-        }
-    }
-}
-
-/// The flags of a short look at a machine that other tests work on.
-const SHORT: [&str; 5] = ["--yes", "--for", "2s", "-c", "8"];
-
-fn explained(folder: &Folder, whose: &[&str]) -> Value {
-    let words = [&["explain"], whose, &SHORT, &["--json"]].concat();
-    serde_json::from_str(&answer(&mut linerate(folder, &words))).unwrap()
-}
-
-/// The share that a limiter was given; 0 where it was not named.
-fn share(explained: &Value, name: &str) -> f64 {
-    let explanation = &explained["explanation"];
-    let further = explanation["further"].as_array().unwrap();
-    let mut all = std::iter::once(&explanation["limiter"]).chain(further);
-    let found = all.find(|limiter| limiter["name"] == name);
-    found.map_or(0.0, |limiter| limiter["share"].as_f64().unwrap())
-}
-
-#[test]
-fn a_limiter_that_was_planted_is_named_and_others_are_not() {
-    let folder = Folder::new("planted");
-    let planted = [
-        ("lock", "lock"),
-        ("timer", "sleep"),
-        ("nagle", "delayed-acks"),
-    ];
-    for (limiter, expected) in planted {
-        let server = Planted::new(limiter);
-        let out = format!("run-{limiter}");
-        let explained = explained(&folder, &[&server.url, "--no-touch", "--out", &out]);
-        for (_, name) in planted {
-            let found = share(&explained, name);
-            // Who holds a lock may sleep.
-            let is_so = match name == expected {
-                true => found > 0.3,
-                false => found < 0.25,
-            };
-            assert!(is_so, "{limiter}: {name} has {found} of\n{explained:#}");
-        }
-        let unproved = explained["explanation"]["unproved"].as_str().unwrap();
-        assert_says(unproved, "--no-touch");
-    }
-}
+use crate::common::{Folder, assert_says};
 
 #[test]
 fn with_more_connections_a_timer_gives_more_answers_a_lock_as_many_and_both_are_proved() {
@@ -253,19 +168,6 @@ fn functions_sleeps_and_calls_are_seen_after_the_look_under_load_still() {
 }
 
 #[test]
-fn a_look_that_was_saved_is_explained_again_in_the_same_words() {
-    let folder = Folder::new("again");
-    let server = Planted::new("timer");
-    let words = [&["explain", &server.url, "--out", "run"], &SHORT[..]].concat();
-    let first = answer(&mut linerate(&folder, &words));
-    let again = answer(&mut linerate(&folder, &["explain", "--from", "run"]));
-    assert_eq!(first, again);
-    assert_says(&first, "hrtimer_nanosleep");
-    assert_says(&folder.text("run/report.html"), "hrtimer_nanosleep");
-    assert_says(&refusal_of(&mut linerate(&folder, &words)), "run");
-}
-
-#[test]
 fn a_process_is_looked_at_under_what_it_does_and_an_idle_one_is_not_asked() {
     let folder = Folder::new("process");
     let server = Planted::new("none");
@@ -305,67 +207,4 @@ fn a_program_that_is_stopped_again_and_again_is_told_so() {
     drop(stopper);
     signal("CONT", pid);
     assert!(share(&explained, "stopped") > 0.15, "{explained:#}");
-}
-
-#[test]
-fn without_root_it_says_what_it_could_not_look_at() {
-    crate::common::needs_root!();
-    let folder = Folder::new("ordinary");
-    let server = Planted::new("timer");
-    let words = [&["explain", &server.url, "--out", "run"], &SHORT[..]].concat();
-    let said = answer(&mut linerate_as_nobody(&folder, &words));
-    assert_says(&said, "Not seen");
-    assert_says(&said, "root");
-}
-
-#[test]
-fn what_cannot_be_looked_at_is_refused_with_what_to_do() {
-    let folder = Folder::new("refused");
-    let table: [(&[&str], &str); 6] = [
-        (&[], "give a URL, --pid, --port or --from, or --"),
-        (
-            &["--pid", "4194303"],
-            "there is no process 4194303; look for it",
-        ),
-        (&["--port", "1"], "nothing listens on 0.0.0.0:1"),
-        (&["http://127.0.0.1:1/"], "127.0.0.1:1"),
-        (&["--from", "nowhere"], "nowhere is no run folder"),
-        (
-            &["--pid", "1", "--for", "1ms"],
-            "a look lasts from 1 s to 10 min",
-        ),
-    ];
-    for (words, expected) in table {
-        let words = [&["explain", "--yes"], words].concat();
-        assert_says(&refusal_of(&mut linerate(&folder, &words)), expected);
-    }
-}
-
-#[test]
-fn a_look_that_is_ended_by_a_signal_leaves_nothing() {
-    let folder = Folder::new("ended");
-    let server = Planted::new("none");
-    let words = [
-        "explain",
-        &server.url,
-        "--yes",
-        "--for",
-        "60s",
-        "--out",
-        "run",
-    ];
-    let child = linerate(&folder, &words)
-        .stderr(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn();
-    let mut child = Ours(child.unwrap());
-    let threads = || {
-        let tasks = std::fs::read_dir(format!("/proc/{}/task", server.child.id()));
-        tasks.map_or(0, Iterator::count)
-    };
-    // It has opened its connections, each of which has a thread.
-    wait_for("connections of the load", || threads() > 10);
-    signal("INT", child.id());
-    assert_eq!(child.wait().unwrap().code(), Some(130));
-    assert!(folder.names("").is_empty(), "{:?}", folder.names(""));
 }

@@ -1,7 +1,12 @@
 //! The CPU quota of the program that is explained is lowered for moments, and goes back whatever happens.
 
-use super::*;
-use crate::common::processes::{all, children, signal_all};
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::common::planted::{Planted, SHORT, explained};
+use crate::common::processes::{Ours, all, children, signal_all, wait_for};
+use crate::common::{Folder, answer, assert_says, linerate};
 use crate::machine::confined::QuotaGroup;
 
 /// A server in a control group of its own that gives it so many µs of a CPU in each 100 ms.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Planted, explained, share};
+use crate::common::planted::{Planted, explained, share};
 use crate::common::{Folder, answer, assert_says, linerate};
 
 /// Behind how many others each of them is, and the name of what holds the last one back.

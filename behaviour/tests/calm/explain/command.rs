@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use super::share;
+use crate::common::planted::share;
 use crate::common::processes::{Ours, is_alive, signal, wait_for};
 use crate::common::{Folder, assert_says, errors, linerate, refusal_of};
 use crate::hosts::site::runs_with;

@@ -1,9 +1,8 @@
 //! A load says when its own figures are not to be trusted, and only then.
 
 use std::io::Write as _;
-use std::process::Command;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
@@ -12,17 +11,8 @@ use model::workload::Arrivals;
 use traffic::load::http::HttpProtocol;
 use traffic::load::{Engine, LoadPlan, Loads as _, NoObserver};
 
-use crate::common::load_program::{load_json, parse};
-use crate::common::load_server::{OK, answer_each, answer_with};
-
-/// The names of the doubts of a load.
-fn doubts(load: &serde_json::Value) -> Vec<&str> {
-    let doubts = load["doubts"].as_array().unwrap();
-    doubts
-        .iter()
-        .map(|doubt| doubt["doubt"].as_str().unwrap())
-        .collect()
-}
+use crate::common::load_program::{doubts, load_json};
+use crate::common::load_server::{OK, answer_each};
 
 /// A server that takes 5 ms for each answer.
 #[expect(clippy::disallowed_methods, reason = "the server is to be slow")]
@@ -31,58 +21,6 @@ fn slow_server() -> std::net::SocketAddr {
         thread::sleep(Duration::from_millis(5));
         let _ = stream.write_all(OK);
     })
-}
-
-/// Keeps one CPU busy until it is dropped.
-struct Hog(Arc<AtomicBool>);
-
-impl Hog {
-    fn on(cpu: usize) -> Self {
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = Arc::clone(&stop);
-        thread::spawn(move || {
-            sys::cpu::pin(&[cpu]).unwrap();
-            while !stopped.load(Ordering::Relaxed) {
-                std::hint::spin_loop();
-            }
-        });
-        Self(stop)
-    }
-}
-
-impl Drop for Hog {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
-#[test]
-fn a_hog_on_the_clients_cpu_makes_the_client_the_limit() {
-    let mut elsewhere = sys::cpu::allowed().unwrap();
-    let cpu = elsewhere.remove(0);
-    // Beside the hogs the server would be the one that is waited for.
-    let server = thread::spawn(move || {
-        sys::cpu::pin(&elsewhere).unwrap();
-        answer_with(OK)
-    });
-    let address = server.join().unwrap();
-    // Four of them and a client at nice 19: it waits for its CPU whatever else the machine does.
-    let _hogs = [(); 4].map(|()| Hog::on(cpu));
-    let output = Command::new("nice")
-        .args(["-n", "19", crate::common::program(), "load"])
-        .args([
-            &format!("http://{address}/"),
-            "-d",
-            "1s",
-            "--settle",
-            "100ms",
-            "--json",
-        ])
-        .args(["--cpus", &cpu.to_string()])
-        .output()
-        .unwrap();
-    let load = parse(&output);
-    assert!(doubts(&load).contains(&"client_is_limit"), "{load:#}");
 }
 
 /// On a machine that is busy with other things the client may be the limit in truth, but not twice in

@@ -1,0 +1,9 @@
+//! What takes little of the machine and bears little beside it: `cargo xtask test` runs a few of these at once, after all
+//! others.
+
+mod credit;
+mod explain;
+mod load_honesty;
+mod load_slo;
+mod load_sweep;
+mod packets;
