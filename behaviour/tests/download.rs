@@ -243,6 +243,8 @@ fn what_cannot_be_downloaded_is_refused_with_what_to_do() {
     std::fs::write(path.join("a file"), "").unwrap();
     std::fs::write(path.join("mine"), "text").unwrap();
     std::fs::set_permissions(path.join("mine"), Permissions::from_mode(0o000)).unwrap();
+    let two = "for i in 1 2; do curl --silent --output /dev/null \"$1?[1-1000000]\" & done; wait";
+    let two = client(&folder, two);
     for (words, pieces) in [
         (
             &["absent"][..],
@@ -253,6 +255,11 @@ fn what_cannot_be_downloaded_is_refused_with_what_to_do() {
             ["cannot be asked for by its name", "call it by letters"],
         ),
         (&["mine"], ["with status 403", "readable for every user"]),
+        (&["."], ["is no file", "give a file"]),
+        (
+            &["file", "--duration", "1s", "--client", &two],
+            ["2 connections in the place of ours, which are 1", "--each"],
+        ),
         (
             &["file", "--client", "curl"],
             ["--client has no `{url}`", "download"],

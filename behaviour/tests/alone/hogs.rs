@@ -29,7 +29,7 @@ fn a_hog_on_the_clients_cpu_makes_the_client_the_limit() {
     });
     let address = server.join().unwrap();
     // Four, and a client at nice 19: it waits for its CPU whatever else the machine does.
-    let _hogs = Hogs::on(&vec![vec![cpu]; 4]);
+    let _hogs = Hogs::on(vec![vec![cpu]; 4]);
     let output = Command::new("nice")
         .args(["-n", "19", crate::common::program(), "load"])
         .args([

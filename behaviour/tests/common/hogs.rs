@@ -10,13 +10,13 @@ impl Hogs {
     /// As many as there are CPUs, wherever the kernel puts them.
     pub(crate) fn start() -> Self {
         let allowed = sys::cpu::allowed().unwrap();
-        Self::on(&vec![allowed.clone(); allowed.len()])
+        Self::on(vec![allowed.clone(); allowed.len()])
     }
 
     /// One for each of these sets of CPUs.
-    pub(crate) fn on(places: &[Vec<usize>]) -> Self {
+    pub(crate) fn on(places: Vec<Vec<usize>>) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
-        for cpus in places.iter().cloned() {
+        for cpus in places {
             let stop = Arc::clone(&stop);
             std::thread::spawn(move || {
                 sys::cpu::pin(&cpus).unwrap();

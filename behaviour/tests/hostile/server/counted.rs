@@ -17,12 +17,19 @@ fn refused_timed_out_and_reset_connections_are_told_by_sigusr1_and_at_the_end() 
             let flags = ["--engine", engine, "--workers", workers];
             let mut server = Running::start(&folder, &[&limits[..], &flags].concat());
             assert!(server.get("/json").contains("Hello"));
+            // Answered well, and closed since it asked for that.
+            let mut last = server.connect();
+            last.write_all(b"GET /json HTTP/1.0\r\nContent-Length: 5\r\n\r\nabcde")
+                .unwrap();
+            let mut told = String::new();
+            last.read_to_string(&mut told).unwrap();
+            assert!(told.starts_with("HTTP/1.1 200 "), "{told}");
             // It is no request.
             let mut garbage = server.connect();
             garbage
                 .write_all(b"\x16\x03\x01 no request\r\n\r\n")
                 .unwrap();
-            let mut told = String::new();
+            told.clear();
             garbage.read_to_string(&mut told).unwrap();
             assert!(told.starts_with("HTTP/1.1 400 "), "{told}");
             // It never ends.
@@ -41,7 +48,7 @@ fn refused_timed_out_and_reset_connections_are_told_by_sigusr1_and_at_the_end() 
             };
             assert!(wait_until(is_counted));
             let expected = serde_json::json!({
-                "accepted": 4, "refused": 1, "timed_out": 1, "slow_readers": 0, "reset": 1, "shed": 0,
+                "accepted": 5, "refused": 1, "timed_out": 1, "slow_readers": 0, "reset": 1, "shed": 0,
             });
             assert_eq!(connections, expected, "{engine} {workers}");
             server.signal("TERM");

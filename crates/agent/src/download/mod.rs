@@ -90,8 +90,8 @@ pub struct Downloaded {
     /// What neither side nor the kernel's network threads had of the time of the CPUs, 0 to 1, of two machines on that where
     /// it is more; `None` where that is hidden.
     pub others_share: Option<f64>,
-    /// Whether both sides had to share a CPU.
-    pub is_shared: bool,
+    /// CPUs that both sides had to share, count.
+    pub shared_cpus: u32,
 }
 
 /// What one side spent within the window.
@@ -172,14 +172,18 @@ pub fn fetch(server: &mut dyn Serving, fetching: &Fetching) -> Result<Downloaded
     client.cpu_ns = u64::try_from(scaled / u128::from(own.window_ns())).unwrap_or(u64::MAX);
     let is_one_machine = server.served().boot_id == own_kernel()?;
     let (came, wanted) = (seen.sending.connections, fetching.connections);
-    if !is_one_machine && came != u64::from(wanted) {
+    if came != u64::from(wanted) {
         return Err(Failure {
             what: format!(
                 "the server had {came} connections in the place of ours, which are {wanted}"
             ),
-            advice: "see that nobody else downloads from it".to_owned(),
+            advice: "see that nobody else downloads from it, and that the client opens as many as it is \
+                     told with --connections and --each"
+                .to_owned(),
         });
     }
+    let is_shared = |cpu: &&usize| is_one_machine && cpus.contains(cpu);
+    let shared_cpus = seen.side.cpus.iter().filter(is_shared).count();
     let others_share = match is_one_machine {
         true => own.others_share(seen.side.cpu_ns),
         false => [own.others_share(0), seen.others_share]
@@ -192,7 +196,7 @@ pub fn fetch(server: &mut dyn Serving, fetching: &Fetching) -> Result<Downloaded
         tls,
         window_ns: seen.window_ns,
         sending: seen.sending,
-        is_shared: is_one_machine && seen.side.cpus.iter().any(|cpu| cpus.contains(cpu)),
+        shared_cpus: u32::try_from(shared_cpus).unwrap_or(u32::MAX),
         server: seen.side,
         client,
         machine: own.machine().filter(|_| is_one_machine),

@@ -100,6 +100,12 @@ impl ServingEnd {
         let cpus = cpus_at(ip)?.server;
         let there = std::fs::metadata(&offer.file);
         let there = there.map_err(|error| unreadable(&offer.file, &error))?;
+        if !there.is_file() {
+            return Err(Failure {
+                what: format!("{} is no file", offer.file.display()),
+                advice: "give a file: servers send the bytes of one".to_owned(),
+            });
+        }
         let server = Server::start(program, offer, ip, &cpus)?;
         Ok(Self {
             served: ServedFile {

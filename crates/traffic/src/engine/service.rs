@@ -49,4 +49,6 @@ pub enum Next {
     /// Send, say that no more will follow, and read on for a moment before closing: closing with
     /// unread bytes would reset the connection and could destroy the answer on its way.
     Hush,
+    /// As [`Hush`](Self::Hush), of what was no request, or more than is read: it is counted.
+    Refuse,
 }

@@ -118,7 +118,7 @@ impl Http {
                     .append(output.bytes(), status, Persistence::Closed);
                 Step::Took {
                     bytes: input.len(),
-                    next: Next::Hush,
+                    next: Next::Refuse,
                 }
             }
         }
@@ -138,7 +138,7 @@ impl Http {
     fn answer(&mut self, memory: &mut Memory, request: &Request<'_>, output: &mut Output) -> Next {
         let end = self.end_of(request);
         let persistence = match (end, request.version) {
-            (Next::Close | Next::Hush, _) => Persistence::Closed,
+            (Next::Close | Next::Hush | Next::Refuse, _) => Persistence::Closed,
             (_, Version::Http10) => Persistence::KeptAloud,
             (_, Version::Http11) => Persistence::Kept,
         };
@@ -183,8 +183,8 @@ impl Http {
     /// or held back until asked for, is heard out for a moment and then cut off.
     fn end_of(&self, request: &Request<'_>) -> Next {
         match request.body {
-            Body::Chunked => Next::Hush,
-            Body::Length(bytes) if bytes > BODY_LIMIT_BYTES => Next::Hush,
+            Body::Chunked => Next::Refuse,
+            Body::Length(bytes) if bytes > BODY_LIMIT_BYTES => Next::Refuse,
             Body::Length(1..) if request.expects_continue || self.draining => Next::Hush,
             Body::Length(1..) if !request.keep_alive => Next::Hush,
             _ if request.keep_alive && !self.draining => Next::Continue,

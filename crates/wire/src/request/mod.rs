@@ -166,13 +166,13 @@ fn target<'a>(cursor: &mut Cursor<'a>, method: Method) -> Result<&'a [u8], Stop>
     }
 }
 
-/// The path of `http://host/path`, the form that proxies are sent and servers must take.
+/// The path of `http://host/path`, with TLS `https://host/path`, the form that proxies are sent and servers must take.
 fn path_of_absolute(target: &[u8]) -> Option<&[u8]> {
-    const SCHEME: &[u8] = b"http://";
-    let (scheme, rest) = target.split_at_checked(SCHEME.len())?;
-    if !scheme.eq_ignore_ascii_case(SCHEME) {
-        return None;
-    }
+    let after = |scheme: &[u8]| {
+        let (begin, rest) = target.split_at_checked(scheme.len())?;
+        begin.eq_ignore_ascii_case(scheme).then_some(rest)
+    };
+    let rest = after(b"http://").or_else(|| after(b"https://"))?;
     match rest.iter().position(|byte| matches!(byte, b'/' | b'?')) {
         Some(0) => None,
         Some(end) => (rest[end] == b'/').then_some(&rest[end..]),

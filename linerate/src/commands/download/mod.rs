@@ -256,7 +256,8 @@ impl Spent {
 }
 
 fn doubts(went: &Downloaded) -> Vec<Doubt> {
-    let shared = went.is_shared.then_some(Doubt::SharedCpus { cpus: 1 });
+    let cpus = went.shared_cpus;
+    let shared = (cpus > 0).then_some(Doubt::SharedCpus { cpus });
     let others = went.others_share;
     let others = others.filter(|share| *share > OTHERS_LIMIT_SHARE);
     let others = others.map(|cpu_share| Doubt::ForeignWork { cpu_share });

@@ -91,7 +91,7 @@ impl<C: Channel, M: Default> Connection<C, M> {
     pub(super) fn is_overdue<S, T: Transfer>(&mut self, shared: &mut Shared<S, C, T>) -> bool {
         let is_late = self.is_late(shared);
         if is_late {
-            // One that was told to be quiet has been counted.
+            // One that was told to be quiet has been counted, or had its answer.
             match (self.hushed, self.has_output()) {
                 (true, _) => {}
                 (false, true) => shared.life.count(Count::Slow),
@@ -230,7 +230,7 @@ impl<C: Channel, M: Default> Connection<C, M> {
             }
             Ok(Received::Nothing) => Fate::Keep,
             Ok(Received::Refused) => {
-                self.next = Next::Hush;
+                self.next = Next::Refuse;
                 self.send(shared)
             }
             Ok(Received::End) => self.end(shared),
@@ -322,6 +322,10 @@ impl<C: Channel, M: Default> Connection<C, M> {
         match self.next {
             Next::Close => return self.end(shared),
             Next::Hush => return self.hush(shared),
+            Next::Refuse => {
+                shared.life.count(Count::Refused);
+                return self.hush(shared);
+            }
             Next::Continue | Next::SendFirst if self.channel.has_ended() => {
                 return self.end(shared);
             }
@@ -357,7 +361,6 @@ impl<C: Channel, M: Default> Connection<C, M> {
     }
 
     fn hush<S, T: Transfer>(&mut self, shared: &mut Shared<S, C, T>) -> Fate {
-        shared.life.count(Count::Refused);
         self.channel
             .say_goodbye(&mut shared.common, &mut shared.transfer);
         if self.socket().shutdown(Shutdown::Write).is_err() {
@@ -399,7 +402,7 @@ impl<C: Channel, M: Default> Connection<C, M> {
     }
 
     fn has_ended(&self) -> bool {
-        matches!(self.next, Next::Close | Next::Hush)
+        matches!(self.next, Next::Close | Next::Hush | Next::Refuse)
     }
 
     fn has_output(&self) -> bool {
