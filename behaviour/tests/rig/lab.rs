@@ -61,6 +61,41 @@ fn client_and_server_reach_each_other_in_every_rig_that_joins_them() {
 }
 
 #[test]
+fn nobody_has_to_ask_over_a_link_where_a_neighbour_is() {
+    for (topology, device, address, (neighbour, its_device)) in [
+        (
+            Topology::Netns,
+            "lr-server",
+            "198.18.0.2",
+            ("server", "lr-client"),
+        ),
+        (
+            Topology::Router,
+            "lr-router",
+            "198.18.0.254",
+            ("router", "lr-client"),
+        ),
+        (
+            Topology::Wire,
+            "lr-wire",
+            "198.18.0.2",
+            ("server", "lr-wire"),
+        ),
+    ] {
+        let lab = lab(topology);
+        let link = on(
+            &lab,
+            neighbour,
+            &["ip", "-brief", "link", "show", its_device],
+        );
+        let hardware = link.split_whitespace().nth(2).unwrap();
+        let known = on(&lab, "client", &["ip", "neighbour"]);
+        let wanted = format!("{address} dev {device} lladdr {hardware} PERMANENT");
+        assert_eq!(known.trim_end(), wanted, "{topology}");
+    }
+}
+
+#[test]
 fn hosts_have_their_addresses_and_no_device_says_anything_by_itself() {
     let lab = lab(Topology::Tunnel);
     let [client, router, server] = lab.hosts() else {

@@ -13,8 +13,7 @@ use traffic::page::{Fetched, PageServer, fetch};
 
 use crate::role::{Role, RoleProcess, Said, dismissed, here, say};
 
-/// Fetched first and not counted: the neighbours' addresses are asked for with it, and the windows
-/// looked at.
+/// Fetched first and not counted: the windows are looked at with it.
 const FIRST_PAGE_BYTES: usize = 100;
 /// `EPERM` and `ENOENT`.
 const NOT_PERMITTED: i32 = 1;

@@ -43,15 +43,22 @@ pub(crate) fn list(
     })
 }
 
-/// The number of the device of that name.
+/// The device of that name.
 ///
 /// # Errors
 /// `ENODEV` where there is none.
-pub(crate) fn index_of(device: &str) -> io::Result<u32> {
-    let devices = links::list()?;
-    let found = devices.iter().find(|link| link.name == device);
-    let index = found.map(|link| link.index);
-    index.ok_or_else(|| io::Error::from_raw_os_error(NO_SUCH_DEVICE))
+pub(crate) fn device(name: &str) -> io::Result<links::Device> {
+    let mut devices = links::list()?.into_iter();
+    let found = devices.find(|device| device.name == name);
+    found.ok_or_else(|| io::Error::from_raw_os_error(NO_SUCH_DEVICE))
+}
+
+/// Its number.
+///
+/// # Errors
+/// Those of [`device`].
+pub(crate) fn index_of(name: &str) -> io::Result<u32> {
+    device(name).map(|device| device.index)
 }
 
 /// `struct ifinfomsg`, with flags that are to be set.

@@ -8,7 +8,8 @@ use sys::namespace::{self, NetworkNamespace, UtsNamespace};
 
 use super::cabling;
 use super::error::Step;
-use super::layout::{End, Layout, TUNNEL_DEVICE};
+use super::layout::{End, Layout, PREFIX_BITS, TUNNEL_DEVICE};
+use crate::rtnetlink;
 
 /// What could not be done, and the kernel's word.
 pub(super) type Failed = (Step, io::Error);
@@ -53,6 +54,9 @@ pub(super) fn build(layout: &Layout) -> Result<Built, Failed> {
     let waits = (0..layout.hosts.len()).map(|host| built.on(host, cabling::await_devices));
     let waited: io::Result<()> = waits.collect();
     waited.map_err(|error| (Step::Devices, error))?;
+    built
+        .introduce(layout)
+        .map_err(|error| (Step::Cable, error))?;
     Ok(built)
 }
 
@@ -76,8 +80,25 @@ impl Built {
         Ok(())
     }
 
+    /// Tells each end of a network where the others are, also across a wire. Who has to ask does so over the link:
+    /// the first packet would wait for a round trip more, and be lost with the question.
+    fn introduce(&self, layout: &Layout) -> io::Result<()> {
+        let ends = layout.cables.iter().flatten();
+        let ends = ends.filter_map(|end| Some((end, end.address?)));
+        let network = |address: Ipv4Addr| address.to_bits() >> (32 - PREFIX_BITS);
+        for (end, address) in ends.clone() {
+            let device = self.on(end.host, || rtnetlink::device(&end.device))?;
+            let others = ends.clone().filter(|(_, other)| *other != address);
+            for (near, _) in others.filter(|(_, other)| network(*other) == network(address)) {
+                let add = || cabling::add_neighbour(&near.device, address, &device.address);
+                self.on(near.host, add)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Does something in the namespace of a host.
-    fn on(&self, host: usize, work: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+    fn on<T>(&self, host: usize, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         self.hosts[host].enter()?;
         work()
     }

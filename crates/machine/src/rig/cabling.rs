@@ -16,6 +16,7 @@ const NEW_LINK: u16 = 16;
 const SET_LINK: u16 = 19;
 const NEW_ADDRESS: u16 = 20;
 const NEW_ROUTE: u16 = 24;
+const NEW_NEIGHBOUR: u16 = 28;
 // linux/if_link.h: `IFLA_…`.
 const NAME: u16 = 3;
 const MASTER: u16 = 10;
@@ -136,6 +137,21 @@ pub(super) fn give_address(device: &str, address: Ipv4Addr) -> io::Result<()> {
         // IFA_ADDRESS and IFA_LOCAL are one where there is no peer.
         push_bytes(payload, 1, &address.octets());
         push_bytes(payload, 2, &address.octets());
+    })
+}
+
+/// Lets a device know for good where an address is, so that it never asks.
+pub(super) fn add_neighbour(device: &str, address: Ipv4Addr, hardware: &[u8]) -> io::Result<()> {
+    let index = index_of(device)?;
+    ask(NEW_NEIGHBOUR, MAKE, |payload| {
+        // struct ndmsg: family, padding, device, NUD_PERMANENT, flags, RTN_UNICAST.
+        payload.extend([AF_INET, 0, 0, 0]);
+        payload.extend(index.to_ne_bytes());
+        payload.extend(0x80_u16.to_ne_bytes());
+        payload.extend([0, 1]);
+        // NDA_DST and NDA_LLADDR.
+        push_bytes(payload, 1, &address.octets());
+        push_bytes(payload, 2, hardware);
     })
 }
 

@@ -87,10 +87,7 @@ impl Ends {
         let absorb = || UdpSocket::bind((SERVER, PORT));
         let (mut came, _absorbing) = on(&self.server, || Ok((open()?, absorb()?)))?;
         let stolen_before = stolen_ticks()?;
-        on(&self.client, || {
-            warm(SERVER)?;
-            stream.send_to(SERVER)
-        })?;
+        on(&self.client, || stream.send_to(SERVER))?;
         pause(DRAIN);
         Ok(SeenAtEnds {
             stolen_ms: (stolen_ticks()? - stolen_before) * 10,
@@ -122,15 +119,6 @@ impl Drop for Ends {
         let _ = sys::process::terminate(&self.linerate);
         let _ = self.linerate.wait();
     }
-}
-
-/// The first packet asks for the neighbour's address; that is not to be in the figures.
-fn warm(host: Ipv4Addr) -> std::io::Result<()> {
-    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
-    socket.connect((host, PORT))?;
-    socket.send(b"warm")?;
-    pause(DRAIN);
-    Ok(())
 }
 
 /// Does something on a host: in a thread of its own, which alone goes there.
