@@ -40,7 +40,7 @@ struct Share {
     at: usize,
 }
 
-/// UncachedMemory that no cache holds.
+/// Memory that no cache holds.
 #[derive(Debug)]
 pub(super) struct UncachedMemory {
     shares: Vec<Share>,
@@ -49,12 +49,12 @@ pub(super) struct UncachedMemory {
 }
 
 impl UncachedMemory {
-    /// Takes it, a share near each CPU.
+    /// Takes it, a share near each CPU; that of the first is large enough for it alone.
     pub(super) fn take(cpus: &[usize]) -> Result<Self, ProbeError> {
-        let bytes = bytes_to_take(&Tree::of_this_machine());
-        let words = usize::try_from(bytes / 8).unwrap_or(usize::MAX) / cpus.len();
-        let words = words.max(PIECE_WORDS).next_multiple_of(PIECE_WORDS);
-        let take = |cpu: usize| {
+        let [alone, share] = bytes_to_take(&Tree::of_this_machine(), cpus.len());
+        let take = |(place, cpu): (usize, &usize)| {
+            let (cpu, bytes) = (*cpu, if place == 0 { alone } else { share });
+            let words = (bytes / 8).max(1).next_multiple_of(PIECE_WORDS);
             move || {
                 hold(cpu)?;
                 // Not 0, for all of which the kernel would have one page stand.
@@ -62,11 +62,10 @@ impl UncachedMemory {
                 Ok(Share { cpu, words, at: 0 })
             }
         };
-        let shares = at_once(cpus.iter().map(|cpu| take(*cpu)))?;
-        let lines = usize::try_from(bytes).unwrap_or(usize::MAX) / LINE_BYTES;
+        let shares = at_once(cpus.iter().enumerate().map(take))?;
         Ok(Self {
             shares,
-            chain: chain(lines),
+            chain: chain(alone / LINE_BYTES),
             place: 0,
         })
     }
@@ -124,17 +123,23 @@ pub(super) fn store(words: &mut [u64]) -> usize {
     size_of_val(words)
 }
 
-fn bytes_to_take(tree: &Tree) -> u64 {
+/// Bytes over which one CPU goes alone, and those of each share where all go at once: all CPUs of a cache have as many
+/// together.
+fn bytes_to_take(tree: &Tree, cpus: usize) -> [usize; 2] {
     let folder = "sys/devices/system/cpu/cpu0/cache";
-    let sizes = tree.names(folder).into_iter().filter_map(|index| {
+    let caches = tree.names(folder).into_iter().filter_map(|index| {
         let size = tree.text(&format!("{folder}/{index}/size"))?;
-        size.strip_suffix('K')?.parse::<u64>().ok()
+        let kib = size.strip_suffix('K')?.parse::<u64>().ok()?;
+        let sharing = tree.cpus(&format!("{folder}/{index}/shared_cpu_list"));
+        Some((kib << 10, sharing.map_or(cpus, |sharing| sharing.len())))
     });
-    let cache_bytes = sizes.max().map_or(USUAL_CACHE_BYTES, |kib| kib << 10);
+    let (cache_bytes, sharing) = caches.max().unwrap_or((USUAL_CACHE_BYTES, cpus));
     let available = tree.behind("proc/meminfo", "MemAvailable:");
     let available = available.and_then(|text| text.strip_suffix(" kB")?.parse::<u64>().ok());
     let most = available.map_or(MOST_BYTES, |kib| MOST_BYTES.min((kib << 10) / PART));
-    (TIMES_THE_CACHE * cache_bytes).min(most).max(1 << 20)
+    let bytes = TIMES_THE_CACHE * cache_bytes;
+    let share = (bytes / sharing.clamp(1, cpus) as u64).min(most / cpus as u64);
+    [bytes.min(most).max(1 << 20), share].map(|bytes| usize::try_from(bytes).unwrap_or(1 << 30))
 }
 
 /// Lines each of which tells where the next is, through all of them in random order (Sattolo 1986), so that nothing that
@@ -147,4 +152,29 @@ fn chain(lines: usize) -> Vec<[u32; LINE_BYTES / 4]> {
         chain.swap(last, random.below(last));
     }
     chain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::planted::Planted;
+
+    #[test]
+    fn one_cpu_alone_has_four_times_the_largest_cache_and_so_have_those_that_share_one() {
+        const CACHE: &str = "sys/devices/system/cpu/cpu0/cache";
+        let files = [
+            ("index2/size", "1024K"),
+            ("index2/shared_cpu_list", "0"),
+            ("index3/size", "16384K"),
+            ("index3/shared_cpu_list", "0-7"),
+        ];
+        let files = files.map(|(file, text)| (format!("{CACHE}/{file}"), text));
+        let files: Vec<_> = files.iter().map(|(file, text)| (&**file, *text)).collect();
+        let planted = Planted::new("uncached-memory", &files);
+        assert_eq!(bytes_to_take(&planted.tree, 16), [64 << 20, 8 << 20]);
+        // Where no more CPUs may be used, these have it all.
+        assert_eq!(bytes_to_take(&planted.tree, 4), [64 << 20, 16 << 20]);
+        // 1 GiB for all at most.
+        assert_eq!(bytes_to_take(&planted.tree, 256), [64 << 20, 4 << 20]);
+    }
 }
