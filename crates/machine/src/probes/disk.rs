@@ -58,9 +58,14 @@ impl Disk {
         })
     }
 
-    /// Bytes a second by `read`, of a file that the page cache holds.
+    /// Bytes a second by `read`, of a file that the page cache holds. What was written past it is there no more, so all
+    /// is read once before.
     pub(super) fn cached_bytes_per_second(&mut self) -> Result<f64, ProbeError> {
-        self.rate(|disk, at| disk.cached.read_exact_at(disk.piece.bytes(), at))
+        let read = |disk: &mut Self, at| disk.cached.read_exact_at(disk.piece.bytes(), at);
+        for at in (0..self.bytes).step_by(PIECE_BYTES) {
+            read(self, at).map_err(ProbeError::File)?;
+        }
+        self.rate(read)
     }
 
     /// Bytes a second that are read past the page cache, in order.
@@ -133,4 +138,30 @@ fn direct(file: Option<&File>) -> std::io::Result<&File> {
     let cannot =
         || std::io::Error::other("this file system reads and writes through the page cache alone");
     file.ok_or_else(cannot)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What this thread had read from disks.
+    fn bytes_from_disks() -> Option<u64> {
+        let account = std::fs::read_to_string("/proc/thread-self/io").ok()?;
+        crate::tree::behind(&account, "read_bytes:")?.parse().ok()
+    }
+
+    #[test]
+    fn the_page_cache_holds_what_is_read_from_it_whatever_was_written_past_it() {
+        let mut disk = Disk::write(&std::env::temp_dir()).unwrap();
+        for at in (0..disk.bytes).step_by(PIECE_BYTES) {
+            let Some(direct) = &disk.direct else {
+                return;
+            };
+            direct.write_all_at(disk.piece.bytes(), at).unwrap();
+        }
+        disk.cached_bytes_per_second().unwrap();
+        let before = bytes_from_disks();
+        disk.cached_bytes_per_second().unwrap();
+        assert_eq!(bytes_from_disks(), before);
+    }
 }
