@@ -148,6 +148,17 @@ fn a_rate_that_is_asked_for_is_held_and_is_the_limit() {
 }
 
 #[test]
+fn more_than_the_rate_that_was_asked_for_is_a_doubt() {
+    let doubts = |rate: &str| {
+        let said = streams("stream-exceeded", &format!("--rate {rate} --for 300ms"));
+        said["doubts"].to_string().contains("rate_exceeded")
+    };
+    // One write is more than that has in the time.
+    assert!(doubts("1"));
+    assert!(!doubts("1T"));
+}
+
+#[test]
 fn datagrams_are_told_by_their_numbers_and_none_is_lost_at_a_modest_rate() {
     let said = streams(
         "stream-udp",
@@ -268,6 +279,7 @@ fn what_cannot_be_is_refused_with_what_can() {
         ("--buffer 1 -n 1M", "in the place of 1;"),
         ("--buffer 512M -n 1M", "in the place of 536870912;"),
         ("--pace 7", "8000 bit/s is the least"),
+        ("--udp --pace 10M", "datagrams are held to a rate by --rate"),
         ("--congestion cu\nbic", "a name without spaces"),
         ("unix:/tmp/none --udp", "--udp says what a network does"),
         ("unix:/tmp/none", "nobody takes streams at unix:/tmp/none"),

@@ -4,6 +4,8 @@
 const FULL_SHARE: f64 = 0.95;
 /// So near to the rate that was asked for, it is that rate.
 const REACHED_SHARE: f64 = 0.97;
+/// What is further above it was not held to it.
+pub const EXCEEDED_SHARE: f64 = 1.1;
 /// From this share of its busy time on, what held a connection back is what limits it.
 const HELD_SHARE: f64 = 0.3;
 /// From this share of segments sent again on, losses are what a congestion control reacts to.
@@ -61,7 +63,10 @@ pub fn limit(signs: &StreamSigns) -> StreamLimit {
     } = *signs;
     let held = |share: f64| share >= HELD_SHARE;
     let (name, words) = match () {
-        () if signs.reached.is_some_and(|share| share >= REACHED_SHARE) => {
+        () if signs
+            .reached
+            .is_some_and(|share| (REACHED_SHARE..=EXCEEDED_SHARE).contains(&share)) =>
+        {
             ("asked_rate", "the rate that was asked for")
         }
         () if sender.is_crowded() || receiver.is_crowded() => (
@@ -133,6 +138,8 @@ mod tests {
             "asked_rate"
         );
         assert_eq!(named(|signs| signs.reached = Some(0.9)), "path");
+        // What carried more was not held by it.
+        assert_eq!(named(|signs| signs.reached = Some(1300.0)), "path");
     }
 
     #[test]

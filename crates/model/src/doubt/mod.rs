@@ -53,6 +53,14 @@ doubts! {
             "offer less: the server or the client cannot keep up",
             severity: -achieved_rps / offered_rps;
 
+        /// Streams carried more than the rate that was asked for.
+        RateExceeded {
+            /// What came ÷ what was asked for.
+            times: f64,
+        } => ("the rate that was asked for was not held: {times:.1} times as much came"),
+            "a write leaves whole, however small the rate: have smaller ones (--write-size), or a longer test",
+            severity: *times;
+
         /// Requests failed, as a share of those sent.
         RequestsFailed {
             /// Failed requests as a share of those sent, 0 to 1.

@@ -127,7 +127,7 @@ pub(crate) struct Arguments {
     /// Bits a second of each stream, such as 50M or 1Gbit/s, held by the sender; 0 for no limit
     #[arg(short = 'b', long, visible_alias = "bitrate", value_name = "RATE", value_parser = parse_rate)]
     rate: Option<u64>,
-    /// The same, held by the kernel (SO_MAX_PACING_RATE)
+    /// The same, of TCP, held by the kernel (SO_MAX_PACING_RATE)
     #[arg(hide_short_help = true, long, visible_alias = "fq-rate", value_name = "RATE", value_parser = parse_rate)]
     pace: Option<u64>,
     /// Congestion control, such as cubic or bbr [default: each machine's]
@@ -303,6 +303,10 @@ impl Arguments {
             self.out.is_none() || self.host.is_some() || self.rig() != RigKind::Hosts,
             "--out keeps the facts of the machine where it runs, and with --rig hosts neither end is here: run it on the \
              client's machine, with the server's HOST"
+        );
+        ensure!(
+            !self.udp || self.pace.is_none(),
+            "--pace is held by the kernel for TCP alone; datagrams are held to a rate by --rate (-b)"
         );
         let bits = self.pace.unwrap_or(LEAST_PACE_BITS);
         ensure!(

@@ -1,6 +1,6 @@
 //! What came of streams, as it is told.
 
-use judge::stream::{EndSigns, StreamSigns, fairness, limit};
+use judge::stream::{EXCEEDED_SHARE, EndSigns, StreamSigns, fairness, limit};
 use model::Doubt;
 use model::credit::{Credit, Plateau};
 use model::doubt::{WordedDoubt, worded};
@@ -182,7 +182,12 @@ impl Streams {
             let times = [cost.cpu_ns, cost.user_ns, cost.system_ns];
             times.map(|ns| ns as f64 / went.window_ns.max(1) as f64 * 100.0)
         });
+        let ways = plan.ways.iter();
+        let ways: Vec<StreamWay> = ways
+            .map(|way| StreamWay::of(*way, plan, &went, rates))
+            .collect();
         let mut doubts = setting.doubts;
+        doubts.extend(exceeded(plan, &ways));
         if setting.place != RigKind::Hosts.name() {
             doubts.extend(whole_machine::doubt());
         }
@@ -202,11 +207,7 @@ impl Streams {
             asked_bits_per_second: plan.asked_bits(),
             client_congestion,
             server_congestion,
-            ways: plan
-                .ways
-                .iter()
-                .map(|way| StreamWay::of(*way, plan, &went, rates))
-                .collect(),
+            ways,
             client: end(&went.client),
             server: end(&went.server),
             cpu_seconds_per_gb: per_gb(went.client.cpu_ns + went.server.cpu_ns),
@@ -247,8 +248,17 @@ impl StreamWay {
         let all_seconds = window_seconds * streams.len() as f64;
         let signs = sending.map(|sending| signs_of(&sending, all_seconds));
         let mut signs = signs.unwrap_or_default();
-        let reached = |asked: u64| bits / seconds / (asked as f64 * streams.len() as f64);
-        signs.reached = plan.asked_bits().map(reached);
+        let first = went.write_bytes as f64 * 8.0 * streams.len() as f64;
+        signs.reached = plan.asked_bits().map(|asked| {
+            let due = asked as f64 * seconds * streams.len() as f64;
+            // The first write of each leaves whole, and at once.
+            let most = if bits <= due + first {
+                1.0
+            } else {
+                f64::INFINITY
+            };
+            (bits / due).min(most)
+        });
         let of_end = |cost: &EndCost| EndSigns {
             busy: cost.busy_share,
             waiting: cost.waiting_share,
@@ -281,6 +291,14 @@ impl StreamWay {
             limit_words: limit.words,
         }
     }
+}
+
+/// More than was asked for, whatever let it through.
+fn exceeded(plan: &StreamPlan, ways: &[StreamWay]) -> Option<Doubt> {
+    let asked = plan.asked_bits()? as f64 * f64::from(plan.streams);
+    let reached = ways.iter().map(|way| way.throughput_gbit_per_second * 1e9);
+    let times = reached.fold(0.0, f64::max) / asked;
+    (times > EXCEEDED_SHARE).then_some(Doubt::RateExceeded { times })
 }
 
 /// What the end that sends tells of all connections of a way together, over all of the window; an iperf3 does not.
