@@ -264,7 +264,7 @@ fn check(plan: &PacketPlan) -> Result<(), PacketError> {
 
 impl Exchanged {
     /// What two ends came to, which may be other machines' words. Their clocks are not one, so that it has no one-way times, and
-    /// its window is the longer of what each end's own clock has.
+    /// its window is the longest of what each end's own clock has and of what the pace takes.
     ///
     /// # Errors
     /// When they say what cannot be.
@@ -286,7 +286,9 @@ impl Exchanged {
         if !can_be {
             return Err(PacketError::Absurd);
         }
-        let window_ns = (sent.ended_ns - sent.begun_ns).max(received.last_ns - received.first_ns);
+        let window_ns = (sent.ended_ns - sent.begun_ns)
+            .max(received.last_ns - received.first_ns)
+            .max(plan.paced_ns(sent.packets));
         Ok(Self {
             sent,
             received: Received {

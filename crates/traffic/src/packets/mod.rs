@@ -146,12 +146,13 @@ fn carry(
         return Err(PacketError::NoneDue);
     }
     let received = received.map_err(ended)??;
-    // Of a pace it is over with the last, and not when no more has come for a while.
+    // Of a pace it is over with the last and its gap, and not when no more has come for a while.
     let window_ns = match plan.pace {
         Some(_) => sent
             .ended_ns
             .max(received.last_ns)
-            .saturating_sub(sent.begun_ns),
+            .saturating_sub(sent.begun_ns)
+            .max(plan.paced_ns(sent.packets)),
         None => ended_ns - begun_ns,
     };
     Ok(Exchanged {
@@ -263,6 +264,21 @@ mod tests {
             let calls = 6400 / u64::from(by_one_call);
             assert_eq!(went.received.calls, calls, "{send} {receive}");
         }
+    }
+
+    #[test]
+    fn packets_that_leave_at_once_have_the_time_that_their_pace_gives_them() {
+        let cpu = sys::cpu::allowed().unwrap()[0];
+        let ways = (SendWay::Batch(8), ReceiveWay::Batch(8));
+        let plan = PacketPlan {
+            pace: Some(PacketPace {
+                rate: 1000.0,
+                arrivals: model::workload::Arrivals::Uniform,
+                burst: 100,
+            }),
+            ..udp_plan(64, ways, Until::Count(100), [cpu, cpu])
+        };
+        assert!(exchange(&plan).unwrap().window_ns >= 100_000_000);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use model::workload::Arrivals;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -41,6 +42,13 @@ impl PacketPlan {
     pub(super) fn largest_bytes(&self) -> usize {
         let [_, largest] = self.sizes.range();
         largest
+    }
+
+    /// What an even pace takes for so many, ns, the gap behind the last included. Gaps by chance begin before the first.
+    #[expect(clippy::cast_possible_truncation, reason = "a float saturates")]
+    pub(super) fn paced_ns(&self, packets: u64) -> u64 {
+        let even = self.pace.filter(|pace| pace.arrivals == Arrivals::Uniform);
+        even.map_or(0, |pace| (packets as f64 / pace.rate * 1e9) as u64)
     }
 
     /// Whether such packets, and a send of them, can be; `most` bytes are what the path takes.
