@@ -49,6 +49,18 @@ fn clients_that_come_at_once_are_all_served_and_told_apart() {
 }
 
 #[test]
+fn datagrams_are_answered_from_the_address_that_they_came_to() {
+    let folder = Folder::new("stream-everywhere");
+    let listener = Listener::at("0.0.0.0:0", &[]);
+    let address = format!("127.0.0.2:{}", listener.port());
+    for flags in ["--udp --for 300ms", "--latency --for 300ms"] {
+        let said = said(client(&folder, &address, &words(flags)));
+        let received = number(&said["ways"][0]["received_bytes"]);
+        assert!(received > 0.0, "{flags}: {said:#}");
+    }
+}
+
+#[test]
 fn streams_go_by_a_socket_among_the_files_which_goes_with_its_listener() {
     let folder = Folder::new("stream-unix");
     let path = folder.path().join("s");

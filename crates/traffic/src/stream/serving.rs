@@ -207,12 +207,15 @@ impl<'a> Session<'a> {
         Ok(Opened { flows, _echo: echo })
     }
 
-    /// Where datagrams come to, and from whom.
+    /// Where datagrams come to, and from whom. A socket at all addresses would answer from another than the client
+    /// speaks with.
     fn datagram_ends(&self) -> Result<(SocketAddr, IpAddr), StreamError> {
-        match (&self.server.address, &self.client) {
-            (Address::Tcp(server), Address::Tcp(client)) => Ok((*server, client.ip())),
-            _ => Err(StreamError::NoDatagrams),
-        }
+        let Address::Tcp(client) = &self.client else {
+            return Err(StreamError::NoDatagrams);
+        };
+        let server = self.control.socket().local_addr();
+        let unopened = |source| StreamError::Open { number: 0, source };
+        Ok((server.map_err(unopened)?, client.ip()))
     }
 
     fn carry(
