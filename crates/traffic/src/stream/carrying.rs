@@ -104,6 +104,9 @@ impl<'a> Carrying<'a> {
                 Err(_) => Err(StreamError::Ended),
             };
             self.end();
+            // An iperf3 counts the time until it is told of the end, which is when all have ended.
+            let carrier = self.manner.carrier;
+            flows.iter().for_each(|flow| flow.take_no_more(carrier));
             let workers = workers.map_err(StreamError::Thread)?;
             let ended = workers.into_iter().map(|worker| {
                 let died = |_| StreamError::Thread(io::ErrorKind::BrokenPipe.into());
@@ -334,4 +337,31 @@ fn file(content: &[u8]) -> io::Result<OwnedFd> {
     let mut file = memory_file::empty()?;
     file.write_all(content)?;
     Ok(file.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+    use std::time::Duration;
+
+    use wire::iperf3::Parameters;
+
+    use super::*;
+    use crate::stream::Way;
+
+    #[test]
+    fn a_worker_that_waits_for_more_ends_with_the_test() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let _far = listener.accept().unwrap();
+        let long = Duration::from_secs(60);
+        bulk::set_patience(near.as_fd(), long).unwrap();
+        let flows = [Flow::new(1, Way::Down, false, FlowSocket::Tcp(near))];
+        let manner = Manner::of(&Parameters::default(), SendBy::Copy, ReceiveBy::Discard);
+        let begun = clock::now();
+        Carrying::new(&manner, None)
+            .carry(&flows, || Ok(()))
+            .unwrap();
+        assert!(begun.elapsed() < long / 2);
+    }
 }

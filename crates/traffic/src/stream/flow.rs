@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use wire::iperf3::StreamResult;
 
-use super::Way;
+use super::{Carrier, Way};
 
 #[derive(Debug)]
 pub(super) enum FlowSocket {
@@ -92,6 +92,14 @@ impl Flow {
         if let (true, FlowSocket::Tcp(socket)) = (self.sends, &self.socket) {
             // Where the other end has gone, it knows.
             let _ = socket.shutdown(Shutdown::Write);
+        }
+    }
+
+    /// Wakes a worker that waits for more of a connection; of a socket among the files the other end would be told.
+    pub(super) fn take_no_more(&self, carrier: Carrier) {
+        if let (false, Carrier::Tcp, FlowSocket::Tcp(socket)) = (self.sends, carrier, &self.socket)
+        {
+            let _ = socket.shutdown(Shutdown::Read);
         }
     }
 
