@@ -83,12 +83,15 @@ pub fn set_buffers(socket: BorrowedFd<'_>, bytes: u32) -> io::Result<[usize; 2]>
     Ok([send / 2, receive / 2])
 }
 
-/// Marks what is sent with a type of service, of IPv4 or of IPv6.
+/// Marks what is sent with a type of service, of IPv4 or of IPv6. A socket of IPv6 may have a peer of IPv4, for whom
+/// the kernel takes that of IPv4.
 ///
 /// # Errors
 /// `EPERM` for what only root may ask for.
 pub fn set_type_of_service(socket: BorrowedFd<'_>, tos: u8) -> io::Result<()> {
     if sockopt::socket_domain(socket)? == AddressFamily::INET6 {
+        // One that is of IPv6 alone may refuse it, and needs none.
+        let _ = sockopt::set_ip_tos(socket, tos);
         return Ok(sockopt::set_ipv6_tclass(socket, tos.into())?);
     }
     Ok(sockopt::set_ip_tos(socket, tos)?)
@@ -337,6 +340,20 @@ mod tests {
         );
         let most = set_buffers(near.as_fd(), 1 << 30).unwrap();
         assert!(most.iter().all(|bytes| *bytes < 1 << 30), "{most:?}");
+    }
+
+    #[test]
+    fn a_type_of_service_is_that_of_a_peer_of_ipv4_too_where_the_socket_is_of_ipv6() {
+        // Where the machine has IPv6.
+        let Ok(listener) = TcpListener::bind("[::]:0") else {
+            return;
+        };
+        let port = listener.local_addr().unwrap().port();
+        let _near = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        let far = listener.accept().unwrap().0;
+        set_type_of_service(far.as_fd(), 32).unwrap();
+        assert_eq!(sockopt::ip_tos(&far).unwrap(), 32);
+        assert_eq!(sockopt::ipv6_tclass(&far).unwrap(), 32);
     }
 
     #[test]
