@@ -106,7 +106,9 @@ impl<'a> Carrying<'a> {
             self.end();
             // An iperf3 counts the time until it is told of the end, which is when all have ended.
             let carrier = self.manner.carrier;
-            flows.iter().for_each(|flow| flow.take_no_more(carrier));
+            for flow in flows {
+                flow.take_no_more(carrier);
+            }
             let workers = workers.map_err(StreamError::Thread)?;
             let ended = workers.into_iter().map(|worker| {
                 let died = |_| StreamError::Thread(io::ErrorKind::BrokenPipe.into());
