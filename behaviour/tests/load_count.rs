@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::common::assert_says;
 use crate::common::load_program::{failed, load, load_json, number};
-use crate::common::load_server::{OK, answer_each, answer_with, read_request};
+use crate::common::load_server::{OK, answer_each, answer_with, read_request, serve};
 
 /// Asked beforehand, to see that the target answers and that its body stays.
 const LOOKS: u64 = 2;
@@ -99,6 +99,19 @@ fn a_server_that_goes_away_ends_it_after_the_timeout_with_what_was_asked() {
         " of the 9 requests of -n ended: for 200 ms not one connection was to be had",
     );
     assert_says(&text, ", 3 answered, ");
+}
+
+#[test]
+fn a_server_that_hangs_up_on_each_request_is_asked_as_often_as_was_said() {
+    // Connections are opened again after pauses, longer than each is open and shorter than the timeout.
+    let address = serve(|mut stream, index| {
+        let _ = read_request(&mut stream);
+        if (index as u64) < LOOKS {
+            let _ = stream.write_all(OK);
+        }
+    });
+    let report = load_json(address, &["-n", "14", "-c", "1", "--timeout", "400ms"]);
+    assert_eq!((number(&report["sent"]), failed(&report)), (14, 14));
 }
 
 #[test]

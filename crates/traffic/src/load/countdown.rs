@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub(super) struct Countdown {
     to_begin: AtomicU64,
     to_end: AtomicU64,
-    /// When a worker last had a connection, ns.
+    /// When a worker last had a connection, from the start of the block on, ns.
     alive_ns: AtomicU64,
     /// When the last of them ended; `u64::MAX` before.
     over_ns: AtomicU64,
@@ -54,10 +54,15 @@ impl Countdown {
         self.over_ns.load(Relaxed)
     }
 
-    /// A worker has a connection or has none. When none has had one for the patience, nothing
-    /// would ever end the block.
-    pub(super) fn look_after(&self, has_connection: bool, now_ns: u64, patience_ns: u64) {
-        if has_connection {
+    /// A block begins only where some worker has a connection.
+    pub(super) fn begin(&self, start_ns: u64) {
+        self.alive_ns.fetch_max(start_ns, Relaxed);
+    }
+
+    /// A worker has a connection, or had one since it last looked, or neither. When none has had one for
+    /// the patience, nothing would ever end the block.
+    pub(super) fn look_after(&self, had_connection: bool, now_ns: u64, patience_ns: u64) {
+        if had_connection {
             self.alive_ns.fetch_max(now_ns, Relaxed);
         } else if now_ns > self.alive_ns.load(Relaxed).saturating_add(patience_ns) {
             self.end(now_ns);
@@ -82,10 +87,12 @@ mod tests {
     #[test]
     fn a_block_without_any_connection_ends_after_the_patience_and_not_before() {
         let countdown = Countdown::new(1);
-        countdown.look_after(true, 100, 10);
-        countdown.look_after(false, 110, 10);
+        countdown.begin(95);
+        countdown.look_after(false, 105, 10);
+        countdown.look_after(true, 106, 10);
+        countdown.look_after(false, 116, 10);
         assert_eq!(countdown.over_ns(), u64::MAX);
-        countdown.look_after(false, 111, 10);
-        assert_eq!(countdown.over_ns(), 111);
+        countdown.look_after(false, 117, 10);
+        assert_eq!(countdown.over_ns(), 117);
     }
 }

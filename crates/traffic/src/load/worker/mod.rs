@@ -56,6 +56,8 @@ pub(super) struct Worker<'a, P: Protocol, C: Carrier> {
     countdown: Option<&'a Countdown>,
     free: FreeQueue,
     next_sweep_ns: u64,
+    /// Connections that had been opened by the last sweep, each time that they were.
+    opened_by_sweep: u64,
     spun_ns: u64,
     opened: Usage,
     closed: Usage,
@@ -134,6 +136,7 @@ where
             countdown: live.countdown(),
             free: FreeQueue::new(slots),
             next_sweep_ns: u64::MAX,
+            opened_by_sweep: 0,
             spun_ns: 0,
             opened: Usage::default(),
             closed: Usage::default(),
@@ -185,6 +188,9 @@ where
         };
         self.phase = Phase::Settling;
         self.next_sweep_ns = start_ns + self.sweep_gap_ns();
+        if let Some(countdown) = self.countdown {
+            countdown.begin(start_ns);
+        }
         let mut scoring = Scoring::ByEnd;
         if let Pace::Open {
             rate_rps,
@@ -283,8 +289,12 @@ where
         if now_ns >= self.next_sweep_ns {
             self.next_sweep_ns = now_ns + self.sweep_gap_ns();
             if let Some(countdown) = self.countdown {
-                let has_connection = self.connections.open_count() > 0;
-                countdown.look_after(has_connection, now_ns, self.plan.timeout_ns);
+                // One that is closed with each answer may be open between two sweeps alone.
+                let counts = self.connections.counts();
+                let opened = counts.opened + counts.reopened;
+                let before = std::mem::replace(&mut self.opened_by_sweep, opened);
+                let had_connection = opened > before || self.connections.open_count() > 0;
+                countdown.look_after(had_connection, now_ns, self.plan.timeout_ns);
             }
             for slot in 0..self.connections.len() {
                 let connection = self.connections.at(slot);
