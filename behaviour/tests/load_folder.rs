@@ -102,10 +102,20 @@ fn a_search_that_was_killed_goes_on_from_what_it_had_seen() {
 fn what_may_be_secret_is_not_kept_and_typed_again_to_go_on() {
     let folder = Folder::new("load-secret");
     let url = format!("http://{}/?token=hushed", answer_with(OK));
-    let secret = ["-H", "Authorization: hushed"];
+    // One is a part of another, and must not leave the rest of it.
+    let secret = [
+        "-H",
+        "X-User: hush",
+        "-H",
+        "Authorization: hushed and whispered",
+    ];
     let arguments = [&SWEEP[..], &secret].concat();
     killed(&folder, &url, &arguments);
-    assert!(!folder.text("run/run.json").contains("hushed"));
+    let is_told = |file: &str| {
+        let text = folder.text(file);
+        text.contains("hush") || text.contains("whispered") || !text.contains("X-User: …")
+    };
+    assert!(!is_told("run/run.json"));
     let refused = study(&folder, &["resume", "run", "--trust"]);
     assert_says(&errors(&refused), "type the command");
 
@@ -114,7 +124,7 @@ fn what_may_be_secret_is_not_kept_and_typed_again_to_go_on() {
     let saved = folder.text("run/blocks.jsonl");
     let counted = Blocks::<Reading>::parse(&saved).unwrap().records;
     assert_eq!(counted.len(), 6 * 3);
-    assert!(!folder.text("run/report.html").contains("hushed"));
+    assert!(!is_told("run/report.html"));
     let another = [&arguments[..], &["--seed", "7"]].concat();
     let refused = load(&folder, &url, &another).output().unwrap();
     assert_says(&errors(&refused), "holds another run");

@@ -75,6 +75,14 @@ fn shown(id: &str, value: &str) -> String {
         // Lines for a shell, which would do something else without their URLs.
         "build" | "serve" | "run" => value.to_owned(),
         "body" if !value.starts_with('@') => KEPT_BACK.to_owned(),
+        // Of a load, which goes on with a run by its command, host and all.
+        "urls" => {
+            let sent = value.split('#').next().unwrap_or_default();
+            let place = sent
+                .split_once('?')
+                .map(|(place, _)| format!("{place}?{KEPT_BACK}"));
+            place.unwrap_or_else(|| sent.to_owned())
+        }
         _ if value.contains("://") => url_without_secrets(value),
         _ => value.to_owned(),
     }

@@ -182,7 +182,7 @@ impl RequestFlags {
     }
 
     /// A body that was typed, and not named as a file.
-    pub(crate) fn typed_body(&self) -> Option<&str> {
+    fn typed_body(&self) -> Option<&str> {
         self.body.as_deref().filter(|text| !text.starts_with('@'))
     }
 

@@ -24,7 +24,7 @@ use crate::failure::words;
 use crate::load_forms::judged;
 use crate::request::KEPT_BACK;
 use crate::strangers::OwnWord;
-use crate::{shown, stopping};
+use crate::{repeat, shown, stopping};
 
 /// A block is so many times as long as the longest time that is asked about.
 const LIMITS_IN_A_BLOCK: u64 = 10;
@@ -41,7 +41,7 @@ pub(super) fn run(
     }
     let folder = case.arguments.out.as_deref();
     let _stop = StopSignal::listen(Again::Kills)?;
-    let (run, blocks, kept) = opened(workload, case)?;
+    let (run, blocks, kept) = opened(workload, case, console)?;
     forecast(&run, blocks.len(), case, console);
     let mut hands = Blocks::of(case, console);
     let clock = study::Monotonic::default();
@@ -68,12 +68,14 @@ pub(super) fn run(
 fn opened(
     workload: LoadWorkload,
     case: &Case<'_>,
+    console: &Console,
 ) -> anyhow::Result<(SavedLoad, Vec<BlockRecord>, KeptIn)> {
     let levels = match &workload {
         LoadWorkload::Sweep { range, .. } => Level::all_of(range),
         LoadWorkload::Capacity { .. } => Vec::new(),
     };
-    let (command, seed) = (typed(case.arguments), case.arguments.seed());
+    let seed = case.arguments.seed();
+    let command = repeat::command(&[], seed, console);
     let by = Begun::at(sys::clock::wall(), command, seed);
     let facts = machine::facts::collect(false);
     let mut run = SavedLoad::begun(case.study(workload), levels, facts, by);
@@ -105,31 +107,6 @@ fn check_same(saved: &SavedLoad, asked: &SavedLoad, folder: &Path) -> anyhow::Re
     Ok(())
 }
 
-/// What was typed; what may be secret is kept back.
-fn typed(arguments: &Arguments) -> String {
-    let headers = arguments
-        .request
-        .headers
-        .iter()
-        .map(|(_, value)| value.as_str());
-    let body = arguments.request.typed_body();
-    let urls = arguments.urls.iter();
-    let queries = urls.clone().filter_map(|url| Some(url.split_once('?')?.1));
-    let users = urls.filter_map(|url| {
-        let (_, rest) = url.split_once("://")?;
-        Some(rest.split('/').next()?.rsplit_once('@')?.0)
-    });
-    let secrets = headers.chain(body).chain(queries).chain(users);
-    let secrets: Vec<&str> = secrets.filter(|secret| !secret.is_empty()).collect();
-    let words = std::env::args_os().skip(1).map(|word| {
-        let word = word.to_string_lossy().into_owned();
-        secrets
-            .iter()
-            .fold(word, |word, secret| word.replace(secret, KEPT_BACK))
-    });
-    format!("linerate {}", shell_words::join(words))
-}
-
 /// Goes on with a run in a folder; the exit code to give.
 pub(crate) fn resume(
     folder: &Path,
@@ -142,7 +119,7 @@ pub(crate) fn resume(
     word.trust.check_load(&run.command, folder)?;
     let again = || {
         format!(
-            "type the command of {} again, which goes on with it: {}",
+            "type the command of {0} again with --out {0}, which goes on with it: {1}",
             folder.display(),
             run.command
         )
