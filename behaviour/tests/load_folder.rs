@@ -125,9 +125,26 @@ fn what_may_be_secret_is_not_kept_and_typed_again_to_go_on() {
     let counted = Blocks::<Reading>::parse(&saved).unwrap().records;
     assert_eq!(counted.len(), 6 * 3);
     assert!(!is_told("run/report.html"));
-    let another = [&arguments[..], &["--seed", "7"]].concat();
-    let refused = load(&folder, &url, &another).output().unwrap();
-    assert_says(&errors(&refused), "holds another run");
+}
+
+#[test]
+fn a_run_does_not_go_on_with_another_request_or_seed() {
+    let folder = Folder::new("load-another");
+    let url = format!("http://{}/", answer_with(OK));
+    killed(&folder, &url, &SWEEP);
+    for another in [
+        &["--seed", "7"][..],
+        &["-X", "PUT"],
+        &["-H", "X-More: 1"],
+        &["--body", "another"],
+        &["--engine", "epoll"],
+    ] {
+        let arguments = [&SWEEP[..], another].concat();
+        let refused = load(&folder, &url, &arguments).output().unwrap();
+        assert_says(&errors(&refused), "holds another run");
+    }
+    let other_query = load(&folder, &format!("{url}?page=2"), &SWEEP).output();
+    assert_says(&errors(&other_query.unwrap()), "holds another run");
 }
 
 #[test]

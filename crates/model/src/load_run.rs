@@ -37,6 +37,11 @@ pub struct LoadStudy {
     pub score_ns: u64,
     /// A request unanswered for so long has failed, ns.
     pub timeout_ns: u64,
+    /// By which another request, other CPUs of the load threads or another engine are told from these: the
+    /// first digits of a hash, so few that many requests share them, whatever secrets are in them. Absent
+    /// in older folders.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mark: Option<String>,
     /// Remarks about how it is measured, each a sentence.
     pub notes: Vec<String>,
 }

@@ -201,7 +201,8 @@ pub(crate) struct Arguments {
     ///
     /// Each block is on the disk before the next begins. The same command goes on with a run that was
     /// stopped, as does `linerate study resume FOLDER --trust`, and `linerate study report FOLDER` tells it again.
-    /// Headers, a body that was typed and queries are not kept.
+    /// Headers, a body that was typed and queries are not kept, but for two bytes of a hash of all that is
+    /// asked, by which the folder refuses another request.
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath, requires = "blocks", hide_short_help = true, help_heading = OUTPUT)]
     pub(super) out: Option<PathBuf>,
     #[command(flatten)]

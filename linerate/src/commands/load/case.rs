@@ -43,6 +43,7 @@ impl Case<'_> {
             settle_ns: plan.settle_ns,
             score_ns: plan.score_ns,
             timeout_ns: plan.timeout_ns,
+            mark: Some(self.requests.mark(plan)),
             notes: self.notes.clone(),
         }
     }

@@ -96,11 +96,13 @@ fn check_same(saved: &SavedLoad, asked: &SavedLoad, folder: &Path) -> anyhow::Re
     let question = |run: &SavedLoad| {
         let mut study = run.study.clone();
         study.notes.clear();
+        // Older folders have none.
+        study.mark = study.mark.filter(|_| saved.study.mark.is_some());
         (study, run.seed)
     };
     ensure!(
         question(saved) == question(asked),
-        "{} holds another run: {}; give another folder with --out",
+        "{} holds another run, or one of another request: {}; give another folder with --out",
         folder.display(),
         saved.command
     );

@@ -2,7 +2,7 @@
 
 use agent::request::{Asked, Prepared};
 use anyhow::{Context as _, ensure};
-use model::request::MixSpec;
+use model::request::{MixSpec, RequestSpec};
 use sys::address::Address;
 use traffic::load::{LoadError, LoadOutcome, LoadPlan, Observer, ProbeError};
 use wire::url::HttpUrl;
@@ -12,14 +12,14 @@ use super::two_answers::TwoAnswers;
 
 pub(super) struct Requests {
     prepared: Prepared,
-    /// What they are drawn from; `None` of one and the same.
-    mix: Option<MixSpec>,
+    spec: RequestSpec,
 }
 
 impl Requests {
     /// Puts together what the arguments ask for.
     pub(super) fn prepare(arguments: &Arguments, urls: &[HttpUrl]) -> anyhow::Result<Self> {
-        let spec = arguments.request.spec(urls, "", None, arguments.seed())?;
+        let request = &arguments.request;
+        let spec = request.spec(urls, &arguments.urls[0], None, arguments.seed())?;
         ensure!(
             arguments.seed.is_none() || spec.mix.is_some() || arguments.is_searched_or_open(),
             "--seed has nothing to decide where one and the same request follows upon the answer to \
@@ -27,8 +27,8 @@ impl Requests {
              several URLs) or hold a number to draw ({{id:1..1000}})"
         );
         Ok(Self {
-            prepared: arguments.request.prepare(&urls[0], &spec)?,
-            mix: spec.mix,
+            prepared: request.prepare(&urls[0], &spec)?,
+            spec,
         })
     }
 
@@ -83,7 +83,7 @@ impl Requests {
 
     /// What a reader knows a kind by.
     fn name(&self, kind: usize) -> String {
-        match &self.mix {
+        match self.mix() {
             None => "the target".to_owned(),
             Some(mix) => format!("`{}`", mix.kinds[kind].name),
         }
@@ -98,13 +98,26 @@ impl Requests {
         self.prepared.load(plan, observer)
     }
 
+    /// What they are drawn from; `None` of one and the same.
     pub(super) fn mix(&self) -> Option<&MixSpec> {
-        self.mix.as_ref()
+        self.spec.mix.as_ref()
+    }
+
+    /// By which they are told from others in a folder that does not keep them: two bytes of their hash.
+    /// Whose certificates vouch for the server is left out, as a system renews its own.
+    pub(super) fn mark(&self, plan: &LoadPlan) -> String {
+        let mut spec = self.spec.clone();
+        spec.tls.roots = spec.tls.roots.map(|_| String::new());
+        let asked = (spec, plan.engine.name(), &plan.cpus);
+        let asked = serde_json::to_string(&asked).unwrap_or_default();
+        let mut hash = foreign::sha256::of(&asked);
+        hash.truncate(4);
+        hash
     }
 
     /// The URL without its query, or the server alone and how many kinds of request.
     pub(super) fn shown(&self, url: &HttpUrl) -> String {
-        let Some(mix) = &self.mix else {
+        let Some(mix) = self.mix() else {
             return url.without_query();
         };
         let server = HttpUrl {
