@@ -8,17 +8,20 @@ use crate::common::load_server::{OK, answer_with};
 #[test]
 fn an_objective_that_is_none_is_refused_with_an_example() {
     let url = format!("http://{}/", answer_with(OK));
-    for (objective, reason) in [
-        ("p99>5ms", "`p99>5ms`: expected a figure, `<`"),
-        ("p99<5ms errors<1%", "`p99<5ms errors<1%`: expected a unit"),
-        ("p99<5", "an objective looks like p99<5ms"),
-        ("p50<6s", "--timeout"),
-        ("p99.999<1s", "ask for longer blocks"),
+    for (objective, timeout, reason) in [
+        ("p99>5ms", "5s", "`p99>5ms`: expected a figure, `<`"),
+        (
+            "p99<5ms errors<1%",
+            "5s",
+            "`p99<5ms errors<1%`: expected a unit",
+        ),
+        ("p99<5", "5s", "an objective looks like p99<5ms"),
+        ("p99.999<1s", "5s", "ask for longer blocks"),
+        ("p50<10ms", "9ms", "ask for a longer --timeout"),
+        ("errors<1%", "26ms", "ask for one of 25.0 ms at most"),
     ] {
-        let output = load(
-            &url,
-            &["--slo", objective, "-d", "100ms", "--settle", "0ms"],
-        );
+        let short = ["-d", "100ms", "--settle", "0ms", "--timeout", timeout];
+        let output = load(&url, &[&["--slo", objective][..], &short].concat());
         let error = String::from_utf8(output.stderr).unwrap();
         assert!(error.contains(reason), "{objective}: {error}");
         assert_eq!(output.status.code(), Some(2), "{objective}: {error}");

@@ -41,6 +41,12 @@ impl Objective {
     pub fn terms(&self) -> &[Term] {
         &self.terms
     }
+
+    /// Whether one of them is of errors.
+    pub fn limits_errors(&self) -> bool {
+        let is_of_errors = |term: &Term| matches!(term, Term::Errors { .. });
+        self.terms.iter().any(is_of_errors)
+    }
 }
 
 /// Units of time and their length in ns.

@@ -28,9 +28,13 @@ const DEFAULT_CONNECTIONS: u32 = 64;
 /// What is scored begins so long after the first request, unless told otherwise.
 const DEFAULT_SETTLE: Duration = Duration::from_millis(500);
 const DEFAULT_DURATION: Duration = Duration::from_secs(10);
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(5);
 /// What is scored of each of the many blocks of a search begins so long after its first request.
 const BLOCK_SETTLE: Duration = Duration::from_millis(250);
 const BLOCK_DURATION: Duration = Duration::from_secs(1);
+/// A block in which errors are counted is so many times as long as the timeout: what hangs in the last of
+/// them has not failed when the block ends.
+pub(super) const TIMEOUTS_IN_A_BLOCK: u64 = 4;
 
 /// Put load on an HTTP server and say how fast it answers
 ///
@@ -95,9 +99,12 @@ pub(crate) struct Arguments {
     /// is 250ms, with --download 500ms, and with -n none.
     #[arg(long, value_name = "TIME", value_parser = values::parse_duration)]
     pub(super) settle: Option<Duration>,
-    /// A request unanswered for so long has failed
-    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = values::parse_duration, hide_short_help = true)]
-    timeout: Duration,
+    /// A request unanswered for so long has failed [default: 5s]
+    ///
+    /// With --slo and a limit of errors a quarter of -d where that is shorter: what hangs must fail within
+    /// the block that counts it.
+    #[arg(long, value_name = "TIME", value_parser = values::parse_duration, hide_short_help = true)]
+    timeout: Option<Duration>,
     /// Throughput mode: move requests in batches, report no latency
     #[arg(long, conflicts_with_all = ["rate", "slo", "sweep", "latency"])]
     throughput: bool,
@@ -280,7 +287,7 @@ impl Arguments {
             settle_ns: nanoseconds(settle),
             score_ns: nanoseconds(self.duration.unwrap_or(duration)),
             requests: self.requests.map(u64::from),
-            timeout_ns: nanoseconds(self.timeout),
+            timeout_ns: nanoseconds(self.timeout.unwrap_or(DEFAULT_TIMEOUT)),
             record_latency: !self.throughput,
             engine: self.engine,
             bulk: false,
@@ -288,6 +295,16 @@ impl Arguments {
             streams: self.request.streams(),
             pipeline: self.request.pipeline,
         })
+    }
+
+    /// After which a request of a block has failed; the looks beforehand wait as long as the plan says.
+    pub(super) fn timeout_ns(&self, plan: &LoadPlan) -> u64 {
+        match (self.timeout, &self.slo) {
+            (None, Some(slo)) if slo.limits_errors() => {
+                plan.timeout_ns.min(plan.score_ns / TIMEOUTS_IN_A_BLOCK)
+            }
+            _ => plan.timeout_ns,
+        }
     }
 
     /// Where to connect to, as far as it is known before the host was looked up.
@@ -376,4 +393,26 @@ impl Arguments {
 
 pub(super) fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Args as _, FromArgMatches as _};
+
+    use super::*;
+
+    #[test]
+    fn where_errors_are_limited_what_hangs_fails_within_its_block() {
+        let timeout_ns = |typed: &str| {
+            let declared = Arguments::augment_args(clap::Command::new("load"));
+            let words = format!("load http://127.0.0.1/ {typed}");
+            let read = declared.get_matches_from(words.split(' '));
+            let arguments = Arguments::from_arg_matches(&read).unwrap();
+            arguments.timeout_ns(&arguments.plan().unwrap())
+        };
+        assert_eq!(timeout_ns("--slo p99<5ms"), 5_000_000_000);
+        assert_eq!(timeout_ns("--slo p99<5ms,errors<1%"), 250_000_000);
+        assert_eq!(timeout_ns("--slo errors<1% -d 60s"), 5_000_000_000);
+        assert_eq!(timeout_ns("--slo errors<1% --timeout 2s"), 2_000_000_000);
+    }
 }

@@ -18,6 +18,7 @@ use sys::stop::{Again, StopSignal};
 use traffic::load::LoadPlan;
 
 use super::Arguments;
+use super::arguments::TIMEOUTS_IN_A_BLOCK;
 use super::case::{Blocks, Case};
 use crate::console::Console;
 use crate::failure::words;
@@ -168,20 +169,15 @@ fn check_levels(range: Sweep, case: &Case<'_>) -> anyhow::Result<()> {
 }
 
 /// A request is given up after the timeout, so that no longer limit could be seen to fail. Nor could
-/// one in a block too short for a queue to grow so long: what waits when it ends is cut off there.
+/// one in a block too short for a queue to grow so long: what waits when it ends is cut off there. And
+/// what hangs is no error before the timeout.
 fn check_limits(objective: &Objective, plan: &LoadPlan) -> anyhow::Result<()> {
     for term in objective.terms() {
         let Term::Response { below_ns, .. } = term else {
+            check_timeout(term, plan)?;
             continue;
         };
         let needed_ns = below_ns.saturating_mul(LIMITS_IN_A_BLOCK);
-        if *below_ns > plan.timeout_ns {
-            bail!(
-                "--slo: {term} is not below the --timeout of {}, after which a request is given \
-                 up; ask for a longer --timeout",
-                numbers::duration(plan.timeout_ns)
-            );
-        }
         if needed_ns > plan.score_ns {
             bail!(
                 "--slo: no queue of {term} can grow in a block of {}; ask for longer blocks, of {} \
@@ -190,7 +186,29 @@ fn check_limits(objective: &Objective, plan: &LoadPlan) -> anyhow::Result<()> {
                 numbers::duration(needed_ns)
             );
         }
+        if *below_ns > plan.timeout_ns {
+            bail!(
+                "--slo: {term} is not below the --timeout of {}, after which a request is given \
+                 up; ask for a longer --timeout",
+                numbers::duration(plan.timeout_ns)
+            );
+        }
     }
+    Ok(())
+}
+
+/// Whether what hangs can fail within a block.
+fn check_timeout(term: &Term, plan: &LoadPlan) -> anyhow::Result<()> {
+    let longest_ns = plan.score_ns / TIMEOUTS_IN_A_BLOCK;
+    ensure!(
+        plan.timeout_ns <= longest_ns,
+        "--slo: {term} does not see what hangs: in a block of {} too few requests can reach the --timeout \
+         of {}; ask for one of {} at most, or for longer blocks, of {} at least (-d)",
+        numbers::duration(plan.score_ns),
+        numbers::duration(plan.timeout_ns),
+        numbers::duration(longest_ns),
+        numbers::duration(plan.timeout_ns.saturating_mul(TIMEOUTS_IN_A_BLOCK))
+    );
     Ok(())
 }
 

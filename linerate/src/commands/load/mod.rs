@@ -64,6 +64,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     let target = Target::find(url, arguments, &requests, &plan)?;
     plan.address = target.address.clone();
     let (requests, notes) = requests.look(&target.address, &target.look, &plan)?;
+    plan.timeout_ns = arguments.timeout_ns(&plan);
     let case = Case {
         arguments,
         target: &target,
