@@ -1,12 +1,14 @@
 //! What `linerate load` prints and refuses.
 
 use std::io::Write as _;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use crate::common::load_program::{load, load_json};
 use crate::common::load_server::{OK, answer_each, answer_with};
+use crate::common::processes::signal;
 use crate::common::{assert_says, refusal_of, refused, words};
 
 fn refusal(url: &str, arguments: &[&str]) -> String {
@@ -196,6 +198,32 @@ fn a_target_that_only_fails_exits_with_one() {
         text.starts_with("No request to ") && text.contains("the target says 500"),
         "{text}"
     );
+}
+
+#[test]
+fn a_load_that_is_stopped_while_it_settles_tells_no_rate_and_no_share() {
+    let asked = Arc::new(AtomicU64::new(0));
+    let count = Arc::clone(&asked);
+    let address = answer_each(move |stream| {
+        count.fetch_add(1, Ordering::Relaxed);
+        let _ = stream.write_all(OK);
+    });
+    let mut command = Command::new(crate::common::program());
+    command.args(["load", &format!("http://{address}/"), "--settle", "600s"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+    let child = child.unwrap();
+    let is_loaded = || asked.load(Ordering::Relaxed) > 200;
+    let came = sys::clock::wait_until(Duration::from_secs(60), is_loaded);
+    signal("INT", child.id());
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let text: Vec<&str> = text.split_whitespace().collect();
+    let text = text.join(" ");
+    assert!(came && output.status.code() == Some(130), "{text}");
+    assert_says(&text, " was answered within the scored window.");
+    assert_says(&text, "scored nothing: the end came after ");
+    assert_says(&text, "throughput not known");
+    assert!(!text.contains("the client is the limit"), "{text}");
 }
 
 #[test]

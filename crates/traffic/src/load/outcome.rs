@@ -54,8 +54,10 @@ pub struct LoadOutcome {
     pub engine: Engine,
     /// When the scored window opened, by [`sys::clock::monotonic_ns`].
     pub opened_ns: u64,
-    /// Length of the scored window as it was; of requests that are counted, from the start of the
-    /// block to the end of the last of them.
+    /// Load before the scored window as it was.
+    pub settled_ns: u64,
+    /// Length of the scored window as it was, 0 where the end came before it; of requests that are counted,
+    /// from the start of the block to the end of the last of them.
     pub window_ns: u64,
     /// Right answers that came in within the scored window.
     pub answered: u64,
@@ -118,13 +120,16 @@ impl LoadOutcome {
             Some(_) => first.recorder.window_ns(),
             None => first.used.at_ns,
         };
-        let (opened_ns, window_ns) = workers
-            .first()
-            .map_or((0, 0), |first| (first.opened_ns, window_ns(first)));
+        let edges = |first: &WorkerOutcome<'_>| {
+            let settled_ns = first.recorder.settled_ns();
+            (first.opened_ns, settled_ns, window_ns(first))
+        };
+        let (opened_ns, settled_ns, window_ns) = workers.first().map_or((0, 0, 0), edges);
         let first_status = workers.iter().find_map(|worker| worker.first_status);
         let mut outcome = Self {
             engine,
             opened_ns,
+            settled_ns,
             window_ns,
             answered: counted.answered,
             waited_ns: counted.waited_ns,

@@ -80,7 +80,12 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Length of the scored window.
+    /// How long the load settled.
+    pub(super) fn settled_ns(&self) -> u64 {
+        self.edges.open_ns.saturating_sub(self.edges.start_ns)
+    }
+
+    /// Length of the scored window; 0 of one that the end came before.
     pub(super) fn window_ns(&self) -> u64 {
         self.edges.close_ns.saturating_sub(self.edges.open_ns)
     }

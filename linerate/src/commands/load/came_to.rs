@@ -161,7 +161,7 @@ impl LoadResult {
             connections: plan.connections,
             streams: plan.streams(),
             threads: plan.threads,
-            settle_seconds: seconds(plan.settle_ns),
+            settle_seconds: seconds(outcome.settled_ns),
             requests_asked: plan.requests,
             window_seconds: seconds(outcome.window_ns),
             look: FirstAnswer::of(first),

@@ -151,7 +151,7 @@ impl LoadDownload {
             address: plan.address.to_string(),
             connections: plan.connections,
             threads: plan.threads,
-            settle_seconds: plan.settle_ns as f64 / 1e9,
+            settle_seconds: outcome.settled_ns as f64 / 1e9,
             window_seconds: outcome.window_ns as f64 / 1e9,
             notes: notes(&first, plan),
             first_status: first.status,
@@ -257,7 +257,7 @@ impl<'a> Watch<'a> {
             Some(reason) => Err(reason),
             None => Ok(ServerSpent {
                 cpu_ns: self.cpu.counts(window_ns).server_ns,
-                busy_share: self.threads.busiest_share(),
+                busy_share: self.threads.busiest_share().filter(|_| window_ns > 0),
                 sending: self.senders.reading(),
             }),
         }

@@ -270,7 +270,11 @@ where
         }
         if self.phase == Phase::Scoring && now_ns >= self.edges.close_ns {
             self.phase = Phase::Draining;
-            self.closed = Usage::read(self.spun_ns);
+            // A window that the end came before has no time, and no shares of it.
+            self.closed = match self.recorder.window_ns() {
+                0 => self.opened,
+                _ => Usage::read(self.spun_ns),
+            };
             self.recorder.close_window();
             self.connections.stop_opening();
             if let Some(observer) = observer {
