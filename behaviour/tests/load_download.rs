@@ -206,6 +206,10 @@ fn flags_that_do_not_fit_a_download_are_refused() {
     for (arguments, words) in [
         (&["--download", "--rate", "10"][..], "cannot be used with"),
         (&["--download", "--latency"], "cannot be used with"),
+        (
+            &["--download", "-H", "X-Id: {id:1..9}"],
+            "the number to draw",
+        ),
         (&["--length", "10"], "--download"),
         (&["--download", "--insecure"], "--insecure is about TLS"),
     ] {

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::process::ExitCode;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, bail, ensure};
 use machine::instruments::cpu::CpuWatch;
 use machine::instruments::senders::{SenderReading, SenderWatch};
 use machine::instruments::threads::ThreadWatch;
@@ -107,6 +107,11 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     let spec = arguments
         .request
         .spec(std::slice::from_ref(&url), "", None, 0)?;
+    ensure!(
+        spec.mix.is_none(),
+        "--download asks for one body again and again: leave out the number to draw ({{id:1..1000}}), or \
+         --download"
+    );
     let request = agent::request::http1(&url, &spec).context("the request cannot be sent")?;
     let request = request.counting_bodies(arguments.length);
     let mut plan = plan(arguments, &url)?;
