@@ -53,6 +53,7 @@ fn a_warm_up_that_is_asked_for_eats_none_of_them() {
     let (asked, report) = counted(OK, &["-n", "20", "-c", "2", "--settle", "50ms"]);
     assert_eq!(number(&report["sent"]), 20);
     assert!(asked > 20 + LOOKS, "{asked}");
+    assert_eq!(report["settle_seconds"], 0.05);
 }
 
 #[test]
@@ -123,6 +124,12 @@ fn the_page_says_how_long_it_took() {
     assert_says(
         &text,
         ", from the first of 50 requests to the end of the last",
+    );
+    let output = load(&url, &["-n", "20", "-c", "5", "--rate", "2000"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        text.starts_with("20 of 20 requests due at 2,000 requests/s were answered, "),
+        "{text}"
     );
 }
 

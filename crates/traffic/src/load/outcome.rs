@@ -146,7 +146,7 @@ impl LoadOutcome {
             window_counts: Vec::new(),
             doubts: Vec::new(),
         };
-        let shortfall = plan.rate_rps().and_then(|_| shortfall(window_ns, &workers));
+        let shortfall = shortfall(plan, window_ns, &workers);
         for worker in workers {
             outcome.add(worker);
         }
@@ -201,13 +201,19 @@ impl LoadOutcome {
 }
 
 /// How far an open loop stayed below what it was to offer within the window. That is counted, not taken
-/// from the rate: Poisson arrivals differ from it by chance.
-fn shortfall(window_ns: u64, workers: &[WorkerOutcome<'_>]) -> Option<Doubt> {
+/// from the rate: Poisson arrivals differ from it by chance. Where the requests are counted all are due before
+/// the window ends, which waits for the last answer: there it is the rate.
+fn shortfall(plan: &LoadPlan, window_ns: u64, workers: &[WorkerOutcome<'_>]) -> Option<Doubt> {
+    let rate_rps = plan.rate_rps()?;
     let seconds = window_ns.max(1) as f64 / 1e9;
     let recorders = || workers.iter().map(|worker| &worker.recorder);
     let due: u64 = recorders().map(Recorder::due).sum();
     let answered: u64 = recorders().map(|recorder| recorder.due_answered).sum();
-    let (offered_rps, achieved_rps) = (due as f64 / seconds, answered as f64 / seconds);
+    let offered_rps = match plan.requests {
+        Some(_) => rate_rps,
+        None => due as f64 / seconds,
+    };
+    let achieved_rps = offered_rps * answered as f64 / due.max(1) as f64;
     let is_missed = achieved_rps < offered_rps * (1.0 - SHORTFALL_LIMIT_SHARE);
     is_missed.then_some(Doubt::RateNotReached {
         offered_rps,
@@ -288,12 +294,25 @@ mod tests {
     }
 
     fn merged(live: &Live, workers: Vec<WorkerOutcome<'_>>) -> LoadOutcome {
+        merged_of(None, live, workers)
+    }
+
+    fn merged_of(
+        requests: Option<u64>,
+        live: &Live,
+        workers: Vec<WorkerOutcome<'_>>,
+    ) -> LoadOutcome {
         let pace = Pace::Open {
             rate_rps: 1000.0,
             arrivals: Arrivals::Poisson,
             seed: 1,
         };
-        LoadOutcome::merge(&LoadPlan { pace, ..plan() }, Engine::Epoll, live, workers)
+        let plan = LoadPlan {
+            pace,
+            requests,
+            ..plan()
+        };
+        LoadOutcome::merge(&plan, Engine::Epoll, live, workers)
     }
 
     #[test]
@@ -324,6 +343,18 @@ mod tests {
         assert!(merged(&live, vec![worker((1030, 1030))]).doubts.is_empty());
         let short = merged(&live, vec![worker((500, 490)), worker((500, 490))]);
         assert!(matches!(short.doubts[..], [Doubt::RateNotReached { .. }]));
+    }
+
+    #[test]
+    fn of_requests_that_are_counted_the_rate_is_that_of_the_plan_however_late_the_last_answer() {
+        let live = live(1);
+        let tally = &live.tallies()[0];
+        let half = merged_of(Some(20), &live, vec![worker(tally, (0, 0), (20, 10))]);
+        let missed = Doubt::RateNotReached {
+            offered_rps: 1000.0,
+            achieved_rps: 500.0,
+        };
+        assert_eq!(half.doubts, [missed]);
     }
 
     #[test]

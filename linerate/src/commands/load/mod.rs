@@ -139,14 +139,16 @@ fn load(
         let machine = window.watch.counts(outcome.window_ns).machine;
         anyhow::Ok((outcome, machine))
     };
-    if let Some(before) = counted::warm_up(plan, arguments.settle) {
+    let warm_up = counted::warm_up(plan, arguments.settle);
+    if let Some(before) = &warm_up {
         let mut window = Window {
             watch: CpuWatch::new(&[]),
             beside: &mut NoObserver,
         };
-        requests.put_on(&before, &mut window)?;
+        requests.put_on(before, &mut window)?;
     }
-    let (outcome, machine) = run(plan)?;
+    let (mut outcome, machine) = run(plan)?;
+    outcome.settled_ns += warm_up.map_or(0, |before| before.score_ns);
     notes.extend(counted::shortfall(plan, &outcome).filter(|_| sys::stop::heard().is_none()));
     if let Some(note) = stopped_early(plan) {
         notes.push(note);
