@@ -223,6 +223,7 @@ fn flags_of_intervals_go_with_what_has_such() {
         (&["--hlog", "x", "--throughput"], "--throughput"),
         (&["--hlog", "x", "--download"], "--download"),
         (&["--csv", "x", "--slo", "p99<5ms"], "--slo"),
+        (&["--csv", "x", "--hlog", "./x"], "both want `x`"),
     ] {
         let output = load("http://127.0.0.1:1/", arguments);
         assert_eq!(output.status.code(), Some(2));

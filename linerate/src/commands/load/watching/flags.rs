@@ -42,12 +42,20 @@ pub(super) enum CsvTo<'a> {
 }
 
 impl WatchFlags {
-    /// Whether standard output is asked for by one of them alone.
+    /// Whether standard output, and each file, is asked for by one of them alone.
     pub(in crate::commands::load) fn check(&self, json: bool) -> anyhow::Result<()> {
         ensure!(
             !(json && self.takes_standard_output()),
             "--json and `--csv -` both want standard output: name a file for --csv"
         );
+        if let (Some(csv), Some(hlog)) = (&self.csv, &self.hlog) {
+            let place = |file: &Path| std::path::absolute(file).ok();
+            ensure!(
+                place(csv) != place(hlog),
+                "--csv and --hlog both want `{}`: give each a file of its own",
+                csv.display()
+            );
+        }
         Ok(())
     }
 
