@@ -76,8 +76,9 @@ pub struct LoadOutcome {
     /// its CPU. Near 1, the thread could not have done more.
     pub client_occupied_share: f64,
     /// Present when the plan asked for it. In closed loop only `service` is filled. A request
-    /// given up (timeout, end of the block) counts with the time that it was waited for, and one
-    /// that found no connection until then counts in `response` and `lateness`.
+    /// given up (timeout, end of the block) counts with the time that it was waited for, in closed loop at the
+    /// end only where no answer took so long, and one that found no connection until then counts in
+    /// `response` and `lateness`.
     pub latency: Option<LatencyReading>,
     pub connections: ConnectionCounts,
     /// Handshakes of the whole block, settling included; `None` in the clear.

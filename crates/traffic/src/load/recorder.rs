@@ -60,6 +60,8 @@ pub(super) struct Recorder<'a> {
     pub(super) due_unsent: u64,
     /// Requests that were due in the window and were answered, whenever.
     pub(super) due_answered: u64,
+    /// The longest service time of the window, once nothing more is answered.
+    longest_ns: u64,
     /// Answers by tick of the block.
     pub(super) ticks: Vec<u64>,
     ticked: u64,
@@ -75,6 +77,7 @@ impl<'a> Recorder<'a> {
             due_sent: 0,
             due_unsent: 0,
             due_answered: 0,
+            longest_ns: 0,
             ticks: vec![0; edges.ticks()],
             ticked: 0,
         }
@@ -145,8 +148,29 @@ impl<'a> Recorder<'a> {
         }
         // A request that was given up took at least as long as it was waited for; to leave it
         // out would make a server that hangs look fast. Other failures say nothing of speed.
-        if matches!(fate, Fate::Answered | Fate::Timeout | Fate::Unfinished) {
-            self.record(request, now_ns);
+        match (fate, self.scoring) {
+            (Fate::Unfinished, Scoring::ByEnd) => self.record_hung(request),
+            (Fate::Answered | Fate::Timeout | Fate::Unfinished, _) => self.record(request, now_ns),
+            _ => {}
+        }
+    }
+
+    /// No more will be answered: what is still out is compared with what was.
+    pub(super) fn is_at_the_end(&mut self) {
+        let distributions = self.tally.distributions.as_ref();
+        let longest_ns = distributions.and_then(|found| found.service.read().quantile(1.0));
+        self.longest_ns = longest_ns.unwrap_or(0);
+    }
+
+    /// A request of a closed loop was still out at the end. It is left out, as one that was out when the
+    /// window opened is scored in its place; but no answer is on its way that takes longer than any did.
+    fn record_hung(&self, request: RequestTimes) {
+        let waited_ns = self.edges.close_ns.saturating_sub(request.sent_ns);
+        if let Some(distributions) = &self.tally.distributions
+            && waited_ns > self.longest_ns
+            && self.window_ns() > 0
+        {
+            distributions.service.record(waited_ns);
         }
     }
 
@@ -299,6 +323,32 @@ mod tests {
         assert_eq!((tally.ledger().answered, tally.scored.get()), (3, 1));
         assert_eq!(tally.waited_ns.get(), 10);
         assert_eq!(tally.latency(0.0).unwrap().service.total(), 1);
+    }
+
+    #[test]
+    fn in_a_closed_loop_what_hangs_longer_than_any_answer_took_has_waited_until_the_close() {
+        let tally = Tally::new(true);
+        let mut recorder = Recorder::new(EDGES, Scoring::ByEnd, &tally);
+        let ended = |recorder: &mut Recorder<'_>, sent_ns, fate, now_ns| {
+            recorder.sent(request(sent_ns, sent_ns));
+            recorder.ended(request(sent_ns, sent_ns), fate, now_ns);
+        };
+        recorder.open_window();
+        ended(&mut recorder, 2_000, Fate::Answered, 2_000 + TICK_NS);
+        recorder.close_window();
+        recorder.is_at_the_end();
+        let late_ns = EDGES.close_ns + TICK_NS;
+        ended(&mut recorder, 2_000, Fate::Unfinished, late_ns);
+        ended(
+            &mut recorder,
+            EDGES.close_ns - TICK_NS / 2,
+            Fate::Unfinished,
+            late_ns,
+        );
+        let service = tally.latency(0.0).unwrap().service;
+        assert_eq!(service.total(), 2);
+        let longest_ns = service.quantile(1.0).unwrap();
+        assert!((2 * TICK_NS..3 * TICK_NS + TICK_NS / 2).contains(&longest_ns));
     }
 
     #[test]

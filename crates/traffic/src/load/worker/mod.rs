@@ -372,6 +372,7 @@ where
     /// Closes everything and counts what is still out and what was never sent.
     fn finish(mut self) -> WorkerOutcome<'a> {
         let now_ns = clock::monotonic_ns();
+        self.recorder.is_at_the_end();
         // What is closed now has not failed.
         let connections = self.connections.counts();
         for slot in 0..self.connections.len() {
