@@ -8,16 +8,16 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// Sub-buckets per power of two, as a power of two: 128, so a value is known to 0.8 %.
 const SUB_BITS: u32 = 7;
 const SUB_COUNT: usize = 1 << SUB_BITS;
-/// Values from 2^36 ns (69 s) on share the last bucket; a request that slow has timed out.
-const MAX_BITS: u32 = 36;
+/// Values from 2^47 ns (39 hours) on share the last bucket: a request may be waited for a day.
+const MAX_BITS: u32 = 47;
 pub(crate) const BUCKETS: usize = ((MAX_BITS - SUB_BITS + 1) as usize) * SUB_COUNT;
 
-/// Counts of durations in nanoseconds, from 0 to 69 s, each known to within 0.8 %.
+/// Counts of durations in nanoseconds, from 0 to 39 hours, each known to within 0.8 %.
 #[derive(Clone)]
 pub struct Histogram {
     /// All of them, or none as long as `read` has what is counted.
     counts: Box<[u64]>,
-    /// The filled buckets as they were read, shortest first: all of them would take 30 KB, of however
+    /// The filled buckets as they were read, shortest first: all of them would take 42 KB, of however
     /// short a text.
     read: Vec<(usize, u64)>,
     total: u64,
@@ -42,7 +42,10 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// Counts one duration; longer than 69 s counts as 69 s.
+    /// The longest duration that it knows, ns.
+    pub const LONGEST_NS: u64 = (1 << MAX_BITS) - 1;
+
+    /// Counts one duration; a longer one than it knows counts as the longest.
     #[inline]
     pub fn record(&mut self, duration_ns: u64) {
         let bucket = bucket_of(duration_ns);
@@ -167,7 +170,7 @@ const SHAPE: &str = "Filled buckets of a log-linear histogram, shortest first, e
                      g = max(0, ⌊bucket ÷ 128⌋ − 1), a bucket begins at (bucket − 128 × g) × 2^g ns and is \
                      2^g ns wide";
 
-/// Saved as pairs `[bucket, count]` of the filled buckets: a hundred numbers, not four thousand.
+/// Saved as pairs `[bucket, count]` of the filled buckets: a hundred numbers, not five thousand.
 impl Serialize for Histogram {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.filled())
@@ -216,7 +219,7 @@ impl<'de> Deserialize<'de> for Histogram {
 /// seven bits behind it pick the bucket within.
 #[inline]
 pub(crate) fn bucket_of(value: u64) -> usize {
-    let value = value.min((1 << MAX_BITS) - 1);
+    let value = value.min(Histogram::LONGEST_NS);
     let group = (u64::BITS - value.leading_zeros()).saturating_sub(SUB_BITS + 1);
     let within = (value >> group) as usize;
     group as usize * SUB_COUNT + within
@@ -262,6 +265,16 @@ mod tests {
         for (quantile, expected) in [(0.5, 500_000.0), (0.99, 990_000.0), (1.0, 1_000_000.0)] {
             let found = histogram.quantile(quantile).unwrap() as f64;
             assert!((found / expected - 1.0).abs() < 0.01, "{quantile}: {found}");
+        }
+    }
+
+    #[test]
+    fn a_wait_of_up_to_a_day_counts_as_long_as_it_was() {
+        for seconds in [68_u64, 70, 900, 86_400] {
+            let mut histogram = Histogram::default();
+            histogram.record(seconds * 1_000_000_000);
+            let found = histogram.quantile(1.0).unwrap() as f64 / 1e9;
+            assert!((found / seconds as f64 - 1.0).abs() < 0.01, "{found} s");
         }
     }
 

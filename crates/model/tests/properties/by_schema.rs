@@ -81,7 +81,7 @@ impl Maker<'_> {
         match name {
             "LeverSetting" => json!(["conntrack", "nft-rules=100"][self.below(2)]),
             "ServerFolder" => json!({ "path": self.text(), "address": "::1" }),
-            "Histogram" => json!([[self.below(3840), self.random.bits() >> 8]]),
+            "Histogram" => json!([[self.below(5248), self.random.bits() >> 8]]),
             _ => {
                 let types = self.types;
                 self.value(&types[name])

@@ -99,9 +99,6 @@ fn merged(one: &Histogram, other: &Histogram) -> Histogram {
     sum
 }
 
-/// Longer durations count as this long, 2³⁶ − 1 ns.
-const LONGEST_NS: u64 = (1 << 36) - 1;
-
 proptest! {
     #[test]
     fn merging_is_the_same_in_any_order_and_grouping(
@@ -130,7 +127,7 @@ proptest! {
         let found = histogram(&values).quantile(share).expect("something is counted");
         values.sort_unstable();
         let below = (1..values.len()).take_while(|rank| (*rank as f64) < share * values.len() as f64);
-        let exact = values[below.count()].min(LONGEST_NS);
+        let exact = values[below.count()].min(Histogram::LONGEST_NS);
         prop_assert!(found >= exact, "{found} for {exact}");
         prop_assert!(found - exact <= exact / 128, "{found} for {exact}");
     }

@@ -245,7 +245,7 @@ fn figures(tally: &TallyShape, searched: Searched<'_>) -> Vec<String> {
 
 #[expect(
     clippy::cast_possible_truncation,
-    reason = "a mean of at most 69 s in ns"
+    reason = "a mean of at most 39 hours in ns"
 )]
 fn response_ns(response: &Histogram, figure: Figure) -> Option<u64> {
     match figure {

@@ -19,8 +19,6 @@ use super::named_file::NamedFile;
 
 /// Two digits make the buckets that ours are: 128 for each power of two.
 const DIGITS: u8 = 2;
-/// The highest that ours know, ns.
-const HIGHEST_NS: u64 = 1 << 36;
 /// Readers expect nanoseconds, and the column for people in milliseconds.
 const NS_PER_MS: f64 = 1e6;
 
@@ -101,7 +99,7 @@ fn lines(latency: &LatencyReading) -> Vec<(Option<&'static str>, &Histogram)> {
 
 /// Our counts in the same buckets of theirs.
 fn theirs(ours: &Histogram) -> io::Result<hdrhistogram::Histogram<u64>> {
-    let new = hdrhistogram::Histogram::new_with_bounds(1, HIGHEST_NS, DIGITS);
+    let new = hdrhistogram::Histogram::new_with_bounds(1, Histogram::LONGEST_NS, DIGITS);
     let mut histogram = new.map_err(io::Error::other)?;
     for (upper_ns, count) in ours.buckets() {
         histogram
@@ -118,7 +116,7 @@ mod tests {
     #[test]
     fn our_buckets_are_theirs() {
         let mut ours = Histogram::default();
-        let values = (0..36).flat_map(|bits| [1_u64 << bits, (1 << bits) * 3 / 2, (2 << bits) - 1]);
+        let values = (0..47).flat_map(|bits| [1_u64 << bits, (1 << bits) * 3 / 2, (2 << bits) - 1]);
         values.for_each(|value| ours.record(value));
         let theirs = theirs(&ours).unwrap();
         let of_theirs: Vec<(u64, u64)> = theirs
