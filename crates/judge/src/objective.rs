@@ -129,6 +129,8 @@ mod tests {
     fn a_quantile_holds_up_to_its_share_of_slow_requests() {
         assert!(held("p99<5ms", &[(990, MS), (10, 9 * MS)], 0));
         assert!(!held("p99<5ms", &[(989, MS), (11, 9 * MS)], 0));
+        assert!(held("p99.9<5ms", &[(999, MS), (1, 9 * MS)], 0));
+        assert!(!held("p99.9<5ms", &[(998, MS), (2, 9 * MS)], 0));
         assert!(!held("p99<5ms,max<8ms", &[(990, MS), (10, 9 * MS)], 0));
         assert!(held("mean<2ms", &[(900, MS), (100, 9 * MS)], 0));
     }

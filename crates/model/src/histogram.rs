@@ -111,7 +111,8 @@ impl Histogram {
         reason = "a rank lies between 0 and the total"
     )]
     pub fn quantile(&self, quantile: f64) -> Option<u64> {
-        let rank = (quantile.clamp(0.0, 1.0) * self.total as f64).ceil() as u64;
+        // Less a hair, since 99.9 / 100 is a little more than it should be.
+        let rank = (quantile.clamp(0.0, 1.0) * self.total as f64 - 1e-6).ceil() as u64;
         self.at_rank(rank.max(1))
     }
 
