@@ -9,12 +9,23 @@ const POWER: f64 = 0.8;
 const SIGNED_RANK_COST: f64 = 1.05;
 
 /// The smallest effect, as a share, that `n` pairs with such differences find with 80 % power at
-/// two-sided error `alpha`. `None` with fewer than two differences or without pairs.
+/// two-sided error `alpha`. `None` with fewer than two differences, where all are the same, or without pairs.
 pub fn smallest_visible(differences: &[f64], n: u32, alpha: f64) -> Option<f64> {
-    let sigma = median::robust_sigma(differences)?;
-    let log_ratio = distance_in_sigmas(alpha) * sigma / f64::from(n).sqrt();
+    let log_ratio = distance_in_sigmas(alpha) * sigma(differences)? / f64::from(n).sqrt();
     let effect = log_ratio.exp_m1();
     effect.is_finite().then_some(effect)
+}
+
+/// The robust standard deviation; where more than half of the differences are the same, as of a metric that comes in
+/// steps, that is 0, and the ordinary one is taken, about the value of most.
+fn sigma(differences: &[f64]) -> Option<f64> {
+    let robust = median::robust_sigma(differences)?;
+    if robust > 0.0 {
+        return Some(robust);
+    }
+    let most = median::of(differences)?;
+    let squares: f64 = differences.iter().map(|d| (d - most).powi(2)).sum();
+    (squares > 0.0).then(|| (squares / (differences.len() as f64 - 1.0)).sqrt())
 }
 
 /// How many standard errors an effect must be away from none: the test's bound, and the power's.
@@ -46,7 +57,16 @@ mod tests {
     }
 
     #[test]
+    fn a_metric_that_comes_in_steps_is_seen_by_the_pairs_that_differ() {
+        let mut differences = [0.0; 16];
+        differences[..6].copy_from_slice(&[0.02, -0.02, 0.02, -0.02, 0.02, -0.02]);
+        let visible = smallest_visible(&differences, 16, 0.05).unwrap();
+        assert!((0.005..0.02).contains(&visible), "{visible}");
+    }
+
+    #[test]
     fn without_pairs_or_spread_nothing_can_be_said() {
+        assert_eq!(smallest_visible(&[0.1; 16], 16, 0.05), None);
         assert_eq!(smallest_visible(&[0.1], 16, 0.05), None);
         assert_eq!(smallest_visible(&eight_percent(), 0, 0.05), None);
     }
