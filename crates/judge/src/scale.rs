@@ -37,7 +37,9 @@ pub(crate) fn judge(
         })
         .collect();
     let told = levels.iter().filter(|level| !level.client_is_limit);
-    let told: Vec<Level> = told.map(|level| blocks(rounds, level)).collect();
+    let told = told.map(|level| blocks(rounds, level));
+    // A number of workers that was never measured says nothing.
+    let told: Vec<Level> = told.filter(|level| !level.blocks.is_empty()).collect();
     let random = SplitMix64::new(run.seed).stream(3);
     let usl = sweep::fit(&told, random);
     Some(Scale { levels, usl })
@@ -74,7 +76,8 @@ fn figures(arm: &Arm, times: f64, (arms, steps): (&[ArmResult], &[StepResult])) 
 fn is_clients(rounds: &Rounds<'_>, arm: &Arm) -> bool {
     let of_arm = || rounds.blocks_of(&arm.name);
     let limited = of_arm().filter(|block| block.reading.client_is_limit());
-    2 * limited.count() >= of_arm().count()
+    let count = of_arm().count();
+    count > 0 && 2 * limited.count() >= count
 }
 
 /// The blocks of a level by their rounds, as the law wants them.

@@ -119,6 +119,21 @@ fn numbers_of_workers_at_which_the_client_was_the_limit_are_left_out_of_the_law(
 }
 
 #[test]
+fn numbers_of_workers_that_were_never_measured_are_left_out_of_the_law_and_no_limit_of_the_client()
+{
+    let run = run();
+    let mut blocks = blocks(LOCKED, &run, &mut Random::seeded(7));
+    blocks.retain(|block| block.arm != "workers-64");
+    let scale = judge::judge(&run, &blocks).scale.unwrap();
+    let last = scale.levels.last().unwrap();
+    assert!(
+        !last.client_is_limit && last.throughput_rps.is_none(),
+        "{last:?}"
+    );
+    assert!(scale.usl.is_some());
+}
+
+#[test]
 fn arms_that_differ_in_more_than_workers_have_no_scale() {
     let ladder = built_run::ladder(2, 4);
     assert!(judge::judge(&ladder, &[]).scale.is_none());

@@ -68,7 +68,8 @@ pub(crate) fn add_to(page: &mut Page, judgement: &Judgement) {
     };
     page.add(Item::Heading("What further workers bring"));
     page.table(table(scale));
-    let told = scale.levels.iter().filter(|level| !level.client_is_limit);
+    let is_told = |level: &&ScaleLevel| !level.client_is_limit && level.throughput_rps.is_some();
+    let told = scale.levels.iter().filter(is_told);
     let most = told
         .map(|level| f64::from(level.workers))
         .fold(0.0, f64::max);
