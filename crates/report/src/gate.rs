@@ -1,6 +1,7 @@
 //! The answer of a gate between two commits.
 
 use model::gate::{GateResult, Passage, Unit, Untold};
+use model::judgement::Outcome;
 use model::{Judgement, RunRecord};
 
 use crate::numbers;
@@ -15,7 +16,14 @@ pub(crate) fn sentence(run: &RunRecord, judgement: &Judgement, gate: &GateResult
     let (bar, noun) = (numbers::share(gate.bar), noun(gate.unit));
     let cost = gate.cost.as_ref().map(|cost| {
         let change = numbers::effect(cost);
-        format!("{noun} costs {change} of CPU time")
+        match judgement.outcome {
+            Outcome::ServerCpuPerRequest | Outcome::ServerCpuPerKilobyte => {
+                format!("{noun} costs {change} of CPU time")
+            }
+            Outcome::Throughput => {
+                format!("{noun} takes {change} of time, by the throughput that was seen")
+            }
+        }
     });
     match (gate.passage, cost) {
         (Passage::Passes, Some(cost)) => {
@@ -106,8 +114,7 @@ mod tests {
     use super::*;
     use crate::sample;
 
-    #[test]
-    fn what_cannot_be_told_says_why_and_what_it_takes() {
+    fn gate() -> GateResult {
         let cost = Effect {
             ratio: 1.2,
             low: 1.1,
@@ -116,7 +123,7 @@ mod tests {
             alpha: 0.05,
             p_value: 0.01,
         };
-        let gate = GateResult {
+        GateResult {
             passage: Passage::CannotTell,
             untold: None,
             bar: 0.03,
@@ -125,7 +132,34 @@ mod tests {
             floor: None,
             rounds_needed: None,
             builds_needed: None,
+        }
+    }
+
+    #[test]
+    fn where_cpu_time_is_hidden_the_cost_is_of_the_time_that_was_seen() {
+        let of = |outcome| {
+            let judgement = Judgement {
+                outcome,
+                ..sample::judgement()
+            };
+            sentence(&sample::run(), &judgement, &gate())
         };
+        let cpu = of(Outcome::ServerCpuPerRequest);
+        assert!(
+            cpu.contains("a request costs +20.0 % (+10.0 … +30.0) of CPU time"),
+            "{cpu}"
+        );
+        let seen = of(Outcome::Throughput);
+        assert!(
+            seen.contains("a request takes +20.0 % (+10.0 … +30.0) of time, by the throughput"),
+            "{seen}"
+        );
+        assert!(!seen.contains("CPU time"), "{seen}");
+    }
+
+    #[test]
+    fn what_cannot_be_told_says_why_and_what_it_takes() {
+        let gate = gate();
         let said = |gate: GateResult, rounds_done| {
             let judgement = Judgement {
                 rounds_done,
