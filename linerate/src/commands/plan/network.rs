@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::overheads::MeasuredOverheads;
-use super::price_list::{MachineOffer, PriceList};
+use super::price_list::{MachineOffer, OVERHEADS, PriceList};
 use crate::commands::stream::units;
 use crate::console::Console;
 use crate::shape;
@@ -254,6 +254,10 @@ fn overhead(
     };
     let share = model::link::spelling::parse_share(share);
     let share = share.map_err(|why| anyhow::anyhow!("--over {over}: {why}"))?;
+    ensure!(
+        OVERHEADS.contains(&share),
+        "--over {over}: an overhead is a share of the payload, 0 % to 1000 %"
+    );
     Ok((name.to_owned(), share, "as it was given".to_owned()))
 }
 

@@ -7,7 +7,7 @@ use model::judgement::{ArmFigures, FactorialJudgement};
 use model::run::RunKind;
 use model::verdict::Estimate;
 
-use super::price_list::{MeasuredBy, Overhead};
+use super::price_list::{MeasuredBy, OVERHEADS, Overhead};
 
 /// A run that measured overheads.
 pub(super) struct MeasuredOverheads {
@@ -56,7 +56,7 @@ impl MeasuredOverheads {
             format!("{name}: {place} has no figure of it, so it is as the list has it")
         })?;
         let share = figure.value / 100.0;
-        if !(0.0..=10.0).contains(&share) {
+        if !OVERHEADS.contains(&share) {
             return Err(format!(
                 "{name}: {place} has {} %, which is no overhead, so it is as the list has it",
                 figure.value

@@ -1,6 +1,7 @@
 //! What machines carry and cost, as a file has it.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use anyhow::{Context as _, bail, ensure};
@@ -13,6 +14,8 @@ const MOST_BYTES: u64 = 1 << 20;
 /// A Tbit/s and a million an hour are more than anything is sold with.
 const MOST_MBIT: f64 = 1e6;
 const MOST_USD: f64 = 1e6;
+/// What an overhead may be, as a share of the payload.
+pub(super) const OVERHEADS: RangeInclusive<f64> = 0.0..=10.0;
 
 /// A list of prices.
 #[derive(Debug, Deserialize)]
@@ -121,7 +124,7 @@ impl MachineOffer {
 impl Overhead {
     fn check(&self) -> anyhow::Result<()> {
         ensure!(
-            (0.0..=10.0).contains(&self.share),
+            OVERHEADS.contains(&self.share),
             "{}: an overhead is a share of the payload, 0 to 10",
             self.name
         );
