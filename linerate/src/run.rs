@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use model::lever::Leave;
-use model::run::RUN_FILE;
+use model::run::{MOST_ROUNDS, RUN_FILE};
 use model::study::{Arm, Role};
 use study::store::{Resumed, Store, StoreError};
 use study::{Campaign, CampaignError, Monotonic, Order};
@@ -22,7 +22,7 @@ use crate::strangers::{self, OwnWord};
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct RunFlags {
     /// Rounds instead of the study's own; verdicts need 10
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=2000), help_heading = MEASURING, hide_short_help = true)]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_ROUNDS)), help_heading = MEASURING, hide_short_help = true)]
     pub(crate) rounds: Option<u32>,
     /// Short blocks, and two rounds unless --rounds says how many, to see that everything works
     #[arg(long, hide_short_help = true, help_heading = MEASURING)]

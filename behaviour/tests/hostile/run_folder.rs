@@ -172,12 +172,15 @@ fn distributions_take_the_memory_of_what_is_in_them_and_have_no_end() {
     let blocks = whole_run().blocks.lines();
     let mut blocks = blocks.map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
     let mut block = blocks.find(|block| block["phase"] == "latency").unwrap();
+    let arm = block["arm"].as_str().unwrap().to_owned();
     for most in [1, u64::MAX] {
         for of in ["service", "response", "lateness"] {
             block["reading"]["latency"][of] = serde_json::json!([[1, most], [3000, most]]);
         }
-        let lines = (0..12_000).map(|round| {
-            block["round"] = round.into();
+        // As many as there are of an arm, and of others.
+        let lines = (0..12_000).map(|at| {
+            block["round"] = (at % 2_000).into();
+            block["arm"] = format!("{arm}{}", "'".repeat(at / 2_000)).into();
             format!("{block}\n")
         });
         let output = report_with(&folder, &lines.collect::<String>());

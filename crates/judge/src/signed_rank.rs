@@ -122,12 +122,15 @@ pub fn critical_rank(n: usize, alpha: f64) -> usize {
 fn distribution(ranks: &[usize], up_to: usize) -> Vec<f64> {
     let mut probabilities = vec![0.0; up_to + 1];
     probabilities[0] = 1.0;
+    // The largest sum that there is so far.
+    let mut largest = 0;
     for rank in ranks {
-        for sum in (*rank..=up_to).rev() {
-            probabilities[sum] += probabilities[sum - rank];
+        largest = up_to.min(largest + rank);
+        for sum in (*rank..=largest).rev() {
+            probabilities[sum] = 0.5 * (probabilities[sum] + probabilities[sum - rank]);
         }
-        for probability in &mut probabilities {
-            *probability /= 2.0;
+        for probability in probabilities.iter_mut().take(*rank) {
+            *probability *= 0.5;
         }
     }
     probabilities

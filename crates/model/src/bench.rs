@@ -9,7 +9,7 @@ use crate::command::{CommandEnd, CommandReading, CommandSpec};
 use crate::doubt::Doubt;
 use crate::judgement::Judged;
 use crate::reading::MachineRuns;
-use crate::run::{BlockRecord, RunRecord};
+use crate::run::{BlockRecord, Phase, RunRecord};
 use crate::study::Role;
 use crate::verdict::Estimate;
 
@@ -177,6 +177,8 @@ impl BenchRecord {
             epoch: block.epoch,
             reading: block.reading.clone(),
         };
+        let runs = blocks.iter();
+        let runs = runs.filter(|block| block.phase == Phase::Command);
         Self {
             linerate_version: run.linerate_version.clone(),
             seed: run.seed,
@@ -186,7 +188,7 @@ impl BenchRecord {
             rounds_planned: study.rounds_planned.unwrap_or(study.rounds.fewest),
             memory_floor_bytes: study.memory_floor_bytes,
             arms: run.arms.iter().map(|command| command.arm.clone()).collect(),
-            runs: blocks.iter().map(one).collect(),
+            runs: runs.map(one).collect(),
         }
     }
 }

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::facts::Facts;
+use crate::run::MOST_ROUNDS;
 use crate::study::Arm;
 
 /// How a kernel was started.
@@ -106,8 +107,9 @@ impl Reboot {
     /// The rounds of blocks that are of a boot, by its place among them.
     pub fn rounds_of(&self, boot: usize) -> std::ops::Range<u32> {
         let boot = u32::try_from(boot).unwrap_or(u32::MAX);
-        let first = boot.saturating_mul(self.rounds);
-        first..first.saturating_add(self.rounds)
+        let rounds = self.rounds.min(MOST_ROUNDS);
+        let first = boot.saturating_mul(rounds);
+        first..first.saturating_add(rounds)
     }
 }
 

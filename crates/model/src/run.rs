@@ -36,6 +36,8 @@ pub const MOST_RUN_BYTES: u64 = 16 << 20;
 pub const MOST_EVIDENCE_BYTES: u64 = 64 << 20;
 /// The most that is read of its blocks, in bytes: those of 2,000 rounds of twenty arms take some 100 MB.
 pub const MOST_BLOCKS_BYTES: u64 = 128 << 20;
+/// The most rounds of a run, as `--rounds` has them: judging takes memory by their square, and time by their cube.
+pub const MOST_ROUNDS: u32 = 2_000;
 
 /// What a run is, written before its first block and again where a ladder is confirmed or the
 /// machine was started anew: of a study under load, or with other parameters of a study of commands
@@ -358,6 +360,16 @@ pub enum Phase {
     Interval,
 }
 
+impl Phase {
+    /// The most rounds that are judged together, of each boot by itself; intervals are no rounds.
+    fn most_rounds(self) -> u32 {
+        match self {
+            Self::Boot | Self::Interval => u32::MAX,
+            _ => MOST_ROUNDS,
+        }
+    }
+}
+
 /// One block as it is saved.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BlockRecord<R = Reading> {
@@ -420,7 +432,7 @@ where
     /// Of a round that a stop tore, and that was measured anew in a later epoch, the later blocks are taken.
     ///
     /// # Errors
-    /// The first line that is no block, or a block that stands there twice.
+    /// The first line that is no block, is of a round beyond [`MOST_ROUNDS`], or stands there twice.
     pub fn parse(text: &(impl AsRef<[u8]> + ?Sized)) -> Result<Self, BadBlock> {
         let mut blocks = Self::default();
         let mut newest = HashMap::new();
@@ -441,6 +453,13 @@ where
                 BlockRecord::<R>::from_json(line).map_err(|error| bad(error.to_string()))?;
             if record.epoch == u32::MAX {
                 return Err(bad("no later epoch could follow its own".to_owned()));
+            }
+            let most = record.phase.most_rounds();
+            if record.round >= most {
+                return Err(bad(format!(
+                    "it is of round {}, and there are {most} at most",
+                    record.round
+                )));
             }
             let key = (record.phase, record.round, record.arm.clone());
             if let Some((before, epoch)) = newest.insert(key, (index, record.epoch)) {

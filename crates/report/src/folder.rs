@@ -286,6 +286,14 @@ mod tests {
     }
 
     #[test]
+    fn a_block_of_more_rounds_than_can_be_judged_is_named_with_its_line() {
+        let blocks = [0, 1_999, 2_000].map(block_line).concat();
+        let error = read_once("rounds", &run_text(), Some(&blocks)).unwrap_err();
+        assert!(error.to_string().contains("blocks.jsonl:3"), "{error}");
+        assert!(error.to_string().contains("2000 at most"), "{error}");
+    }
+
+    #[test]
     fn a_folder_that_is_none_and_one_without_blocks_say_what_to_give() {
         let error = read(Path::new("/nowhere/at/all")).unwrap_err();
         assert!(error.to_string().contains("is no run folder"), "{error}");

@@ -6,6 +6,7 @@ use model::bench::SavedBench;
 use model::command_run::{CommandArm, CommandRun};
 use model::cpus::MOST_WORKERS;
 use model::load_run::{Level, LoadWorkload, SavedLoad};
+use model::run::MOST_ROUNDS;
 use model::service::ServiceRecord;
 use model::study::Arm;
 use model::{CommandStudy, RunRecord, Study, Workload};
@@ -15,8 +16,6 @@ use crate::bench::plan::MOST_COMMANDS;
 use crate::spec::MOST_ITEMS;
 use crate::{commands, service_spec, spec};
 
-/// The most rounds of a run, as `--rounds` has them.
-const MOST_ROUNDS: u32 = 2_000;
 /// The most that a file of a study of commands may say.
 const MOST_ROUNDS_OF_A_FILE: u32 = 1_000;
 /// The longest block, in ms.

@@ -9,6 +9,7 @@ use model::cpus::Workers;
 use model::judgement::StepResult;
 use model::request::RequestSpec;
 use model::rig::RigKind;
+use model::run::MOST_ROUNDS;
 use model::study::{
     Arm, BaselineSpec, Design, DesignKind, LatencyDesign, Program, Role, STUDY_FORMAT, Study,
     url_without_secrets,
@@ -240,9 +241,6 @@ pub(super) fn rounds_within(study: &Study, arms: usize, time: Duration) -> u32 {
     let rounds = time_ms.saturating_sub(beside_ms) / round_ms.max(1);
     u32::try_from(rounds).unwrap_or(u32::MAX).min(MOST_ROUNDS)
 }
-
-/// Half an hour of rounds, after which a machine that has no answer gives none.
-const MOST_ROUNDS: u32 = 2000;
 
 fn parse_rate(text: &str) -> Result<f64, String> {
     let rate = text.parse().ok().filter(|rate| (1.0..=1e8).contains(rate));

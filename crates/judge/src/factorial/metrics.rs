@@ -5,6 +5,7 @@ use model::command::CommandReading;
 use model::command_run::{CommandBlock, Measured};
 use model::command_study::{Better, MetricSource};
 use model::judgement::MetricInfo;
+use model::run::Phase;
 
 use crate::values::{self, Values};
 
@@ -71,7 +72,8 @@ pub(crate) fn values<'a>(run: &CommandRun, name: &str, blocks: &'a [CommandBlock
         Some(always) if !is_own => Some((always.value)(&reading.command)),
         _ => reading.values.get(name).copied(),
     };
-    let whole = blocks.iter().filter(|block| block.reading.counts());
+    let runs = blocks.iter().filter(|block| block.phase == Phase::Command);
+    let whole = runs.filter(|block| block.reading.counts());
     Values::of(whole.filter_map(|block| {
         Some(values::Measured {
             arm: &block.arm,
