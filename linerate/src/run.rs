@@ -66,7 +66,7 @@ impl RunFlags {
     /// Applies `--rounds` and `--smoke` to a study.
     pub(crate) fn shorten(&self, study: &mut model::Study) {
         study.stacks |= self.stacks;
-        if let Some(rounds) = self.rounds.or(self.smoke.then_some(SMOKE_ROUNDS)) {
+        if let Some(rounds) = self.rounds.or_else(|| self.smoke.then_some(SMOKE_ROUNDS)) {
             study.design.rounds = rounds;
             if let Some(whole) = &mut study.whole {
                 whole.confirm_rounds = rounds;
