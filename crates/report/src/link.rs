@@ -48,33 +48,33 @@ fn percent(share: f64) -> String {
 fn rate_words(rate: LinkRate, queue: QueueLimit) -> String {
     let queue = match queue {
         QueueLimit::Packets(packets) => format!("{packets} packets"),
-        QueueLimit::Bytes(bytes) => numbers::bytes(bytes),
+        QueueLimit::Bytes(bytes) => in_decimal(bytes, "B"),
         QueueLimit::WaitNs(ns) => numbers::duration(ns),
     };
     let rate = match rate {
-        LinkRate::Steady { bits_per_second } => bits(bits_per_second),
+        LinkRate::Steady { bits_per_second } => in_decimal(bits_per_second, "bit/s"),
         LinkRate::Credit {
             burst_bits_per_second,
             bucket_bytes,
             base_bits_per_second,
         } => format!(
             "{} until {} of credit are spent, then {}",
-            bits(burst_bits_per_second),
-            numbers::bytes(bucket_bytes),
-            bits(base_bits_per_second)
+            in_decimal(burst_bits_per_second, "bit/s"),
+            in_decimal(bucket_bytes, "B"),
+            in_decimal(base_bits_per_second, "bit/s")
         ),
     };
     format!("{rate} with a queue of {queue}")
 }
 
-/// In the unit that suits it, as it may be typed.
-fn bits(bits_per_second: u64) -> String {
-    let rate = bits_per_second as f64;
-    match bits_per_second {
-        1_000_000_000.. => format!("{} Gbit/s", rate / 1e9),
-        1_000_000.. => format!("{} Mbit/s", rate / 1e6),
-        1_000.. => format!("{} kbit/s", rate / 1e3),
-        _ => format!("{bits_per_second} bit/s"),
+/// In the multiple of its unit that suits it, as it may be typed.
+fn in_decimal(count: u64, unit: &str) -> String {
+    let number = count as f64;
+    match count {
+        1_000_000_000.. => format!("{} G{unit}", number / 1e9),
+        1_000_000.. => format!("{} M{unit}", number / 1e6),
+        1_000.. => format!("{} k{unit}", number / 1e3),
+        _ => format!("{count} {unit}"),
     }
 }
 
@@ -83,6 +83,19 @@ mod tests {
     use model::link::spelling;
 
     use super::*;
+
+    #[test]
+    fn a_queue_and_a_bucket_are_told_as_they_were_typed() {
+        let rate = |bits: &str| spelling::steady(spelling::parse_rate(bits).unwrap());
+        for queue in ["400 B", "1.6 kB", "1.5 MB", "2 GB"] {
+            let said = rate_words(rate("1bit/s"), spelling::parse_queue(queue).unwrap());
+            assert_eq!(said, format!("1 bit/s with a queue of {queue}"));
+        }
+        let credit = "burst=1Gbit/s,bucket=2500B,base=30Mbit/s";
+        let credit = spelling::parse_credit(credit).unwrap();
+        let said = rate_words(credit, QueueLimit::Packets(10));
+        assert!(said.contains("1 Gbit/s until 2.5 kB of credit"), "{said}");
+    }
 
     #[test]
     fn a_share_is_told_as_it_was_typed() {

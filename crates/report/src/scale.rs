@@ -48,8 +48,8 @@ pub(crate) fn sentence(scale: &Scale) -> Option<String> {
         )
     };
     if let Some(peak) = scale.usl.as_ref().and_then(|usl| usl.peak_at) {
-        let (low, high) = (numbers::rate(peak.low), numbers::rate(peak.high));
-        let value = numbers::rate(peak.value);
+        let [value, low, high] =
+            [peak.value, peak.low, peak.high].map(|workers| numbers::rate(workers.round()));
         sentence += &format!(" More than {value} ({low} … {high}) bring nothing.");
     }
     Some(sentence)

@@ -19,7 +19,10 @@ pub(crate) fn items(fit: &UslShape, noun: &str, most: f64) -> Vec<String> {
         format!("it misses a level by {missed}: take it for a rough likeness")
     });
     let peak = match (fit.peak, fit.peak_at) {
-        (_, Some(at)) => format!("at {} {noun}", with_interval(at, numbers::rate)),
+        (_, Some(at)) => {
+            let at = with_interval(at, |load| numbers::rate(load.round()));
+            format!("at {at} {noun}")
+        }
         (PeakSeen::NotSeen, _) => {
             let most = numbers::rate(most);
             format!("none that these levels tell of, up to {most} {noun}")

@@ -30,8 +30,11 @@ pub fn whole(value: f64) -> String {
     grouped
 }
 
-/// A rate to three significant digits: `164,000` for 163,934.
+/// A rate to three significant digits: `164,000` for 163,934, `1.50` for 1.5; a small whole one as it is.
 pub fn rate(value: f64) -> String {
+    if value.abs() < 99.95 && value.fract() != 0.0 {
+        return three_digits(value);
+    }
     if !value.is_finite() || value.abs() < 1000.0 {
         return whole(value);
     }
@@ -307,10 +310,11 @@ pub fn quantile(quantile: f64) -> String {
     format!("p{}", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// Bytes in the decimal unit that suits them: `16.4 GB`.
+/// Bytes in the decimal unit that suits them: `16.4 GB`, `400 B`.
 pub fn bytes(count: u64) -> String {
     let count = count as f64;
     match count {
+        few if few < 1e3 => format!("{count} B"),
         small if small < 1e6 => format!("{} kB", whole(count / 1e3)),
         middle if middle < 1e9 => format!("{:.0} MB", count / 1e6),
         _ => format!("{:.1} GB", count / 1e9),

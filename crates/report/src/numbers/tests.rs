@@ -16,6 +16,8 @@ fn a_rate_keeps_three_digits() {
         shown,
         ["164,000", "1,000", "61,200", "1,200,000", "1,000,000"]
     );
+    let small = [1.5, 0.0005, 12.34, 577.5, 7.0, 0.0].map(rate);
+    assert_eq!(small, ["1.50", "0.000500", "12.3", "578", "7", "0"]);
 }
 
 #[test]
@@ -132,7 +134,7 @@ fn quantiles_shares_and_sizes_read_as_people_write_them() {
     assert_eq!(names, ["p50", "p99", "p99.9", "p99.99"]);
     assert_eq!([0.98, 0.034, 1.0].map(share), ["98 %", "3.4 %", "100 %"]);
     assert_eq!(
-        [16_400_000_000, 512_000_000].map(bytes),
-        ["16.4 GB", "512 MB"]
+        [16_400_000_000, 512_000_000, 400].map(bytes),
+        ["16.4 GB", "512 MB", "400 B"]
     );
 }

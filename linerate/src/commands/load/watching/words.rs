@@ -45,7 +45,7 @@ impl Recent {
 
 fn rate(lately: &SoFar, seconds: f64) -> String {
     let answered = lately.ledger.answered as f64;
-    format!("{} requests/s", numbers::whole(answered / seconds))
+    format!("{} requests/s", numbers::rate(answered / seconds))
 }
 
 /// Bytes are counted in the scored window alone.
