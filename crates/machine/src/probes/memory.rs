@@ -123,8 +123,8 @@ pub(super) fn store(words: &mut [u64]) -> usize {
     size_of_val(words)
 }
 
-/// Bytes over which one CPU goes alone, and those of each share where all go at once: all CPUs of a cache have as many
-/// together.
+/// Bytes over which one CPU goes alone, and those of each share where all go at once: all CPUs of a cache have as
+/// many together.
 fn bytes_to_take(tree: &Tree, cpus: usize) -> [usize; 2] {
     let folder = "sys/devices/system/cpu/cpu0/cache";
     let caches = tree.names(folder).into_iter().filter_map(|index| {

@@ -44,7 +44,7 @@ impl PacketPlan {
         largest
     }
 
-    /// What an even pace takes for so many, ns, the gap behind the last included. Gaps by chance begin before the first.
+    /// What an even pace takes for so many, ns, with the gap behind the last. Gaps by chance begin before the first.
     #[expect(clippy::cast_possible_truncation, reason = "a float saturates")]
     pub(super) fn paced_ns(&self, packets: u64) -> u64 {
         let even = self.pace.filter(|pace| pace.arrivals == Arrivals::Uniform);
