@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::bench::refused;
-use crate::common::{Folder, answer, assert_says, linerate, refusal_of, words};
+use crate::common::{Folder, answer, assert_says, errors, linerate, refusal_of, words};
 
 /// hyperfine's own result (its `src/benchmark/benchmark_result.rs`), nothing more and nothing less:
 /// the types say what may be absent.
@@ -130,6 +130,21 @@ fn a_comparison_that_fails_leaves_an_older_export_as_it_was_and_no_new_one() {
         .permissions()
         .mode();
     assert_eq!(mode & 0o200, 0o200);
+}
+
+#[test]
+fn a_file_that_turns_out_to_be_full_takes_nothing_from_the_page_and_the_other_files() {
+    let folder = Folder::new("bench-export-full");
+    let words = words("bench -r 2 --export-json /dev/full --export-csv out.csv true");
+    let output = linerate(&folder, &words).output().unwrap();
+    let said = errors(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("/dev/full: ") && said.contains("give another file"),
+        "{said}"
+    );
+    assert_says(&String::from_utf8_lossy(&output.stdout), "true");
+    assert!(folder.text("out.csv").contains("\ntrue,"));
 }
 
 /// A figure and its unit as hyperfine 2 has them.

@@ -1,7 +1,7 @@
 //! The files asked for: opened before anything is measured, so that none is measured in vain.
 
 use std::fs::{File, OpenOptions};
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -9,6 +9,7 @@ use model::bench::BenchRecord;
 use report::bench::exports::{self, Form, Markup};
 
 use super::hyperfine::HyperfineFlags;
+use crate::console::Console;
 
 /// Turns a record into the text of a file.
 type Render = fn(&BenchRecord, &Form) -> String;
@@ -51,11 +52,13 @@ impl Exports {
         Ok(Self { files, form })
     }
 
-    pub(super) fn write(mut self, record: &BenchRecord) -> anyhow::Result<()> {
-        let form = &self.form;
-        self.files
-            .iter_mut()
-            .try_for_each(|export| export.write(record, form))
+    /// One that cannot be written takes nothing from the figures and the other files, and is told at the end.
+    pub(super) fn write(mut self, record: &BenchRecord, console: &Console) {
+        for export in &mut self.files {
+            if let Err(error) = export.write(record, &self.form) {
+                console.could_not_write(error);
+            }
+        }
     }
 }
 
@@ -81,7 +84,7 @@ impl Export {
         })
     }
 
-    fn write(&mut self, record: &BenchRecord, form: &Form) -> anyhow::Result<()> {
+    fn write(&mut self, record: &BenchRecord, form: &Form) -> io::Result<()> {
         let text = (self.render)(record, form);
         // A pipe or a device has no length to cut.
         let is_regular = self.file.metadata().is_ok_and(|about| about.is_file());
@@ -90,8 +93,13 @@ impl Export {
         } else {
             Ok(())
         };
-        cut.and_then(|()| self.file.write_all(text.as_bytes()))
-            .with_context(|| format!("writing {}", self.path.display()))?;
+        let written = cut.and_then(|()| self.file.write_all(text.as_bytes()));
+        written.map_err(|error| {
+            let path = self.path.display();
+            io::Error::other(format!(
+                "{path}: {error}; make room there, or give another file, and measure again"
+            ))
+        })?;
         self.is_new = false;
         Ok(())
     }

@@ -198,7 +198,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     let store = claim.map(|claim| claim.describe(&run)).transpose()?;
     let (report, ending) = measure(&run, SavedBlocks::new(Vec::new(), store), console)?;
     if report.judgement.rounds_done > 0 {
-        exports.write(&report.record)?;
+        exports.write(&report.record, console);
         match folder {
             Some(folder) => drop(show(folder, arguments.json, console)?),
             None => say(&report, arguments.json, console)?,
