@@ -8,8 +8,9 @@ use crate::arms;
 use crate::campaign::{Campaign, CampaignError};
 use crate::plan::{self, Design as _};
 use crate::rounds::SavedBlocks;
+use crate::stacks;
 
-/// Whether nothing of a run is left to measure.
+/// Whether nothing of a run is left to measure, and to see.
 pub(crate) fn is_done(record: &RunRecord, saved: &[BlockRecord]) -> bool {
     let confirmed = || match &record.confirmation {
         Some(confirmation) => plan::confirming(record, confirmation)
@@ -17,7 +18,7 @@ pub(crate) fn is_done(record: &RunRecord, saved: &[BlockRecord]) -> bool {
             .is_empty(),
         None => record.study.whole.is_none(),
     };
-    record.remaining(saved).is_empty() && confirmed()
+    record.remaining(saved).is_empty() && !stacks::are_to_come(record) && confirmed()
 }
 
 impl Campaign<'_> {

@@ -19,6 +19,7 @@ use crate::refusal::Refusal;
 use crate::rounds::SavedBlocks;
 use crate::same_place;
 use crate::scale;
+use crate::stacks;
 use crate::store::{Resumed, Store};
 use crate::under_test::{self, Targets};
 
@@ -167,7 +168,7 @@ impl Campaign<'_> {
         facts: &Facts,
     ) -> Result<(), CampaignError> {
         let remaining = record.remaining(&kept.blocks);
-        if !remaining.is_empty() {
+        if !remaining.is_empty() || stacks::are_to_come(&record) {
             self.progress.phase("measuring");
             self.measure(&record, arms, remaining, &mut kept)?;
             self.see_stacks(&mut record, arms, &kept)?;
@@ -208,7 +209,7 @@ impl Campaign<'_> {
         under_test::find_again(&record, self.agent)?;
         self.levers(&record.study, leave)?;
         let arms = record.arms.clone();
-        if !record.remaining(&saved).is_empty() {
+        if !record.remaining(&saved).is_empty() || stacks::are_to_come(&record) {
             self.start_targets(&arms, &record.study.workload)?;
         }
         let kept = SavedBlocks::new(saved, Some(store));

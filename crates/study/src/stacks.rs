@@ -11,6 +11,11 @@ use crate::rounds::SavedBlocks;
 /// The burst comes after a look, which is not kept and therefore short, ms.
 const LOOK_MS: u32 = 50;
 
+/// Whether stacks were asked for, and the run was stopped before they were seen.
+pub(crate) fn are_to_come(record: &RunRecord) -> bool {
+    record.stacks.as_ref() == Some(&RunStacks::to_come())
+}
+
 impl Campaign<'_> {
     /// Sees all arms once, and once more in the opposite order, so that what the machine does meanwhile is in both alike.
     /// Whoever cannot be seen costs the run nothing but that.

@@ -1,10 +1,11 @@
 //! Runs that were stopped, and how they go on.
 
-use model::run::{BLOCKS_FILE, Phase};
+use model::run::{BLOCKS_FILE, Phase, RUN_FILE};
+use model::stacks::RunStacks;
 use study::CampaignError;
 
 use crate::fake_agent::FakeAgent;
-use crate::{Folder, PLANNED, resume, run};
+use crate::{Folder, PLANNED, order, resume, run, run_order};
 
 #[test]
 fn a_stopped_run_goes_on_with_the_round_in_which_it_stopped_in_a_new_epoch() {
@@ -76,6 +77,23 @@ fn a_run_that_is_done_is_resumed_without_asking_for_a_block() {
     let mut agent = FakeAgent::default();
     resume(&mut agent, &folder).unwrap();
     assert!(agent.asked.is_empty());
+}
+
+#[test]
+fn a_run_that_was_stopped_before_its_stacks_were_seen_goes_on_with_them_alone() {
+    let folder = Folder::new("stacks");
+    let mut order = order();
+    order.study.stacks = true;
+    run_order(&mut FakeAgent::default(), &folder, order).unwrap();
+    let mut record = folder.record();
+    record.stacks = Some(RunStacks::to_come());
+    let text = serde_json::to_string(&record).unwrap();
+    std::fs::write(folder.0.join(RUN_FILE), text).unwrap();
+    let mut agent = FakeAgent::default();
+    resume(&mut agent, &folder).unwrap();
+    assert_eq!(agent.blocks().count(), 0);
+    assert_ne!(folder.record().stacks, Some(RunStacks::to_come()));
+    assert_eq!(folder.saved().len(), PLANNED);
 }
 
 #[test]
