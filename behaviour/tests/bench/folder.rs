@@ -3,6 +3,7 @@
 use std::process::{Output, Stdio};
 use std::time::Duration;
 
+use model::bench::SavedBench;
 use serde_json::Value;
 
 use crate::common::{Folder, answer, assert_says, errors, linerate};
@@ -72,6 +73,21 @@ fn the_commands_of_a_folder_are_run_for_whoever_has_read_them() {
     assert_eq!(refused.status.code(), Some(2), "{said}");
     assert_says(&said, "--trust");
     assert_says(&said, "until test -e free");
+    assert_eq!(folder.text("run/blocks.jsonl"), before);
+}
+
+#[test]
+fn a_comparison_goes_on_only_with_the_cpu_and_the_kernel_it_was_begun_with() {
+    let folder = Folder::new("bench-another-machine");
+    let before = killed(&folder);
+    let mut run: SavedBench = serde_json::from_str(&folder.text("run/run.json")).unwrap();
+    run.facts.cpu_model = "another".to_owned();
+    let text = serde_json::to_string(&run).unwrap();
+    std::fs::write(folder.path().join("run/run.json"), text).unwrap();
+    let refused = study(&folder, &["resume", "run", "--trust"]);
+    let said = errors(&refused);
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert_says(&said, "do not mix");
     assert_eq!(folder.text("run/blocks.jsonl"), before);
 }
 

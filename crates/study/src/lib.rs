@@ -31,7 +31,7 @@ pub mod reboot;
 mod refusal;
 pub mod rehearsal;
 pub mod rounds;
-mod same_place;
+pub mod same_place;
 mod scale;
 pub mod service_spec;
 pub mod services;

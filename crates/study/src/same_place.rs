@@ -1,4 +1,4 @@
-//! Does a run go on where it was begun? Blocks of two rigs, or of other machines, do not mix.
+//! Does a run go on where it was begun? Blocks of two rigs, of other machines or of other versions do not mix.
 
 use model::run::{ClientHost, Rig};
 use model::{Facts, RunRecord};
@@ -24,7 +24,42 @@ pub(crate) fn check<S, A>(run: &RunRecord<S, A>, now: &Acquaintance) -> Result<(
                    file: they do not mix";
         return Err(Refusal(why.to_owned()));
     }
-    Ok(())
+    match run.reboot {
+        // Its own rules say what a boot may change.
+        Some(_) => check_version(run),
+        None => check_machine(run, &now.facts),
+    }
+}
+
+/// Holds a machine and this version against those of which a run has blocks.
+///
+/// # Errors
+/// What differs.
+pub fn check_machine<S, A>(run: &RunRecord<S, A>, now: &Facts) -> Result<(), Refusal> {
+    check_version(run)?;
+    if told(now) == told(&run.facts) {
+        return Ok(());
+    }
+    let [was, is] = [&run.facts, now].map(|facts| {
+        let (model, cpus, kernel) = told(facts);
+        format!("{cpus} CPUs {model}, kernel {kernel}")
+    });
+    Err(Refusal(format!(
+        "this run was measured on another CPU or kernel ({was}) than this machine has ({is}): they do not mix; \
+         go on with it there, or measure anew here"
+    )))
+}
+
+/// The load, the timing of commands and the built-in server are this program's own.
+fn check_version<S, A>(run: &RunRecord<S, A>) -> Result<(), Refusal> {
+    let (was, is) = (&run.linerate_version, env!("CARGO_PKG_VERSION"));
+    if was == is {
+        return Ok(());
+    }
+    Err(Refusal(format!(
+        "this run was measured by Linerate {was}, and this is {is}: they do not mix; go on with it by that \
+         version, or measure anew"
+    )))
 }
 
 /// What tells machines apart among what is told of them, which is not who they are.

@@ -110,9 +110,10 @@ Examples:
     },
     /// Go on with a run that was stopped
     ///
-    /// The rounds that are saved whole stay; the rest of the plan is measured, in a new epoch. A run that
-    /// waits for a reboot goes on in another boot, if its step was really taken there. What the folder
-    /// of a run cannot say for you is typed again: `--host`, `--trust` and `--hosts`.
+    /// The rounds that are saved whole stay; the rest of the plan is measured, in a new epoch, with the CPU,
+    /// the kernel and the version of Linerate that it was begun with. A run that waits for a reboot goes on
+    /// in another boot, if its step was really taken there. What the folder of a run cannot say for you is
+    /// typed again: `--host`, `--trust` and `--hosts`.
     #[command(after_long_help = "\
 Examples:
   linerate study resume linerate-runs/http-json-20260101T120000Z

@@ -71,6 +71,30 @@ fn a_run_that_was_stopped_in_a_round_has_as_many_pairs_as_one_that_was_not() {
 }
 
 #[test]
+fn a_run_goes_on_only_with_the_cpu_the_kernel_and_the_version_it_was_begun_with() {
+    let folder = Folder::new("another-machine");
+    let mut failing = FakeAgent {
+        blocks_until_failure: Some(12 + 13),
+        ..FakeAgent::default()
+    };
+    run(&mut failing, &folder).unwrap_err();
+    let refused = |agent: &mut FakeAgent| {
+        let error = resume(agent, &folder).unwrap_err().to_string();
+        assert_eq!(agent.blocks().count(), 0);
+        assert!(error.contains("do not mix; go on with it"), "{error}");
+        error
+    };
+    let mut another = FakeAgent::default();
+    another.facts.kernel_release = "6.2".to_owned();
+    assert!(refused(&mut another).contains("kernel 6.2"));
+    let path = folder.0.join(RUN_FILE);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let here = format!("\"{}\"", env!("CARGO_PKG_VERSION"));
+    std::fs::write(&path, text.replacen(&here, "\"0.0.7\"", 1)).unwrap();
+    assert!(refused(&mut FakeAgent::default()).contains("by Linerate 0.0.7"));
+}
+
+#[test]
 fn a_run_that_is_done_is_resumed_without_asking_for_a_block() {
     let folder = Folder::new("done");
     run(&mut FakeAgent::default(), &folder).unwrap();

@@ -14,6 +14,7 @@ use anyhow::{Context as _, anyhow};
 use model::bench::{BenchBlock, BenchCommand, BenchJudgement, BenchReport, BenchStudy, SavedBench};
 use model::{CommandReading, Verdict};
 use study::bench::Ending;
+use study::plan::Design as _;
 use study::rounds::SavedBlocks;
 use study::store::{Resumed, Store};
 
@@ -223,6 +224,9 @@ pub(crate) fn resume(
     let (store, run, blocks): (_, _, Vec<BenchBlock>) = opened;
     word.check(&run)?;
     word.trust.check_bench(&run, folder)?;
+    if !run.remaining(&blocks).is_empty() {
+        study::same_place::check_machine(&run, &machine::facts::collect(false))?;
+    }
     let kept_in = SavedBlocks::new(blocks, Some(store));
     let (report, ending) = measure(&run, kept_in, console)?;
     conclude(ending, || kept(&report, Some(folder)), console)
