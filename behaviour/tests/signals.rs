@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::common::load_server;
 use crate::common::processes::{Ours, is_alive, offspring, signal};
 use crate::common::server::Server;
-use crate::common::{Folder, answer, assert_says, errors, linerate};
+use crate::common::{Folder, answer, assert_says, errors, linerate, refusal_of};
 
 /// How long anything here may take. Nothing that is waited for would happen by itself meanwhile:
 /// the runs take many minutes, their blocks one.
@@ -136,12 +136,17 @@ fn a_comparison_of_running_servers_says_how_to_judge_what_there_is() {
     let folder = Folder::new("signal-versus");
     let server = Server::start(&[]);
     let url = format!("http://{}/json", server.address);
-    let arguments = ["versus", &url, &url, "--yes", "--out", "run"];
+    let arguments = ["versus", &url, &url, "--yes", "--out", "a run"];
     let run = Running::start(linerate(&folder, &arguments));
-    wait_for(|| !folder.text("run/blocks.jsonl").is_empty());
+    wait_for(|| !folder.text("a run/blocks.jsonl").is_empty());
     let words = stopped_by("INT", 130, run);
-    assert_says(&words, "`linerate study report run`");
-    answer(&mut linerate(&folder, &["study", "report", "run"]));
+    assert_says(&words, "`linerate study report 'a run'`");
+    answer(&mut linerate(&folder, &["study", "report", "a run"]));
+    let said = refusal_of(&mut linerate(&folder, &["study", "resume", "a run"]));
+    assert!(
+        said.contains("start it again") && !said.contains("goes on"),
+        "{said}"
+    );
 }
 
 #[test]

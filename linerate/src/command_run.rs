@@ -13,7 +13,7 @@ use crate::agents::Place;
 use crate::console::Console;
 use crate::repeat;
 use crate::rig_flags::RigFlags;
-use crate::run::{self, Left, RunFlags};
+use crate::run::{self, Left, RunFlags, RunFolder};
 use crate::shown;
 use crate::strangers::OwnWord;
 use crate::target::TargetFlags;
@@ -61,10 +61,11 @@ pub(crate) fn measure(
         command: repeat::command(&["study", "run", name], seed, console),
         full: flags.full,
     };
-    let outcome = run::with_campaign(&place, &folder, flags.yes, console, |campaign| {
+    let into = RunFolder::of_new(&folder);
+    let outcome = run::with_campaign(&place, into, flags.yes, console, |campaign| {
         campaign.run_commands(order, &folder)
     });
-    match run::conclude(outcome, &folder, GOES_ON, console)? {
+    match run::conclude(outcome, into, GOES_ON, console)? {
         Some(stopped) => Ok(stopped),
         None => shown::show(&folder, flags.json, console),
     }
@@ -85,6 +86,7 @@ pub(crate) fn resume(
         Rig::Loopback { .. } => Place::Loopback,
         rig => Place::of(rig.kind(), None, || word.hosts.find(console))?,
     };
+    let folder = RunFolder::of_resumed(folder);
     let outcome = run::with_campaign(&place, folder, yes, console, |campaign| {
         campaign.resume_commands(opened)
     });

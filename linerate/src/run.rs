@@ -15,6 +15,7 @@ use crate::agents::{Agents, Place};
 use crate::console::Console;
 use crate::left_set;
 use crate::progress::ConsoleProgress;
+use crate::shown;
 use crate::stopping;
 use crate::strangers::{self, OwnWord};
 
@@ -119,7 +120,8 @@ pub(crate) fn measure(
 ) -> anyhow::Result<Option<ExitCode>> {
     let ours = matches!(order.targets, study::Targets::Started { .. });
     let (on_host, leave) = (order.on_host, order.leave());
-    let outcome = with_campaign(place, folder, flags.yes, console, |campaign| {
+    let into = RunFolder::of_new(folder);
+    let outcome = with_campaign(place, into, flags.yes, console, |campaign| {
         campaign.run(order, folder)
     });
     let left = if ours {
@@ -127,7 +129,7 @@ pub(crate) fn measure(
     } else {
         Left::Judged
     };
-    let ended = conclude(outcome, folder, left, console);
+    let ended = conclude(outcome, into, left, console);
     left_set::see(leave != Leave::default(), ended, console)
 }
 
@@ -140,10 +142,16 @@ pub(crate) fn plan(
     console: &Console,
 ) -> anyhow::Result<ExitCode> {
     let mut planned = None;
-    with_campaign(place, folder, true, console, |campaign| {
-        planned = Some(campaign.plan(order)?);
-        Ok(())
-    })?;
+    with_campaign(
+        place,
+        RunFolder::of_new(folder),
+        true,
+        console,
+        |campaign| {
+            planned = Some(campaign.plan(order)?);
+            Ok(())
+        },
+    )?;
     let planned = planned.expect("it is there where the campaign did well");
     let is_climbed = |arm: &&Arm| matches!(arm.role, Role::Baseline | Role::Step);
     for arm in planned.arms.iter().filter(is_climbed) {
@@ -180,12 +188,44 @@ pub(crate) fn resume(
     word.check(run)?;
     let (on_host, link) = (run.on_host, run.study.link.as_ref());
     let place = Place::of(run.rig.kind(), link, || word.hosts.find(console))?.drawing(run.seed);
+    let folder = RunFolder::of_resumed(folder);
     let outcome = with_campaign(&place, folder, yes, console, |campaign| {
         campaign.resume(opened)
     });
     let left = Left::Resumed { on_host };
     let ended = conclude(outcome, folder, left, console);
     left_set::see(on_host, ended, console)
+}
+
+/// Where a run is kept.
+#[derive(Clone, Copy)]
+pub(crate) struct RunFolder<'a> {
+    path: &'a Path,
+    /// A run lay there before this one, which does not go on with it.
+    is_anothers: bool,
+}
+
+impl<'a> RunFolder<'a> {
+    /// For a run that is to begin.
+    pub(crate) fn of_new(path: &'a Path) -> Self {
+        Self {
+            path,
+            is_anothers: path.join(RUN_FILE).exists(),
+        }
+    }
+
+    /// Of a run that goes on.
+    pub(crate) fn of_resumed(path: &'a Path) -> Self {
+        Self {
+            path,
+            is_anothers: false,
+        }
+    }
+
+    /// Whether this run is described there.
+    fn has_run(self) -> bool {
+        !self.is_anothers && self.path.join(RUN_FILE).exists()
+    }
 }
 
 /// What can be done with what is left of a run.
@@ -200,7 +240,7 @@ pub(crate) enum Left {
 /// Says what is left of a run that did not end.
 pub(crate) fn conclude(
     outcome: anyhow::Result<()>,
-    folder: &Path,
+    folder: RunFolder<'_>,
     left: Left,
     console: &Console,
 ) -> anyhow::Result<Option<ExitCode>> {
@@ -215,6 +255,8 @@ pub(crate) fn conclude(
         // It says how to go on itself, and what lies in the folder is of another run.
         return Err(error);
     }
+    // Nothing was begun, or gone on with.
+    let is_refused = matches!(error.downcast_ref(), Some(CampaignError::Refused(_)));
     let left = whats_left(folder, left);
     match (sys::stop::heard(), left) {
         (Some(signal), left) => {
@@ -222,15 +264,17 @@ pub(crate) fn conclude(
             console.error(&format!("stopped by {}; {left}", stopping::name(signal)));
             Ok(Some(stopping::exit_code(signal)))
         }
-        (None, Some(left)) => Err(error.context(format!("the run stopped early; {left}"))),
-        (None, None) => Err(error),
+        (None, Some(left)) if !is_refused => {
+            Err(error.context(format!("the run stopped early; {left}")))
+        }
+        (None, _) => Err(error),
     }
 }
 
 /// What is kept of a run that did not end, and how to go on; `None` before its description.
-fn whats_left(folder: &Path, left: Left) -> Option<String> {
-    folder.join(RUN_FILE).exists().then(|| {
-        let folder = folder.display().to_string();
+fn whats_left(folder: RunFolder<'_>, left: Left) -> Option<String> {
+    folder.has_run().then(|| {
+        let folder = shown::quoted(folder.path);
         let next = match left {
             Left::Resumed { on_host } => {
                 format!("`{}` goes on", strangers::resume_command(&folder, on_host))
@@ -243,7 +287,7 @@ fn whats_left(folder: &Path, left: Left) -> Option<String> {
 
 pub(crate) fn with_campaign(
     place: &Place,
-    folder: &Path,
+    folder: RunFolder<'_>,
     yes: bool,
     console: &Console,
     work: impl FnOnce(&mut Campaign<'_>) -> Result<(), CampaignError>,
@@ -275,11 +319,9 @@ fn with_link(outcome: Result<(), CampaignError>, link: anyhow::Result<()>) -> an
 }
 
 /// What the link carried goes with the run, where there is a run.
-fn keep_link(agents: &mut Agents, folder: &Path) -> anyhow::Result<()> {
+fn keep_link(agents: &mut Agents, folder: RunFolder<'_>) -> anyhow::Result<()> {
     match agents.link_record()? {
-        Some(record) if folder.join(RUN_FILE).exists() => {
-            Ok(study::store::append_link(folder, &record)?)
-        }
+        Some(record) if folder.has_run() => Ok(study::store::append_link(folder.path, &record)?),
         _ => Ok(()),
     }
 }

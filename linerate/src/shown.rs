@@ -279,8 +279,12 @@ impl Shown {
 /// A folder as a shell takes it, from wherever it is typed.
 pub(crate) fn as_typed(folder: &Path) -> String {
     let absolute = std::path::absolute(folder);
-    let absolute = absolute.as_deref().unwrap_or(folder);
-    shell_words::quote(&absolute.display().to_string()).into_owned()
+    quoted(absolute.as_deref().unwrap_or(folder))
+}
+
+/// A folder as a shell takes it, from where it was named.
+pub(crate) fn quoted(folder: &Path) -> String {
+    shell_words::quote(&folder.display().to_string()).into_owned()
 }
 
 /// A run folder and what the judge makes of it.

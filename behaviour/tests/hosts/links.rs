@@ -3,6 +3,7 @@
 use model::link::{LinkRecord, Via};
 use model::run::Rig;
 
+use crate::common::whole_run::{Run, folder_with, whole_run};
 use crate::common::{Folder, answer, assert_says, linerate, refusal_of};
 use crate::hosts::{assert_two_hosts, blocks, record, write_study};
 
@@ -103,6 +104,16 @@ fn a_link_that_cannot_be_is_refused_where_it_stands_in_the_file() {
             "{link}: {said}"
         );
     }
+}
+
+#[test]
+fn a_run_that_is_refused_its_folder_adds_no_link_to_the_run_that_lies_there() {
+    let Run { run, blocks } = whole_run();
+    let folder = folder_with("link-taken", run, blocks);
+    write_linked(&folder, "delay = \"1ms\"");
+    let said = refusal(&folder, &[&RUN[..], &["run"]].concat());
+    assert_says(&said, "holds a run already");
+    assert_eq!(folder.names("run"), ["blocks.jsonl", "run.json"]);
 }
 
 #[test]

@@ -18,7 +18,7 @@ use crate::agents::Place;
 use crate::console::Console;
 use crate::request::{RequestFlags, WHERE};
 use crate::rig_flags::HostsFlag;
-use crate::run::{self, Left};
+use crate::run::{self, Left, RunFolder};
 use crate::{repeat, shown, values};
 
 /// Say what holds a running program back, and prove it by hindering the accused
@@ -147,14 +147,15 @@ fn look(
 ) -> anyhow::Result<Option<ExitCode>> {
     let order = order(arguments, console)?;
     let place = place(arguments, console)?;
-    let outcome = run::with_campaign(&place, folder, arguments.yes, console, |campaign| {
+    let into = RunFolder::of_new(folder);
+    let outcome = run::with_campaign(&place, into, arguments.yes, console, |campaign| {
         campaign.explain(&order, folder)
     });
     let outcome = match &arguments.on {
         Some(host) => outcome.with_context(|| format!("on {host}")),
         None => outcome,
     };
-    run::conclude(outcome, folder, Left::Judged, console)
+    run::conclude(outcome, into, Left::Judged, console)
 }
 
 /// This machine, or the one that was named.

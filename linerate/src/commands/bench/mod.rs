@@ -19,7 +19,7 @@ use study::rounds::SavedBlocks;
 use study::store::{Resumed, Store};
 
 use crate::console::Console;
-use crate::shown::show;
+use crate::shown::{quoted, show};
 use crate::stopping;
 use crate::strangers::OwnWord;
 use exports::Exports;
@@ -288,7 +288,7 @@ fn kept(report: &BenchReport, folder: Option<&Path>) -> String {
     match (report.judgement.rounds_done, folder) {
         (_, Some(folder)) => format!(
             "what was measured is kept: `linerate study resume {} --trust` goes on",
-            folder.display()
+            quoted(folder)
         ),
         (0, None) => "no round was finished".to_owned(),
         (rounds, None) => format!("the figures of {rounds} finished rounds are above"),

@@ -59,7 +59,7 @@ pub(super) fn run(
     if let Some(folder) = folder {
         console.note(&format!(
             "what was measured is kept: `linerate study resume {} --trust` goes on",
-            folder.display()
+            shown::quoted(folder)
         ));
     }
     Ok(stopping::exit_code(signal))
