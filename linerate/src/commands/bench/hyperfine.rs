@@ -1,6 +1,6 @@
 //! What fingers know from hyperfine, of its first generation (1.x) and its second.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use anyhow::{bail, ensure};
@@ -202,20 +202,22 @@ fn tokens(line: &str) -> Vec<&str> {
 /// A command line on which `-S NAME` stands as in hyperfine 1.x, as the flags have it here.
 pub(crate) fn as_typed(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut words: Vec<OsString> = words.collect();
-    let bench = words.iter().position(|word| word == "bench");
+    let end = words.iter().position(|word| word == "--");
+    let end = end.unwrap_or(words.len());
+    let bench = words[..end].iter().position(|word| word == "bench");
     let first = |pair: &[OsString]| pair[0] == "--hyperfine" && pair[1] == "1";
-    let is_first = words.windows(2).any(first) || words.iter().any(|word| word == "--hyperfine=1");
-    let (Some(bench), true) = (bench, is_first) else {
+    let is_first = words[..end].windows(2).any(first)
+        || words[..end].iter().any(|word| word == "--hyperfine=1");
+    let (Some(mut at), true) = (bench, is_first) else {
         return words;
     };
-    let end = words
-        .iter()
-        .position(|word| word == "--")
-        .unwrap_or(words.len());
     let short = |word: &OsString| word.to_str().is_some_and(|word| word.starts_with("-S"));
-    let Some(at) = (bench..end).find(|at| short(&words[*at])) else {
+    while at < end && !short(&words[at]) {
+        at += 1 + values_of_parameter(&words[at]);
+    }
+    if at >= end {
         return words;
-    };
+    }
     let joined = words[at].to_string_lossy()[2..].to_owned();
     if joined.is_empty() {
         words[at] = "--shell".into();
@@ -223,6 +225,15 @@ pub(crate) fn as_typed(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
         words[at] = format!("--shell={}", joined.trim_start_matches('=')).into();
     }
     words
+}
+
+/// How many words after this one are of a parameter, whatever they begin with.
+fn values_of_parameter(word: &OsStr) -> usize {
+    match word.to_str() {
+        Some("-L" | "--parameter-list") => 2,
+        Some("-P" | "--parameter-scan") => 3,
+        _ => 0,
+    }
 }
 
 #[cfg(test)]
@@ -275,6 +286,9 @@ mod tests {
             "l bench -S x",
             "l load -S x --hyperfine 1",
             "l bench --hyperfine 1 -- -S",
+            "l bench -S -- --hyperfine 1",
+            "l bench --hyperfine 1 -L opt -S,-c x",
+            "l bench --hyperfine 1 --parameter-scan -S 1 2 x",
         ] {
             assert_eq!(typed(kept).join(" "), kept);
         }
