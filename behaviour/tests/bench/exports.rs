@@ -99,6 +99,25 @@ fn the_tables_have_a_line_for_each_command_with_their_own_signs_escaped() {
 }
 
 #[test]
+fn a_command_without_the_parameters_of_others_has_empty_cells_for_them() {
+    let folder = Folder::new("bench-cells");
+    for generation in ["1", "2"] {
+        let line =
+            format!("bench --hyperfine={generation} -r 1 --export-csv out.csv --reference true");
+        let words = [&words(&line)[..], &["-L", "x", "1", "echo {x}"]].concat();
+        answer(&mut linerate(&folder, &words));
+        let csv = folder.text("out.csv");
+        let lines: Vec<&str> = csv.lines().collect();
+        assert!(lines[0].ends_with(",parameter_x"), "{csv}");
+        assert!(
+            lines[1].starts_with("true,") && lines[1].ends_with(','),
+            "{csv}"
+        );
+        assert!(lines[2].ends_with(",1"), "{csv}");
+    }
+}
+
+#[test]
 fn a_file_that_cannot_be_written_is_known_before_anything_runs() {
     let folder = Folder::new("bench-unwritable");
     for option in ["--export-json", "--export-csv", "--export-markdown"] {

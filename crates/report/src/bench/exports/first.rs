@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::markup::MarkupTable;
 use super::metric::{SYSTEM, USER, WALL, unit_of_tables};
-use super::{Row, csv_line, parameter_headings};
+use super::{Row, csv_table};
 
 /// The columns of the summary as CSV, before those of parameters.
 const COLUMNS: [&str; 8] = [
@@ -41,9 +41,7 @@ fn exported(row: &Row<'_>) -> Value {
 }
 
 pub(super) fn csv(rows: &[Row<'_>]) -> String {
-    let headings = COLUMNS.map(str::to_owned).into_iter();
-    let mut text = csv_line(headings.chain(parameter_headings(rows)));
-    for row in rows {
+    csv_table(rows, COLUMNS.map(str::to_owned), |row| {
         let time = row.summary(WALL);
         let figures = [
             time.mean,
@@ -55,10 +53,9 @@ pub(super) fn csv(rows: &[Row<'_>]) -> String {
             time.max,
         ];
         let name = std::iter::once(row.arm.title.clone());
-        let cells = name.chain(figures.map(|figure| figure.to_string()));
-        text += &csv_line(cells.chain(row.arm.parameters.values().cloned()));
-    }
-    text
+        name.chain(figures.map(|figure| figure.to_string()))
+            .collect()
+    })
 }
 
 /// Relative to the fastest mean, as such readers expect.

@@ -6,6 +6,8 @@ mod markup;
 mod metric;
 mod second;
 
+use std::collections::BTreeSet;
+
 use model::CommandReading;
 use model::bench::{BenchArm, BenchRecord};
 use model::study::Role;
@@ -146,9 +148,20 @@ fn csv_line(cells: impl IntoIterator<Item = String>) -> String {
     quoted.collect::<Vec<_>>().join(",") + "\n"
 }
 
-/// The headings of parameters, which come last.
-fn parameter_headings(rows: &[Row<'_>]) -> impl Iterator<Item = String> {
-    let first = rows.first().into_iter();
-    let names = first.flat_map(|row| row.arm.parameters.keys());
-    names.map(|name| format!("parameter_{name}"))
+/// A line for each command under these headings, and columns for the parameters that any of them has.
+fn csv_table(
+    rows: &[Row<'_>],
+    headings: impl IntoIterator<Item = String>,
+    cells: impl Fn(&Row<'_>) -> Vec<String>,
+) -> String {
+    let parameters = rows.iter().flat_map(|row| row.arm.parameters.keys());
+    let parameters: BTreeSet<&String> = parameters.collect();
+    let of_parameters = parameters.iter().map(|name| format!("parameter_{name}"));
+    let mut text = csv_line(headings.into_iter().chain(of_parameters));
+    for row in rows {
+        let value = |name: &&String| row.arm.parameters.get(*name).cloned();
+        let values = parameters.iter().map(value).map(Option::unwrap_or_default);
+        text += &csv_line(cells(row).into_iter().chain(values));
+    }
+    text
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::markup::MarkupTable;
 use super::metric::{ALL, Metric};
-use super::{Form, Row, Summary, csv_line, parameter_headings};
+use super::{Form, Row, Summary, csv_table};
 use crate::numbers;
 
 pub(super) fn json(record: &BenchRecord, rows: &[Row<'_>], form: &Form) -> String {
@@ -81,8 +81,7 @@ pub(super) fn csv(rows: &[Row<'_>], form: &Form) -> String {
         fields.map(|field| format!("{name}_{field}"))
     });
     let headings = std::iter::once("command".to_owned()).chain(of_metrics);
-    let mut text = csv_line(headings.chain(parameter_headings(rows)));
-    for row in rows {
+    csv_table(rows, headings, |row| {
         let mut cells = vec![row.arm.title.clone()];
         for choice in &form.metrics {
             let (symbol, scale) = choice.unit_of_files();
@@ -94,10 +93,8 @@ pub(super) fn csv(rows: &[Row<'_>], form: &Form) -> String {
             cells.push(symbol.to_owned());
             cells.extend(figures.map(Option::unwrap_or_default));
         }
-        cells.extend(row.arm.parameters.values().cloned());
-        text += &csv_line(cells);
-    }
-    text
+        cells
+    })
 }
 
 /// Of the first metric, beside the first command.
