@@ -35,6 +35,11 @@ pub(super) fn order(arguments: &Arguments) -> anyhow::Result<BenchOrder> {
         (0.1..=90.0).contains(&percent),
         "--smallest-effect takes per cent from 0.1 to 90, not {percent}"
     );
+    let slower = arguments.fail_if_slower.unwrap_or_default();
+    ensure!(
+        (0.0..=100_000.0).contains(&slower),
+        "--fail-if-slower takes per cent from 0 to 100000, not {slower}"
+    );
     let tolerated = arguments.ignore_failure.as_ref();
     let seed = arguments.seed.unwrap_or_else(crate::run::fresh_seed);
     Ok(BenchOrder {
