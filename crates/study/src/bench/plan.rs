@@ -68,13 +68,13 @@ impl BenchOrder {
     /// When the order contradicts itself; it says how.
     pub fn plan(self, facts: Facts, begun: SystemTime) -> Result<SavedBench, Refusal> {
         self.check_parameters()?;
-        let lines = self.lines();
-        if lines.len() > MOST_COMMANDS {
+        let count = self.count();
+        if count > MOST_COMMANDS {
             return Err(Refusal(format!(
-                "{} commands are too many; compare at most {MOST_COMMANDS} at once",
-                lines.len()
+                "{count} commands are too many; compare at most {MOST_COMMANDS} at once"
             )));
         }
+        let lines = self.lines();
         self.check_counts(lines.len())?;
         let mut arms = Vec::new();
         for (index, (line, values)) in lines.iter().enumerate() {
@@ -151,6 +151,13 @@ impl BenchOrder {
             given if is_few || given == own => 0,
             given => given,
         }
+    }
+
+    /// How many lines there are, known before any is made.
+    fn count(&self) -> usize {
+        let values = self.parameters.iter().map(|of| of.values.len());
+        let filled = values.fold(self.commands.len(), usize::saturating_mul);
+        filled.saturating_add(usize::from(self.reference.is_some()))
     }
 
     /// Every command line with its parameters, the reference first.
