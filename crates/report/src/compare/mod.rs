@@ -198,10 +198,7 @@ fn target(run: &RunRecord) -> String {
 
 fn refuse_strangers(a: &RunRecord, b: &RunRecord) -> Result<(), CompareError> {
     // Target and rig stand in the study as it was run; where they differ, they are what is told.
-    let is_same = a.study == b.study
-        || target(a) != target(b)
-        || !a.rig.is_like(&b.rig)
-        || without_link(a) == without_link(b);
+    let is_same = target(a) != target(b) || !a.rig.is_like(&b.rig) || as_asked(a) == as_asked(b);
     refuse_other_studies(&a.study.name, &b.study.name, is_same)?;
     let [one, other] = [a, b].map(target);
     refuse(one != other, || {
@@ -218,11 +215,24 @@ fn refuse_strangers(a: &RunRecord, b: &RunRecord) -> Result<(), CompareError> {
     })
 }
 
-fn without_link(run: &RunRecord) -> Study {
-    Study {
-        link: None,
-        ..run.study.clone()
+/// The study as it was asked for: without its link, and without what each run settles as it finds its machine.
+fn as_asked(run: &RunRecord) -> Study {
+    let mut study = run.study.clone();
+    study.link = None;
+    let of_all = study.workload.workers.counts(1).into_iter().take(1);
+    let mut workers = of_all.chain(run.arms.iter().filter_map(|arm| arm.workers));
+    if workers.any(|workers| workers > 1) {
+        // As many as several workers are found to take.
+        study.workload.threads = 0;
     }
+    if let Some(gate) = study.gate {
+        study.design.score_ms = 0;
+        if gate.most_ms > 0 {
+            study.design.rounds = 0;
+            study.design.looks.clear();
+        }
+    }
+    study
 }
 
 /// Refuses two studies of different names, and of one name that are not the same.
@@ -321,6 +331,8 @@ mod tests {
     use super::*;
     use crate::sample;
     use model::Verdict;
+    use model::cpus::Workers;
+    use model::gate::{GateDesign, Unit};
     use unicode_width::UnicodeWidthStr as _;
 
     #[test]
@@ -372,6 +384,26 @@ mod tests {
         ] {
             assert!(!says_so(alike_or_not_known));
         }
+    }
+
+    #[test]
+    fn what_a_gate_and_several_workers_settle_themselves_is_no_change_of_the_study() {
+        let mut run = sample::run();
+        run.study.workload.workers = Workers::Count(2);
+        run.study.gate = Some(GateDesign {
+            bar: 0.03,
+            unit: Unit::Request,
+            most_ms: 180_000,
+            builds: 2,
+        });
+        let mut other = run.clone();
+        other.study.design.rounds += 1;
+        other.study.design.looks.push(other.study.design.rounds);
+        other.study.design.score_ms += 7;
+        other.study.workload.threads += 1;
+        refuse_strangers(&run, &other).unwrap();
+        other.study.gate.as_mut().unwrap().bar = 0.05;
+        refuse_strangers(&run, &other).unwrap_err();
     }
 
     #[test]
