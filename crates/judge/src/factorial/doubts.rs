@@ -2,6 +2,7 @@
 
 use model::command::CommandEnd;
 use model::command_run::{CommandArm, CommandBlock, Measured};
+use model::command_study::Better;
 use model::judgement::{Change, LevelResult};
 use model::study::Role;
 use model::{CommandDoubt, CommandReading, CommandRun, Doubt};
@@ -109,12 +110,22 @@ fn of_arm(study: &Factorial<'_>, arm: &CommandArm) -> Vec<CommandDoubt> {
         failed(arm, &runs),
         without_value(study, arm, &runs),
         commands::left_running(&arm.title, &readings),
-        commands::first_run(&arm.title, &values),
+        first_run(study, arm, &values),
         commands::outliers(&arm.title, values.get(1..).unwrap_or_default()),
     ]
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// Of a time alone: a first run that has more of a rate, or of bytes, is not a slow one.
+fn first_run(study: &Factorial<'_>, arm: &CommandArm, values: &[f64]) -> Option<CommandDoubt> {
+    let metric = &study.metrics[0];
+    let is_time = matches!(metric.unit.as_str(), "ns" | "µs" | "ms" | "s");
+    let is_cost = metric.better == Better::Lower;
+    (is_time && is_cost)
+        .then(|| commands::first_run(&arm.title, values))
+        .flatten()
 }
 
 fn timed_out(arm: &CommandArm, blocks: &[CommandBlock]) -> u32 {

@@ -3,7 +3,7 @@
 use judge::judge_commands;
 use model::command::CommandEnd;
 use model::command_run::CommandBlock;
-use model::command_study::{Agreement, OutputPart};
+use model::command_study::{Agreement, Better, OutputPart};
 use model::judgement::{Change, FactorialJudgement};
 use model::{CommandDoubt, CommandRun, Doubt, Verdict};
 
@@ -46,6 +46,25 @@ fn nothing_is_withheld_where_nothing_is_wrong() {
     let judgement = changed(&two_cells(), |_| ());
     assert_eq!(verdicts(&judgement), [Verdict::Better; 2]);
     assert_eq!(judgement.doubts, []);
+}
+
+#[test]
+fn a_first_run_is_called_slow_of_a_time_and_not_of_a_rate() {
+    let is_called = |run: &CommandRun| {
+        let judgement = changed(run, |block| {
+            let time = block.reading.values.get_mut("time_ns").unwrap();
+            if block.round == 0 {
+                *time *= 5.0;
+            }
+        });
+        let is_slow = |doubt: &CommandDoubt| matches!(doubt, CommandDoubt::FirstRunSlower { .. });
+        has(&judgement, command(is_slow))
+    };
+    let mut run = two_cells();
+    assert!(is_called(&run));
+    run.study.metrics[0].unit = "requests/s".to_owned();
+    run.study.metrics[0].better = Better::Higher;
+    assert!(!is_called(&run));
 }
 
 #[test]

@@ -111,7 +111,8 @@ doubts! {
             /// Its first run ÷ the median of the others.
             ratio: f64,
         } => ("the first run of {command} took {ratio:.1} times as long as its others"),
-            "warm caches with --warmup 1, or empty them before each run with --prepare",
+            "warm caches before the first round (`bench --warmup 1`), or empty them before each run (`--prepare`, \
+            or `prepare` of a study)",
             severity: *ratio;
 
         /// So many runs lie far from the others, the furthest at so many times their median.
@@ -166,7 +167,7 @@ doubts! {
             "{command} left processes running after {runs} of its runs, whose time is not \
             counted"
         ),
-            "let it wait for its children, or end them in --conclude",
+            "let it wait for its children, or end them after each run (`--conclude`, or `cleanup` of a study)",
             severity: f64::from(*runs);
 
         /// The peak memory is what any child of ours has.
