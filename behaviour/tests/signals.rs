@@ -44,6 +44,14 @@ impl Running {
         signal(name, self.child.id());
     }
 
+    /// Sends it again and again: what comes at once after the first is the same wish.
+    fn signal_until_it_ends(&mut self, name: &str) {
+        wait_for(|| {
+            self.signal(name);
+            self.child.try_wait().unwrap().is_some()
+        });
+    }
+
     /// Waits for its end: how it ended, what it said, and whether anything of it is left.
     fn ends(mut self, offspring: &[u32]) -> (ExitStatus, String) {
         wait_for(|| self.child.try_wait().unwrap().is_some());
@@ -210,16 +218,29 @@ fn the_same_signal_again_ends_a_run_at_once_and_its_agent_undoes_the_rest() {
     let agent = below[0];
     // An agent that does not move keeps the run from ending by itself.
     signal("STOP", agent);
-    run.signal("INT");
-    wait_for(|| !is_caught(run.child.id(), 2));
-    run.signal("INT");
-    wait_for(|| run.child.try_wait().unwrap().is_some());
+    run.signal_until_it_ends("INT");
     signal("CONT", agent);
     let (status, _) = run.ends(&below);
     assert_eq!(status.signal(), Some(2));
 }
 
-/// Whether a process catches a signal: not after the first, and not what it was given to ignore.
+#[test]
+fn a_signal_that_comes_again_at_once_is_the_same_wish() {
+    let folder = Folder::new("signal-timeout");
+    let mut run = long_study(&folder, 60_000);
+    run.says("rig:");
+    let below = offspring(run.child.id());
+    // As timeout(1) does: it tells its child, and then its child's group.
+    let again = "for each in 1 2 3; do kill -s TERM $0; done";
+    let pid = run.child.id().to_string();
+    let mut shell = Command::new("sh");
+    assert!(shell.args(["-c", again, &pid]).status().unwrap().success());
+    let (status, words) = run.ends(&below);
+    assert_eq!(status.code(), Some(143), "{words}");
+    assert_says(&words, "linerate: stopped by SIGTERM");
+}
+
+/// Whether a process catches a signal: not what it was given to ignore.
 fn is_caught(pid: u32, signal: u32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
@@ -280,9 +301,7 @@ fn a_server_that_drains_is_ended_at_once_by_the_same_signal_again() {
         client.read_exact(&mut status).unwrap();
         assert_eq!(&status, b"HTTP/1.1 200");
         let below = offspring(run.child.id());
-        run.signal("INT");
-        wait_for(|| !is_caught(run.child.id(), 2));
-        run.signal("INT");
+        run.signal_until_it_ends("INT");
         let (status, _) = run.ends(&below);
         assert_eq!(status.signal(), Some(2), "{workers}");
     }

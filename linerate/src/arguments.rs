@@ -72,8 +72,9 @@ Exit codes:
   4    `gate` cannot tell
   130  stopped by Ctrl-C (SIGINT), 143 by SIGTERM, 129 by SIGHUP: what was
        measured is kept, and the message says how to go on, or of `versus`
-       how to judge it. The same signal once more ends it at once. `serve`
-       and `echo` finish the answers under way and exit with 0
+       how to judge it. The same signal once more, later than 0.3 s after the
+       first, ends it at once. `serve` and `echo` finish the answers under way
+       and exit with 0
   any  other code is that of the command that `link`, `rig exec` or
        `levers run` ran
 
