@@ -103,7 +103,15 @@ impl NetworkNamespace {
     /// # Errors
     /// `EACCES` for the processes of other users, `ENOENT` for those that have ended.
     pub fn of(pid: u32) -> io::Result<Self> {
-        File::open(format!("/proc/{pid}/ns/net")).map(Self)
+        Self::at(format!("/proc/{pid}/ns/net"))
+    }
+
+    /// That which has this place among the files.
+    ///
+    /// # Errors
+    /// Those of opening a file.
+    pub fn at(place: impl AsRef<Path>) -> io::Result<Self> {
+        File::open(place).map(Self)
     }
 
     /// That which a process holds under a descriptor.

@@ -3,6 +3,7 @@
 use model::Topology;
 use model::rig::RigName;
 use serde::{Deserialize, Serialize};
+use sys::namespace::{current_network_cookie, current_network_inode};
 
 use super::owner::{Owner, boot_id};
 use crate::levers::Step;
@@ -18,6 +19,9 @@ pub struct Entry {
     pub boot_id: String,
     /// Inode of the network namespace in which it was made. An undo belongs into no other.
     pub namespace: u64,
+    /// Cookie of that namespace: the inode is another's, once it is gone. `None` before Linux 5.14.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cookie: Option<u64>,
     /// Who holds it. While he lives, nobody else undoes it unasked.
     pub owner: Owner,
     pub change: Change,
@@ -88,6 +92,20 @@ pub struct RigChange {
 }
 
 impl Entry {
+    /// Whether this thread is in the network namespace in which it was made.
+    pub fn is_of_here(&self) -> bool {
+        current_network_inode().is_ok_and(|here| self.is_of(here, current_network_cookie().ok()))
+    }
+
+    /// Whether it was made in the network namespace of this inode and this cookie, as far as either is known.
+    pub(crate) fn is_of(&self, inode: u64, cookie: Option<u64>) -> bool {
+        let is_another = self
+            .cookie
+            .zip(cookie)
+            .is_some_and(|(ours, its)| ours != its);
+        self.namespace == inode && !is_another
+    }
+
     /// Whether the machine has been started again since.
     ///
     /// # Errors

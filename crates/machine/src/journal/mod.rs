@@ -112,6 +112,7 @@ impl Journal {
             boot_id: boot_id().map_err(JournalError::of("/proc/sys/kernel/random/boot_id"))?,
             namespace: sys::namespace::current_network_inode()
                 .map_err(JournalError::of("/proc/thread-self/ns/net"))?,
+            cookie: sys::namespace::current_network_cookie().ok(),
             owner,
             change,
         };

@@ -135,12 +135,12 @@ fn as_it_stands(mut change: LeverChange, tree: &Tree) -> Change {
 
 /// A knob that was set and not put back holds no value that an undo could go back to.
 fn refuse_what_is_set(entries: &[Entry], steps: &[Step]) -> Result<(), CarryError> {
-    let here = sys::namespace::current_network_inode().ok();
     for entry in entries {
         let Change::Lever(change) = &entry.change else {
             continue;
         };
-        let is_shared = |knob: &Knob| !knob.is_of_a_namespace() || here == Some(entry.namespace);
+        let is_here = entry.is_of_here();
+        let is_shared = |knob: &Knob| !knob.is_of_a_namespace() || is_here;
         let is_set = |step: &&Step| {
             let knob = &step.knob;
             // What is set for a queue may stand upon a change of how many there are, and goes back before it.

@@ -2,7 +2,9 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use sys::namespace::NetworkNamespace;
 
 use crate::journal::{Change, Entry};
 
@@ -11,28 +13,32 @@ const NAMED: &str = "/run/netns";
 
 /// Whether a process is in it, a rig of ours holds it, or it has a name. What else may hold one,
 /// a descriptor of somebody else's, is not looked for.
-pub(super) fn is_there(namespace: u64, entries: &[Entry]) -> bool {
-    is_of_a_rig(namespace, entries) || is_named(namespace) || is_lived_in(namespace)
+pub(super) fn is_there(entry: &Entry, all: &[Entry]) -> bool {
+    let lived_in = entries_of(Path::new("/proc")).map(|process| process.join("ns/net"));
+    is_of_a_rig(entry, all)
+        || is_among(entries_of(Path::new(NAMED)), entry)
+        || is_among(lived_in, entry)
 }
 
-fn is_of_a_rig(namespace: u64, entries: &[Entry]) -> bool {
-    let rigs = entries.iter().filter_map(|entry| match &entry.change {
+fn is_of_a_rig(entry: &Entry, all: &[Entry]) -> bool {
+    let rigs = all.iter().filter_map(|entry| match &entry.change {
         Change::Rig(rig) if entry.owner.is_alive() => Some(rig),
         _ => None,
     });
     rigs.flat_map(|rig| &rig.hosts)
-        .any(|host| host.namespace == namespace)
+        .any(|host| entry.is_of(host.namespace, host.cookie))
 }
 
-fn is_named(namespace: u64) -> bool {
-    entries_of(Path::new(NAMED)).any(|path| has_inode(&path, namespace))
+/// All that have its inode are one namespace; the cookie tells whether it is a later one.
+fn is_among(mut places: impl Iterator<Item = PathBuf>, entry: &Entry) -> bool {
+    let place = places.find(|path| has_inode(path, entry.namespace));
+    place.is_some_and(|path| {
+        let cookie = NetworkNamespace::at(&path).and_then(|it| it.cookie());
+        entry.is_of(entry.namespace, cookie.ok())
+    })
 }
 
-fn is_lived_in(namespace: u64) -> bool {
-    entries_of(Path::new("/proc")).any(|process| has_inode(&process.join("ns/net"), namespace))
-}
-
-fn entries_of(folder: &Path) -> impl Iterator<Item = std::path::PathBuf> {
+fn entries_of(folder: &Path) -> impl Iterator<Item = PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten();
     entries.filter_map(|entry| Some(entry.ok()?.path()))
 }

@@ -52,12 +52,6 @@ pub struct StepNow {
     pub now: Option<String>,
 }
 
-/// Whether a knob that was set in a network namespace is the one of that name where we are.
-fn is_here(namespace: u64) -> impl Fn(&Knob) -> bool {
-    let is_ours = sys::namespace::current_network_inode().ok() == Some(namespace);
-    move |knob| is_ours || !knob.is_of_a_namespace()
-}
-
 /// All of them, the oldest first.
 ///
 /// # Errors
@@ -67,10 +61,11 @@ pub fn standing() -> Result<Vec<Standing>, CarryError> {
     let now_ms = sys::clock::since_boot_ms();
     let entries = journal::read()?.entries.into_iter().filter_map(|entry| {
         let is_of_another_boot = entry.is_of_another_boot().unwrap_or(false);
+        let is_of_here = entry.is_of_here();
         let Change::Lever(change) = entry.change else {
             return None;
         };
-        let here = is_here(entry.namespace);
+        let here = |knob: &Knob| is_of_here || !knob.is_of_a_namespace();
         // Of another network namespace, or somebody else's by now, it is not what was set.
         let now = |step: &Step| {
             let is_read = !is_of_another_boot && here(&step.knob);

@@ -253,11 +253,7 @@ pub(super) fn as_called_now(
 fn is_out_of_sight(knob: &Knob, entry: &Entry, tree: &Tree) -> bool {
     let is_missing =
         || matches!(knob.read(tree), Err(error) if error.kind() == io::ErrorKind::NotFound);
-    !knob.is_of_a_namespace() && !is_of_here(entry) && is_missing()
-}
-
-fn is_of_here(entry: &Entry) -> bool {
-    sys::namespace::current_network_inode().ok() == Some(entry.namespace)
+    !knob.is_of_a_namespace() && !entry.is_of_here() && is_missing()
 }
 
 /// What an entry alone says of a knob; `None` where the machine must be looked at.
@@ -275,11 +271,11 @@ fn fate_by_entry(
         Ok(false) => {}
         Err(error) => return Some(refused(&error)),
     }
-    if !step.knob.is_of_a_namespace() || is_of_here(entry) {
+    if !step.knob.is_of_a_namespace() || entry.is_of_here() {
         return None;
     }
     let namespace = entry.namespace;
-    Some(if elsewhere::is_there(namespace, all) {
+    Some(if elsewhere::is_there(entry, all) {
         KnobFate::Elsewhere { namespace }
     } else {
         KnobFate::Gone
