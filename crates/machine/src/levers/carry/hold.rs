@@ -2,7 +2,7 @@
 
 use super::apply::{Until, apply, set_all};
 use super::guard::guard_what_is_held;
-use super::undo::{put_back, undo_entry};
+use super::undo::{put_back, undo_held};
 use super::{CarryError, Knob, KnobFate, Obstacle};
 use crate::levers::{Plan, Site, Step};
 use crate::namespace::PrivateNamespace;
@@ -93,7 +93,7 @@ impl Held {
     fn go_back(&mut self) -> Result<Vec<(Knob, KnobFate)>, CarryError> {
         let mut fates = match std::mem::replace(&mut self.kept, PutBackBy::Not) {
             PutBackBy::Not => Vec::new(),
-            PutBackBy::ByTheJournal(entry) => undo_entry(entry)?,
+            PutBackBy::ByTheJournal(entry) => undo_held(entry)?,
             PutBackBy::ByItsNamespace => {
                 let steps = self.steps.iter().rev();
                 steps

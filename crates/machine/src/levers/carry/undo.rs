@@ -3,7 +3,7 @@
 use std::io;
 
 use super::{CarryError, KnobFate, Undone, elsewhere};
-use crate::journal::{self, Change, Entry, Journal, LeverChange, UnknownLine};
+use crate::journal::{self, Change, Entry, Journal, LeverChange, Owner, UnknownLine};
 use crate::levers::{self, Knob, Site, Step, Value};
 use crate::tree::Tree;
 
@@ -94,14 +94,21 @@ pub fn unknown() -> Result<Vec<UnknownLine>, CarryError> {
     Ok(journal::read()?.unknown)
 }
 
-/// Puts one entry back; what became of its knobs.
+/// Puts an entry back that this process holds; what became of its knobs.
 ///
 /// # Errors
 /// When the journal cannot be read or written.
-pub(super) fn undo_entry(id: u64) -> Result<Vec<(Knob, KnobFate)>, CarryError> {
-    let is_meant = |entry: &Entry, _: &LeverChange| entry.id == id;
+pub(super) fn undo_held(id: u64) -> Result<Vec<(Knob, KnobFate)>, CarryError> {
+    let us = Owner::this_process().map_err(CarryError::Clock)?;
+    let is_meant = |entry: &Entry, change: &LeverChange| is_held(entry, change, id, us);
     let undone = undo_in(&mut Journal::open()?, &Site::here(None), is_meant)?;
     Ok(undone.into_iter().flat_map(|undone| undone.knobs).collect())
+}
+
+/// Whether it is the entry of that number that a process has made: once somebody has undone that one, the number
+/// is given to another.
+pub(super) fn is_held(entry: &Entry, change: &LeverChange, id: u64, by: Owner) -> bool {
+    entry.id == id && change.is_held && entry.owner == by
 }
 
 /// Lets what was to be put back by itself stay; the names of those levers.

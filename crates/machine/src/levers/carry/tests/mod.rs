@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use super::apply::apply_in;
-use super::undo::{is_left_over, undo_in};
+use super::undo::{is_held, is_left_over, undo_in};
 use super::*;
 use crate::journal::{Change, Entry, Journal, LeverChange, Owner};
 use crate::levers::{Plan, Site, Step, Value, find};
@@ -182,6 +182,30 @@ fn a_kill_between_two_knobs_is_undone_from_the_journal() {
         [RX[0], RX[1]].map(|file| bench.holds(file)),
         ["00000000", "00000001"]
     );
+}
+
+#[test]
+fn an_entry_that_got_the_number_of_one_that_was_held_and_undone_stays() {
+    let (bench, us) = (Bench::new("number"), Owner::this_process().unwrap());
+    let ours = |entry: &Entry, change: &LeverChange| is_held(entry, change, 1, us);
+    let hold = || {
+        let (plan, until) = (bench.plan("swappiness", "10"), Until::Dropped(&|_| Ok(())));
+        apply_in(&mut bench.journal(), &plan, &bench.site(), &until).unwrap()
+    };
+    hold();
+    bench.undo();
+    assert_eq!(bench.apply("swappiness", "20").unwrap().id, 1);
+    assert_eq!(bench.undo_meant(ours), Vec::<Vec<KnobFate>>::new());
+    assert_eq!(bench.holds(SWAP), "20");
+    bench.undo();
+    hold();
+    let another = Owner {
+        pid: us.pid + 1,
+        ..us
+    };
+    let anothers = |entry: &Entry, change: &LeverChange| is_held(entry, change, 1, another);
+    assert_eq!(bench.undo_meant(anothers), Vec::<Vec<KnobFate>>::new());
+    assert_eq!(bench.undo_meant(ours), [[put_back("60")]]);
 }
 
 #[test]
