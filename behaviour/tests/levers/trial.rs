@@ -85,23 +85,40 @@ fn the_time_of_a_trial_begins_when_it_is_set_and_not_while_it_waits_for_the_jour
     sandbox.undo(&[]);
 }
 
-/// Kills whoever in this network is to put an entry back in time.
-const KILL_GUARDS: &str = "here=$(readlink /proc/self/ns/net)
+/// Sends a signal to whoever in this network is to put an entry back in time, and says so.
+const SIGNAL_GUARDS: &str = "here=$(readlink /proc/self/ns/net)
 for file in $(grep -las 'lever[s].revert' /proc/[0-9]*/cmdline); do
     process=${file%/cmdline}
     [ \"$(readlink $process/ns/net)\" = \"$here\" ] || continue
-    kill -9 ${process#/proc/} && echo killed
+    kill -$0 ${process#/proc/} && echo sent
 done
 true";
+
+fn signal_guards(sandbox: &Sandbox, signal: &str) -> bool {
+    let said = sandbox.prints(&["sh", "-c", SIGNAL_GUARDS, signal]);
+    said.contains("sent")
+}
+
+#[test]
+fn nobody_guards_a_trial_any_longer_that_was_undone_or_confirmed() {
+    crate::common::needs_root!();
+    let sandbox = Sandbox::new();
+    for end in ["undo", "confirm"] {
+        sandbox.apply(&["mtu=1400", "--trial", "3600"]);
+        assert!(signal_guards(&sandbox, "0"), "{end}");
+        assert!(sandbox.levers(&[end, "mtu"]).status.success());
+        let is_over = || !signal_guards(&sandbox, "0");
+        assert!(sys::clock::wait_until(LONGEST, is_over), "{end}");
+    }
+}
 
 /// Leaves a device changed beyond its time, with nobody to put it back.
 fn leave_overdue(sandbox: &Sandbox) {
     // On a busy machine the second may be over before the kill.
     let is_left = || {
         sandbox.apply(&["mtu=1400", "--trial", "1"]);
-        let killed = sandbox.prints(&["sh", "-c", KILL_GUARDS]);
         // One that was killed while it put back may be half done.
-        killed.contains("killed") && sandbox.holds(MTU) == "1400"
+        signal_guards(sandbox, "9") && sandbox.holds(MTU) == "1400"
     };
     assert!(sys::clock::wait_until(LONGEST, is_left));
     let is_overdue = || sandbox.status("mtu")["levers"][0]["is_overdue"] == true;

@@ -9,6 +9,8 @@ use super::undo;
 /// Between two tries; the pauses grow.
 const FIRST_PAUSE_MS: u64 = 1000;
 const LONGEST_PAUSE_MS: u64 = 60_000;
+/// How soon it is seen that an entry was confirmed or is back: until then this keeps its network namespace alive.
+const LOOK_AGAIN_MS: u64 = 1000;
 /// `ESRCH`.
 const NO_SUCH_PROCESS: i32 = 3;
 
@@ -22,7 +24,7 @@ pub(super) fn in_time(id: u64) -> anyhow::Result<()> {
             // It was confirmed, or is back.
             Ok(None) => return Ok(()),
             Ok(Some(at_ms)) if now_ms < at_ms => {
-                sys::clock::sleep_until_since_boot_ms(at_ms)?;
+                sys::clock::sleep_until_since_boot_ms(at_ms.min(now_ms + LOOK_AGAIN_MS))?;
             }
             _ => {
                 tries.tell(&carry::undo_overdue(id, now_ms));
