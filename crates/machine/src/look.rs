@@ -104,11 +104,13 @@ fn ticks() -> Option<CpuTicks> {
     cpu_ticks::parse(&kernel_file::text("/proc/stat")?)
 }
 
-/// What these CPUs have done since boot, ns.
+/// What these CPUs have done since boot, ns; one that has gone off line is not told of.
 fn busy_ns(cpus: &[usize]) -> Option<u64> {
     let text = kernel_file::text("/proc/stat")?;
-    let each = cpus.iter().map(|cpu| cpu_ticks::parse_one(&text, *cpu));
-    each.map(|ticks| Some(ticks?.machine.busy_ns())).sum()
+    let each = cpus
+        .iter()
+        .filter_map(|cpu| cpu_ticks::parse_one(&text, *cpu));
+    Some(each.map(|ticks| ticks.machine.busy_ns()).sum())
 }
 
 fn of_cpus(begun: Option<CpuTicks>, ended: Option<CpuTicks>) -> Counters {
@@ -229,6 +231,11 @@ mod tests {
         let used: Vec<u64> = found.iter().map(|other| other.cpu_ns).collect();
         assert_eq!(used, [4, 3]);
         assert_eq!(found[1].name, "unknown");
+    }
+
+    #[test]
+    fn a_cpu_that_the_kernel_does_not_list_takes_no_other_out_of_the_sum() {
+        assert!(busy_ns(&[sys::cpu::allowed().unwrap()[0], 9999]) > Some(0));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use crate::process_stat::ProcessStat;
 use crate::tcp_table::{self, TcpSocket, TcpState};
-use crate::tree::behind;
+use crate::tree::Tree;
 use crate::unix_table;
 
 /// Why no process is known.
@@ -189,10 +189,10 @@ pub(crate) fn holders(links: &[String]) -> (Vec<u32>, usize) {
 /// seen adds none.
 #[must_use]
 pub fn cpus_of(pids: &[u32]) -> Vec<usize> {
-    let lists = pids.iter().filter_map(|pid| {
-        let status = sys::kernel_file::text(format!("/proc/{pid}/status"))?;
-        sys::cpu::parse_list(behind(&status, "Cpus_allowed_list:")?).ok()
-    });
+    let tree = Tree::of_this_machine();
+    let lists = pids
+        .iter()
+        .filter_map(|pid| tree.allowed_cpus(&tree.text(&format!("proc/{pid}/status"))?));
     let cpus: BTreeSet<_> = lists.flatten().collect();
     cpus.into_iter().collect()
 }

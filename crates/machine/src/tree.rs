@@ -74,6 +74,14 @@ impl Tree {
         self.cpus("sys/devices/system/cpu/online")
     }
 
+    /// The CPUs on which whoever has this `status` may run: those on line, of all that are possible and allowed.
+    pub(crate) fn allowed_cpus(&self, status: &str) -> Option<Vec<usize>> {
+        let allowed = sys::cpu::parse_list(behind(status, "Cpus_allowed_list:")?).ok()?;
+        let online = self.online_cpus();
+        let is_there = |cpu: &usize| online.as_ref().is_none_or(|online| online.contains(cpu));
+        Some(allowed.into_iter().filter(is_there).collect())
+    }
+
     /// The memory of the machine, KiB (`MemTotal` of proc_meminfo(5)).
     pub(crate) fn memory_kib(&self) -> Option<u64> {
         let total = self.behind("proc/meminfo", "MemTotal:")?;

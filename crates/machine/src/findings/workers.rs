@@ -15,9 +15,8 @@ const ENOUGH: u64 = 10;
 /// Only of a process that was asked about.
 pub(super) fn check(subject: &Subject) -> Option<Finding> {
     let pid = subject.pid?;
-    let status = format!("proc/{pid}/status");
-    let allowed = subject.tree.behind(&status, "Cpus_allowed_list:");
-    let Some(cpus) = allowed.and_then(|list| sys::cpu::parse_list(&list).ok()) else {
+    let status = subject.tree.text(&format!("proc/{pid}/status"));
+    let Some(cpus) = status.and_then(|status| subject.tree.allowed_cpus(&status)) else {
         return Some(say!("workers.hidden", pid));
     };
     Some(judge(pid, &thread_ticks(&subject.tree, pid), cpus.len()))
@@ -95,6 +94,14 @@ mod tests {
     fn a_process_that_has_hardly_worked_is_not_judged() {
         assert_eq!(judge(7, &[3, 3], 2).severity, Severity::Unknown);
         assert_eq!(judge(7, &[], 2).severity, Severity::Unknown);
+    }
+
+    #[test]
+    fn cpus_that_are_off_line_may_not_be_used_whatever_the_mask_says() {
+        let online = ("sys/devices/system/cpu/online", "0-1\n");
+        let planted = Planted::new("off-line", &[online]);
+        let status = "Name:\tapp\nCpus_allowed_list:\t1-3\n";
+        assert_eq!(planted.tree.allowed_cpus(status), Some(vec![1]));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use sys::{clock, kernel_file};
 use crate::cpu_ticks::TICK_NS;
 use crate::process_stat::ProcessStat;
 use crate::targets;
-use crate::tree::behind;
+use crate::tree::{Tree, behind};
 
 /// Reads the CPU time of every thread of some processes and their children at both ends of a window.
 #[derive(Debug)]
@@ -148,7 +148,7 @@ fn used(pid: u32, id: u32) -> Option<SeenThread> {
     let (stat, status) = (ProcessStat::parse(&text("stat")?)?, text("status")?);
     let (running_ns, ready_ns) = scheduled(pid, id).unwrap_or_default();
     let count = |name| behind(&status, name).and_then(|value| value.parse().ok());
-    let cpus = behind(&status, "Cpus_allowed_list:").map(sys::cpu::parse_list);
+    let cpus = Tree::of_this_machine().allowed_cpus(&status);
     Some(SeenThread {
         pid,
         id,
@@ -159,9 +159,7 @@ fn used(pid: u32, id: u32) -> Option<SeenThread> {
         system_ns: stat.system_ticks * TICK_NS,
         waits: count("voluntary_ctxt_switches:").unwrap_or(0),
         preemptions: count("nonvoluntary_ctxt_switches:").unwrap_or(0),
-        cpus: cpus.map_or(0, |cpus| {
-            cpus.map_or(0, |cpus| u32::try_from(cpus.len()).unwrap_or(u32::MAX))
-        }),
+        cpus: cpus.map_or(0, |cpus| u32::try_from(cpus.len()).unwrap_or(u32::MAX)),
     })
 }
 
