@@ -198,6 +198,11 @@ fn unseen(watchee: &Watchee, seen: &Seen) -> Vec<Unseen> {
             "who has a request",
             "it listens at no TCP address that can be seen: it is no server, or runs in another network namespace, or its files are hidden from us",
         );
+    } else if seen.is_blind {
+        add(
+            "who has a request",
+            "the kernel has no socket diagnostics (tcp_diag): modprobe tcp_diag",
+        );
     } else if !seen.moments.is_empty() && seen.moments.iter().all(|it| it.holder == Holder::Unknown)
     {
         add("who has a request", "none of its connections is seen");

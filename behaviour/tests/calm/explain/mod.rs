@@ -8,6 +8,7 @@ use std::process::Stdio;
 use crate::common::as_nobody::linerate_as_nobody;
 use crate::common::planted::{Planted, SHORT, explained, share};
 use crate::common::processes::{Ours, signal, wait_for};
+use crate::common::refused_call::refuse_socket_diagnostics;
 use crate::common::{Folder, answer, assert_says, linerate, refusal_of};
 
 #[test]
@@ -58,6 +59,18 @@ fn without_root_it_says_what_it_could_not_look_at() {
     let said = answer(&mut linerate_as_nobody(&folder, &words));
     assert_says(&said, "Not seen");
     assert_says(&said, "root");
+}
+
+#[test]
+fn where_the_kernel_tells_nothing_of_connections_no_request_is_shared_out() {
+    let folder = Folder::new("blind");
+    let server = Planted::new("timer");
+    let words = ["explain", &server.url, "--no-touch", "--out", "run"];
+    let mut explain = linerate(&folder, &[&words, &SHORT[..]].concat());
+    refuse_socket_diagnostics(&mut explain);
+    let said = answer(&mut explain);
+    assert_says(&said, "modprobe tcp_diag");
+    assert!(!said.contains("a connection is opened"), "{said}");
 }
 
 #[test]

@@ -50,6 +50,8 @@ pub struct Seen {
     /// The most connections that waited to be accepted at a moment, and how many may, count; `None` where no
     /// listener is seen.
     pub listening: Option<Queues>,
+    /// Whether the kernel tells nothing of connections.
+    pub is_blind: bool,
     /// Whom it has connections to, those that are waited for first.
     pub behind: Vec<Behind>,
 }
@@ -162,17 +164,22 @@ impl Looks {
         if self.watchee.is_short {
             self.used.extend(threads::of_all(&self.watchee.pids));
         }
+        self.listed_ns = clock::monotonic_ns();
         let Some(look) = &self.look else { return };
         let ports: BTreeSet<u16> = self.watchee.listens.iter().map(SocketAddr::port).collect();
-        let listed = ports
-            .into_iter()
-            .filter_map(|port| look.connections(port, self.watchee.asked_by > 0).ok());
+        let with_closing = self.watchee.asked_by > 0;
+        let list = |port| look.connections(port, with_closing).ok();
+        let Some(listed) = ports.into_iter().map(list).collect::<Option<Vec<_>>>() else {
+            // There is a door, and nobody behind it.
+            self.look = None;
+            return;
+        };
         let is_own = |ends: &Ends| {
             let mut listens = self.watchee.listens.iter();
             listens.any(|at| targets::takes(*at, ends.local))
         };
-        self.connections = listed.flatten().filter(is_own).collect();
-        self.listed_ns = clock::monotonic_ns();
+        let listed = listed.into_iter().flatten();
+        self.connections = listed.filter(is_own).collect();
     }
 
     fn take(&mut self, random: &mut SplitMix64) {
@@ -206,7 +213,8 @@ impl Looks {
         if !self.change {
             let holder = self.holder(random);
             let is_listed = !matches!(holder, Holder::Unknown | Holder::Opening);
-            if is_listed || self.watchee.listens.is_empty() || self.watchee.is_short {
+            let is_unlisted = self.look.is_none() || self.watchee.listens.is_empty();
+            if is_listed || is_unlisted || self.watchee.is_short {
                 return vec![holder];
             }
             self.change = true;
@@ -261,6 +269,7 @@ impl Looks {
             moments: counted(self.found, &threads),
             threads,
             listening: self.listening,
+            is_blind: self.look.is_none(),
             behind: self.behind.end(),
         }
     }
