@@ -44,7 +44,7 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
 }
 
 /// Of the time that the program could have used.
-fn throttled_share(case: &Case<'_>) -> f64 {
+pub(super) fn throttled_share(case: &Case<'_>) -> f64 {
     let throttled_ns = case.seen.rise("group.throttled_us") as f64 * 1e3;
     let running_ns = case.cpus_used() * case.seen.window_ns as f64;
     match throttled_ns > 0.0 {

@@ -2,6 +2,7 @@
 
 use model::explanation::Hindrance;
 
+use super::cpu_quota::throttled_share;
 use super::{Case, Ruling, called_from, callers, limiter, percent, ruled_out};
 
 /// All functions in which a futex call sleeps begin so (kernel/futex/).
@@ -26,7 +27,8 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
             false => Ruling::Not(ruled_out("locks", "one thread alone has run".to_owned())),
         };
     }
-    let share = case.sleeping(|_, at| is_lock(at));
+    // While a quota stops the holder the others wait for the quota.
+    let share = case.sleeping(|_, at| is_lock(at)) * (1.0 - throttled_share(case));
     let waits: u64 = case.seen.threads.iter().map(|it| it.waits).sum();
     let by = format!(
         "threads that have work sleep in futex calls, or in those of the kernel's own locks, for {} of the time",
@@ -116,6 +118,18 @@ mod tests {
             assert_eq!(found.name, expected);
             assert!(found.shown_by[2].contains(caller), "{found:?}");
         }
+    }
+
+    #[test]
+    fn what_a_quota_takes_while_a_lock_is_held_is_no_wait_for_the_lock() {
+        let mut seen = busy();
+        seen.threads = vec![thread(1, 200), thread(2, 100)];
+        seen.moments
+            .push(moment(Holder::Unread, asleep("futex_do_wait"), 100.0));
+        let share = held(rule, &seen).share;
+        seen.counters
+            .insert("group.throttled_us".to_owned(), 700_000);
+        assert!((held(rule, &seen).share - 0.3 * share).abs() < 1e-9);
     }
 
     #[test]
