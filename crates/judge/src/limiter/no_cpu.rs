@@ -84,7 +84,7 @@ fn competitor(case: &Case<'_>) -> (&'static str, String, &'static str) {
         return (
             "client-on-server-cpu",
             "our own load runs on the same CPUs".to_owned(),
-            "give the client CPUs of its own (`--client-cpus`), or another machine: this says nothing of the server",
+            "hold the program on fewer CPUs (taskset -cp CPUS PID), so that the client has some of its own, or load it from another machine: this says nothing of the server",
         );
     }
     let named = case.seen.others.iter().take(NAMED).map(|other| {
@@ -135,6 +135,9 @@ mod tests {
         // The load has them instead.
         seen.others.clear();
         seen.counters.insert("load.shared_cpus".to_owned(), 1);
-        assert_eq!(held(rule, &seen).name, "client-on-server-cpu");
+        let found = held(rule, &seen);
+        assert_eq!(found.name, "client-on-server-cpu");
+        // No flag of `explain` gives the client other CPUs.
+        assert!(found.advice[0].contains("taskset"), "{found:?}");
     }
 }
