@@ -62,7 +62,7 @@ Exit codes:
        of `bench --fail-if-slower`, a command is slower; of `doctor --check`,
        this machine is not fit; of `load`, not one request was answered; of
        `load --slo`, not even the lowest rate holds; of `gate`, the commit
-       is slower
+       is slower; of `plan network`, no machine carries the rate
   2    could not run: wrong usage, bad input, or the environment refuses.
        What was measured until then is kept
   3    the machine was left changed; the message says what, and how to undo

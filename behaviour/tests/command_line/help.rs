@@ -78,6 +78,7 @@ fn every_exit_code_is_explained() {
     for code in ["\n  0 ", "\n  1 ", "\n  2 ", "\n  3 ", "\n  4 "] {
         assert!(codes.contains(code), "{code:?} in {codes}");
     }
+    assert_says(codes, "of `plan network`, no machine carries the rate");
 }
 
 #[test]

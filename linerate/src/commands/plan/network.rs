@@ -33,7 +33,12 @@ Examples:
   With an overhead of your own:
     linerate plan network --need 200Mbit/s --over tunnel=8%
   The cheapest, for a script:
-    linerate plan network --need 1Gbit/s --json | jq -r .cheapest")]
+    linerate plan network --need 1Gbit/s --json | jq -r .cheapest
+
+Exit codes:
+  0    some machine carries it
+  1    none of the list does
+  2    could not run")]
 pub(crate) struct Arguments {
     /// Payload to be carried for ever, such as 550Mbit/s
     #[arg(long, value_name = "RATE", value_parser = units::parse_rate)]
