@@ -25,6 +25,8 @@ const CAME_AT: usize = 52;
 /// Where it has how many segments are on the way, and how many bytes are not sent yet.
 const ON_THE_WAY_AT: usize = 24;
 const UNSENT_AT: usize = 144;
+/// Where it has the shortest round trip that was seen, µs.
+const ROUND_TRIP_AT: usize = 148;
 /// Of a time of the kernel's own clock both may be told as one, ms.
 const ONE_TICK: u32 = 10;
 /// Where `struct inet_diag_msg` has its queues.
@@ -86,6 +88,9 @@ pub struct Queues {
     pub came: u64,
     /// What is written is not all sent, and of what is sent nothing is on the way.
     pub held_back: bool,
+    /// Of what is written and not acknowledged some may not have arrived; the rest is there, and its acknowledgement
+    /// is put off.
+    pub under_way: bool,
     /// The send buffer has no room until more is acknowledged.
     pub full: bool,
     /// The receive buffer is smaller than any that grows by itself begins with.
@@ -189,6 +194,7 @@ fn queues(answer: &[u8]) -> Option<Queues> {
         written: acked.map_or(0, |acked| acked.saturating_add(unacked.into())),
         came: count(RECEIVED_AT).unwrap_or(0),
         held_back: info(answer).and_then(is_held_back).unwrap_or(false),
+        under_way: unacked > 0 && info(answer).and_then(may_be_under_way).unwrap_or(true),
         full: memory(answer).and_then(is_full).unwrap_or(false),
         small: memory(answer).and_then(is_small).unwrap_or(false),
         closing: 1_u32.checked_shl(head[1].into())? & CLOSING != 0,
@@ -198,6 +204,13 @@ fn queues(answer: &[u8]) -> Option<Queues> {
 fn is_held_back(info: &[u8]) -> Option<bool> {
     let count = |at| Some(u32::from_ne_bytes(bytes(info, at)?));
     Some(count(UNSENT_AT)? > 0 && count(ON_THE_WAY_AT)? == 0)
+}
+
+/// Whether not all is sent, or the last of it within two round trips or the tick that it is told by. The smoothed round
+/// trip would not do: it has the acknowledgements in it that were put off.
+fn may_be_under_way(info: &[u8]) -> Option<bool> {
+    let count = |at| Some(u64::from(u32::from_ne_bytes(bytes(info, at)?)));
+    Some(count(UNSENT_AT)? > 0 || count(SENT_AT)? * 1000 <= 2 * count(ROUND_TRIP_AT)?)
 }
 
 fn is_small(memory: &[u8]) -> Option<bool> {
@@ -315,6 +328,31 @@ mod tests {
             });
             assert!(is_told, "{answers}");
         }
+    }
+
+    #[test]
+    fn what_was_sent_longer_ago_than_two_round_trips_has_arrived_though_it_is_not_acknowledged() {
+        // Unsent bytes, ms since the last send, µs of a round trip.
+        let table = [
+            (0, 0, 100, true),
+            (0, 8, 100, false),
+            (0, 40, 20_000, true),
+            (0, 44, 20_000, false),
+            (1, 44, 100, true),
+        ];
+        for (unsent, sent_ms, round_trip_us, expected) in table {
+            let mut info = [0; ROUND_TRIP_AT + 4];
+            let words = [
+                (UNSENT_AT, unsent),
+                (SENT_AT, sent_ms),
+                (ROUND_TRIP_AT, round_trip_us),
+            ];
+            for (at, word) in words {
+                info[at..at + 4].copy_from_slice(&u32::to_ne_bytes(word));
+            }
+            assert_eq!(may_be_under_way(&info), Some(expected), "{words:?}");
+        }
+        assert_eq!(may_be_under_way(&[0; UNSENT_AT]), None);
     }
 
     #[test]

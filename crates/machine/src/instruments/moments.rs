@@ -291,7 +291,7 @@ fn holder(server: Option<Queues>, client: Option<Queues>) -> Holder {
     }
     let Some(client) = client else {
         // It is on another machine.
-        return match server.unacked > 0 {
+        return match server.under_way {
             true => Holder::Network,
             false => Holder::Program,
         };
@@ -459,7 +459,7 @@ mod tests {
     fn queues(unread: u32, written: u64, came: u64) -> Option<Queues> {
         Some(Queues {
             unread,
-            unacked: 1,
+            under_way: true,
             written,
             came,
             ..Queues::default()
@@ -493,6 +493,7 @@ mod tests {
             (queues(0, 0, 300), queues(0, 301, 0), Holder::Program),
             // The other end is on another machine.
             (queues(0, 0, 300), None, Holder::Network),
+            (Some(Queues::default()), None, Holder::Program),
             (None, queues(0, 0, 0), Holder::Unknown),
         ];
         for (server, client, expected) in table {
