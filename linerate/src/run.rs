@@ -257,7 +257,7 @@ pub(crate) fn conclude(
     }
     // Nothing was begun, or gone on with.
     let is_refused = matches!(error.downcast_ref(), Some(CampaignError::Refused(_)));
-    let left = whats_left(folder, left);
+    let left = whats_left(folder, left, console);
     match (sys::stop::heard(), left) {
         (Some(signal), left) => {
             let left = left.unwrap_or_else(|| "nothing was measured, nothing is left".to_owned());
@@ -272,12 +272,13 @@ pub(crate) fn conclude(
 }
 
 /// What is kept of a run that did not end, and how to go on; `None` before its description.
-fn whats_left(folder: RunFolder<'_>, left: Left) -> Option<String> {
+fn whats_left(folder: RunFolder<'_>, left: Left, console: &Console) -> Option<String> {
     folder.has_run().then(|| {
         let folder = shown::quoted(folder.path);
         let next = match left {
             Left::Resumed { on_host } => {
-                format!("`{}` goes on", strangers::resume_command(&folder, on_host))
+                let goes_on = strangers::resume_command(&folder, on_host, console);
+                format!("`{goes_on}` goes on")
             }
             Left::Judged => format!("`linerate study report {folder}` judges it"),
         };

@@ -88,7 +88,7 @@ pub(crate) fn show_judged(
         .map(|it| (it.text, (it.slo, it.levers)))
         .unwrap_or_default();
     let (width, colour) = (console.width(), console.colour());
-    let resume = strangers::resume_command(&as_typed(folder), run.on_host);
+    let resume = strangers::resume_command(&as_typed(folder), run.on_host, console);
     let shown = Shown {
         page: report::html::render(run, blocks, judgement),
         text: report::text::render(run, judgement, width, colour),

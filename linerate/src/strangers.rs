@@ -1,6 +1,8 @@
 //! What a run folder would have its reader type or allow. The folder may be a stranger's, so none of it
 //! is shown in his words: it is made anew from what it says. Nor does it give anybody's word.
 
+use std::path::PathBuf;
+
 use anyhow::ensure;
 use clap::ArgMatches;
 use model::RunRecord;
@@ -8,6 +10,7 @@ use model::reboot::{BootChange, Reboot};
 
 use crate::console::Console;
 use crate::rig_flags::HostsFlag;
+use crate::shown;
 use crate::trust::TrustFlag;
 
 /// In the place of a command that is none.
@@ -48,10 +51,26 @@ impl OwnWord {
     }
 }
 
-/// The command that goes on with a run in this folder, as a shell takes it.
-pub(crate) fn resume_command(folder: &str, on_host: bool) -> String {
+/// The command that goes on with a run in this folder, as a shell takes it, with the word that was given to this
+/// process: without it other machines would be taken, or none.
+pub(crate) fn resume_command(folder: &str, on_host: bool, console: &Console) -> String {
     let host = if on_host { " --host" } else { "" };
-    format!("linerate study resume {folder}{host}")
+    let ours = console.command_line();
+    let read = ours.try_get_matches_from(std::env::args_os());
+    let word = read.map(given).unwrap_or_default();
+    format!("linerate study resume {folder}{host}{word}")
+}
+
+/// Which machines were named, and whether somebody vouched for the commands.
+fn given(mut read: ArgMatches) -> String {
+    while let Some((_, inner)) = read.remove_subcommand() {
+        read = inner;
+    }
+    let hosts = read.try_get_one::<PathBuf>("hosts").ok().flatten();
+    let hosts = hosts.map(|file| format!(" --hosts {}", shown::as_typed(file)));
+    let trusts = read.try_get_one::<bool>("trust").ok().flatten() == Some(&true);
+    let trust = trusts.then(|| format!(" {VOUCHES}"));
+    hosts.into_iter().chain(trust).collect()
 }
 
 /// A record whose commands can be shown to be typed.
@@ -113,6 +132,26 @@ mod tests {
 
     fn repeated(command: &str) -> Option<String> {
         super::repeated(command, Arguments::command())
+    }
+
+    #[test]
+    fn a_run_goes_on_with_the_machines_and_the_trust_that_were_typed() {
+        for (typed, expected) in [
+            (
+                "linerate study run x --hosts '/my files/h.toml' --trust",
+                " --hosts '/my files/h.toml' --trust",
+            ),
+            (
+                "linerate study resume x --hosts /h.toml",
+                " --hosts /h.toml",
+            ),
+            ("linerate study run x --rig hosts", ""),
+            ("linerate study list", ""),
+        ] {
+            let words = shell_words::split(typed).unwrap();
+            let read = Arguments::command().get_matches_from(words);
+            assert_eq!(super::given(read), expected, "{typed}");
+        }
     }
 
     #[test]

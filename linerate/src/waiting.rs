@@ -7,6 +7,7 @@ use model::run::{MOST_RUN_BYTES, RUN_FILE};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::console::Console;
 use crate::strangers;
 use crate::{run, shown};
 
@@ -27,12 +28,12 @@ pub(crate) struct Waiting {
 }
 
 /// Those that can be found from here, in the order of their folders.
-pub(crate) fn runs() -> Vec<Waiting> {
+pub(crate) fn runs(console: &Console) -> Vec<Waiting> {
     let mut folders: Vec<PathBuf> = PLACES.iter().flat_map(|place| folders(place)).collect();
     folders.sort();
     folders
         .iter()
-        .filter_map(|folder| waiting(folder))
+        .filter_map(|folder| waiting(folder, console))
         .collect()
 }
 
@@ -44,7 +45,7 @@ fn folders(place: &str) -> impl Iterator<Item = PathBuf> {
 }
 
 /// `None` of a run that waits for no reboot, or that this version cannot read.
-fn waiting(folder: &Path) -> Option<Waiting> {
+fn waiting(folder: &Path, console: &Console) -> Option<Waiting> {
     let text = foreign::file::read_text(&folder.join(RUN_FILE), MOST_RUN_BYTES).ok()?;
     let record: RunRecord = RunRecord::parse(&text).ok()?;
     record.reboot.as_ref()?;
@@ -57,6 +58,6 @@ fn waiting(folder: &Path) -> Option<Waiting> {
         study: record.study.name,
         step: between.title,
         option: between.option,
-        resume: strangers::resume_command(&shown::as_typed(folder), record.on_host),
+        resume: strangers::resume_command(&shown::as_typed(folder), record.on_host, console),
     })
 }

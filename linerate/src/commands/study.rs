@@ -318,7 +318,7 @@ pub(crate) struct StudyShow {
 fn list(as_json: bool, console: &Console) -> anyhow::Result<ExitCode> {
     let list = StudyList {
         studies: study::catalogue::all().iter().map(listed_shape).collect(),
-        waiting: waiting::runs(),
+        waiting: waiting::runs(console),
     };
     told::say(&list, template!("study-list"), as_json, console);
     Ok(ExitCode::SUCCESS)
