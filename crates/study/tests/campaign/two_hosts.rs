@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
 use model::facts::Watched;
-use model::message::{BlockAsk, ClockTell, Loaded};
+use model::message::{BlockAsk, BurstsAsk, ClockTell, Loaded, ObserveAsk, Whom};
 use model::reading::{Counts, CpuReading};
 use model::run::{Rig, RunRecord};
 use model::{Ask, Pace, Reading, Tell};
@@ -59,6 +59,8 @@ struct Distant<'a> {
     misses: u32,
     /// Its counters are read for the last time so long before the end of a window.
     stalls_ns: u64,
+    /// It says that windows opened so much later than they did.
+    lies_ns: u64,
 }
 
 impl<'a> Distant<'a> {
@@ -73,6 +75,7 @@ impl<'a> Distant<'a> {
             interval_ns: 0,
             misses: 0,
             stalls_ns: 0,
+            lies_ns: 0,
         }
     }
 
@@ -85,7 +88,7 @@ impl<'a> Distant<'a> {
         self.world.pass(3_000_000);
         let began_ns = self.world.now_ns();
         self.world.pass(u64::from(ask.settle_ms) * 1_000_000);
-        let opened_ns = self.clock_ns();
+        let opened_ns = self.clock_ns() + self.lies_ns;
         let window_ns = u64::from(ask.score_ms) * 1_000_000;
         self.world.pass(window_ns);
         let closed_ns = self.clock_ns();
@@ -209,16 +212,40 @@ fn one_block(
     server: &mut Distant<'_>,
     client: &mut Distant<'_>,
 ) -> Result<Reading, AgentError> {
-    let ask = BlockAsk {
+    match pair(server, client, &world).ask(&Ask::Block(Box::new(block())))? {
+        Tell::Reading(reading) => Ok(*reading),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn block() -> BlockAsk {
+    BlockAsk {
         target: "baseline".to_owned(),
         workload: order().study.workload,
         pace: Pace::Closed,
         settle_ms: 80,
         score_ms: 500,
+    }
+}
+
+#[test]
+fn a_client_s_host_cannot_have_a_server_s_host_loaded_for_longer_than_it_takes_to_connect() {
+    let world = World::default();
+    let (mut server, mut client) = hosts(&world);
+    let look = ObserveAsk {
+        whom: Whom::Loaded(block()),
+        look_ms: 500,
+        seed: 1,
+        behind: Vec::new(),
+        bursts: BurstsAsk::Calls,
     };
-    match pair(server, client, &world).ask(&Ask::Block(Box::new(ask)))? {
-        Tell::Reading(reading) => Ok(*reading),
-        other => panic!("{other:?}"),
+    for (lies_ns, is_taken, looks) in [(0, true, 1), (1 << 59, false, 2)] {
+        client.lies_ns = lies_ns;
+        let ask = Ask::Observe(Box::new(look.clone()));
+        let told = pair(&mut server, &mut client, &&world).ask(&ask);
+        assert_eq!(told.is_ok(), is_taken, "{told:?}");
+        let is_look = |ask: &&Ask| matches!(ask, Ask::Observe(_));
+        assert_eq!(server.agent.asked.iter().filter(is_look).count(), looks);
     }
 }
 
