@@ -2,7 +2,7 @@
 
 use model::cpus::{CpuShare, CpuWish, Workers};
 use model::facts::Watched;
-use model::lever::{Leave, LeverState};
+use model::lever::{Leave, LeverSetting, LeverState};
 use model::message::ServerAnswer;
 use model::run::{ClientHost, Rig};
 use model::study::{Arm, DesignKind, Role, Study};
@@ -127,15 +127,16 @@ impl Campaign<'_> {
         }
     }
 
-    /// Learns which levers of a study can be set, and says how far they may reach.
+    /// Learns which levers of a study can be set, upon these of its first state, and says how far they may reach.
     pub(crate) fn levers(
         &mut self,
         study: &Study,
+        first: Vec<LeverSetting>,
         leave: Leave,
     ) -> Result<Vec<LeverState>, CampaignError> {
         let ask = Ask::Levers {
             wanted: study.levers(),
-            first: study.first_levers(),
+            first,
             leave,
             workers: study.workload.workers.counts(1)[0],
         };

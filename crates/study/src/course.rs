@@ -83,7 +83,8 @@ impl Campaign<'_> {
         self.progress.rig(&rig, order.leave());
         let cpus = self.share_cpus(&order.cpus)?;
         scale::settle(&mut order.study, &cpus)?;
-        let levers = self.levers(&order.study, order.leave())?;
+        let first = order.study.first_levers();
+        let levers = self.levers(&order.study, first, order.leave())?;
         let reboot = order
             .reboot
             .then(|| self.plan_reboot(&order.study, &levers, &facts))
@@ -144,7 +145,7 @@ impl Campaign<'_> {
     }
 
     /// The arms that an order comes to on its hosts, and what is left out of it: nothing is started there, and nothing
-    /// stays set.
+    /// is put on outside namespaces of our own.
     ///
     /// # Errors
     /// What a run would end with before its first server is started.
@@ -154,7 +155,12 @@ impl Campaign<'_> {
         let cpus = self.share_cpus(&order.cpus)?;
         self.progress.cpus(&cpus);
         scale::settle(&mut order.study, &cpus)?;
-        let levers = self.levers(&order.study, order.leave())?;
+        // To see what stands upon the first state it is put on, which is not for a plan to do to a whole machine.
+        let first = match order.on_host {
+            true => Vec::new(),
+            false => order.study.first_levers(),
+        };
+        let levers = self.levers(&order.study, first, order.leave())?;
         let found = order.targets.find(self.agent)?;
         Ok(order.targets.arms(&order.study, &found, &levers))
     }
@@ -207,7 +213,7 @@ impl Campaign<'_> {
         }
         self.may_go_on(&record, &saved, &met.facts)?;
         under_test::find_again(&record, self.agent)?;
-        self.levers(&record.study, leave)?;
+        self.levers(&record.study, record.study.first_levers(), leave)?;
         let arms = record.arms.clone();
         if !record.remaining(&saved).is_empty() || stacks::are_to_come(&record) {
             self.start_targets(&arms, &record.study.workload)?;

@@ -2,9 +2,9 @@
 
 use model::run::Phase;
 use model::{Ask, BlockRecord, Role};
-use study::CampaignError;
+use study::{Campaign, CampaignError};
 
-use super::{FakeAgent, Folder, order, resume, run_order};
+use super::{FakeAgent, FakeClock, Folder, Silent, order, resume, run_order};
 
 /// Rounds of the climb and of the confirmation.
 const ROUNDS: u32 = 12;
@@ -127,4 +127,25 @@ fn a_confirmation_that_was_stopped_goes_on_with_the_arms_that_were_settled() {
         settled.arms.len(),
         "the climb is done, so its servers stay down"
     );
+}
+
+#[test]
+fn a_plan_puts_the_first_state_on_in_namespaces_of_our_own_and_on_no_whole_machine() {
+    for on_host in [false, true] {
+        let mut agent = FakeAgent::default();
+        let mut order = order();
+        order.study = super::whole_study();
+        order.on_host = on_host;
+        let mut campaign = Campaign {
+            agent: &mut agent,
+            progress: &mut Silent,
+            clock: &FakeClock::default(),
+        };
+        campaign.plan(order).unwrap();
+        let first = agent.asked.iter().find_map(|ask| match ask {
+            Ask::Levers { first, .. } => Some(first),
+            _ => None,
+        });
+        assert_eq!(first.unwrap().is_empty(), on_host);
+    }
 }
