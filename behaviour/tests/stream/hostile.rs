@@ -423,6 +423,15 @@ fn a_stream_that_breaks_is_an_error_and_what_came_until_then_is_told() {
     }
 }
 
+#[test]
+fn a_server_that_goes_before_it_has_told_its_results_is_an_error_and_what_was_seen_here_is_told() {
+    let output = client("--for 100ms --json", &AGREED, |_, _| (), &[13]);
+    assert_eq!(output.status.code(), Some(2), "{}", errors(&output));
+    let said = json_of(&output);
+    assert_says(said["broken"].as_str().unwrap(), "has closed the line");
+    assert!(number(&said["window_seconds"]) > 0.0, "{said:#}");
+}
+
 /// A stream to the server, which resets it in the midst: not all that came is read.
 fn cut(listener: &TcpListener) {
     let (mut stream, _) = listener.accept().unwrap();

@@ -112,7 +112,9 @@ impl Client<'_> {
             let (heard, broken) = match self.exchange(&flows, &ran) {
                 Ok(heard) => (Some(heard), None),
                 // Whatever stopped us may have stopped the server too.
-                Err(error) if sys::stop::heard().is_some() => (None, Some(error.to_string())),
+                Err(error) if is_gone(&error) || sys::stop::heard().is_some() => {
+                    (None, Some(error.to_string()))
+                }
                 Err(error) => return Err(error),
             };
             return Ok(self.streamed(&flows, ran, heard, broken));
@@ -122,7 +124,7 @@ impl Client<'_> {
             StreamError::Stream { .. } | StreamError::Stuck { .. } => {
                 self.exchange(&flows, &ran).ok()
             }
-            StreamError::Line { .. } | StreamError::Closed { .. } | StreamError::Ended => None,
+            _ if is_gone(&broken) => None,
             _ => return Err(broken),
         };
         Ok(self.streamed(&flows, ran, heard, Some(broken.to_string())))
@@ -295,6 +297,12 @@ impl Client<'_> {
             broken,
         }
     }
+}
+
+/// Whether nobody is at the other end of the line any more, who said nothing wrong until then.
+const fn is_gone(error: &StreamError) -> bool {
+    use StreamError::{Closed, Ended, Line, Silent};
+    matches!(error, Line { .. } | Closed { .. } | Silent { .. } | Ended)
 }
 
 fn without_own(results: Results<IgnoredAny>) -> ServerTold {
