@@ -15,12 +15,14 @@ use crate::words::Words;
 /// What holds for every connection, whatever the user's configuration says: host keys are checked
 /// and none is learnt, nobody is asked for a password, a line that is cut is noticed, and nothing but
 /// our command goes over it.
-const OPTIONS: [&str; 18] = [
+const OPTIONS: [&str; 19] = [
     "BatchMode=yes",
     "StrictHostKeyChecking=yes",
     "NoHostAuthenticationForLocalhost=no",
     // A host that is known may tell its other keys, which would be written down.
     "UpdateHostKeys=no",
+    // Nor is the key of a known name written down for its address.
+    "CheckHostIP=no",
     "ConnectTimeout=10",
     "ServerAliveInterval=3",
     "ServerAliveCountMax=3",
