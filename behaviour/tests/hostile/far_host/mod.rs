@@ -203,6 +203,13 @@ fn words_without_end_in_the_place_of_two_lines_are_cut() {
 }
 
 #[test]
+fn a_start_up_file_that_prints_is_told_of_by_what_it_prints() {
+    let attack = format!("echo welcome back\n{LOOK}");
+    let said = Site::new("talkative", "server", &attack).refusal();
+    assert_says(&said, &["bench-server: a start-up file", "`welcome back`"]);
+}
+
+#[test]
 fn an_output_that_is_closed_by_whom_does_not_end_is_not_waited_for() {
     let attack = "exec >&- 2>&-; exec sleep 600";
     let said = Site::new("closed", "client", attack).refusal();

@@ -48,8 +48,18 @@ impl Program {
     /// A host of another kind, one without room, or what else it said.
     pub(super) fn bring_to(&self, far: &Far) -> Result<String, Refusal> {
         let told = far.run("looking for this program there", &self.look(), None, LOOK)?;
-        let mut lines = told.lines();
-        let kind = lines.next().unwrap_or_default();
+        let lines: Vec<&str> = told.lines().collect();
+        if let [said, .., kind, _] = lines[..]
+            && kind == our_kind()
+        {
+            return Err(Refusal(format!(
+                "{}: a start-up file of the shell there prints `{}` before any command does; have it print \
+                 where the shell is interactive alone",
+                far.host,
+                foreign::clipped(said.trim(), SHOWN_KIND)
+            )));
+        }
+        let kind = lines.first().copied().unwrap_or_default();
         if kind != our_kind() {
             return Err(Refusal(format!(
                 "{} is of another kind ({}) than this program was built for ({}); take a host of that \
@@ -59,7 +69,7 @@ impl Program {
                 our_kind()
             )));
         }
-        if lines.next() != Some("here") {
+        if lines.get(1) != Some(&"here") {
             let file = File::open(&self.path);
             let file = file.map_err(|error| unread(&self.path, &error))?;
             far.run("copying this program there", &self.take(), Some(file), COPY)?;
