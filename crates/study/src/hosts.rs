@@ -131,6 +131,7 @@ fn check_name(role: &str, name: &str) -> Sense {
 }
 
 fn check_address(address: IpAddr) -> Sense {
+    let address = address.to_canonical();
     let is_broadcast = matches!(address, IpAddr::V4(address) if address.is_broadcast());
     let is_none = address.is_unspecified() || address.is_multicast() || is_broadcast;
     let is_right = !is_none && !address.is_loopback();
@@ -188,6 +189,7 @@ mod tests {
                 "127.0.0.1",
                 "h.toml:5:11: `host.server.address`",
             ),
+            ("10.0.0.2", "::ffff:127.0.0.1", "not loopback"),
             ("10.0.0.2", "224.0.0.1", "of one host"),
             ("10.0.0.2", "server.example", "h.toml:5:11"),
             ("[host.server]", "[host.sever]", "h.toml:3:"),
