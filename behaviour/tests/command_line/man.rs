@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use crate::command_line::{answer, as_str, commands};
+use crate::command_line::{answer, as_str, commands, linerate};
 
 /// The page as groff sets it for a terminal of 80 columns, if it has nothing to complain of.
 fn set(page: &str) -> String {
@@ -30,6 +30,21 @@ fn groff_sets_the_page_of_every_command_without_a_warning() {
         assert!(page.contains("NAME") && page.contains("SYNOPSIS"), "{page}");
     }
     assert!(pages[0].contains("EXIT CODES") && pages[0].contains("linerate-load(1)"));
+}
+
+#[test]
+fn a_command_that_there_is_not_is_told_of_with_the_one_that_lacks_it() {
+    for (words, lacks) in [
+        (&["man", "nosuch"][..], "`linerate` has no command `nosuch`"),
+        (
+            &["man", "study", "nosuch"],
+            "`linerate study` has no command",
+        ),
+    ] {
+        let output = linerate(words).output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        crate::common::assert_says(&crate::common::errors(&output), lacks);
+    }
 }
 
 #[test]

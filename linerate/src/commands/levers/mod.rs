@@ -76,7 +76,7 @@ Examples:
 Examples:
   linerate levers show guest-halt-poll
   The commands that a person would type, for a script:
-    linerate levers show congestion-control --json | jq -r '.commands.set[]'")]
+    linerate levers show slow-start-after-idle --json | jq -r '.commands.set[]'")]
     Show {
         /// Name of a lever
         lever: String,
