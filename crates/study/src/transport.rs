@@ -2,8 +2,8 @@
 
 use std::io::{self, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -132,7 +132,7 @@ const UNDOING: Duration = Duration::from_secs(10);
 /// leads to it. Dropping it ends its input, at which it undoes everything and goes.
 pub struct LineAgent {
     child: Child,
-    asks: Option<Arc<Mutex<ChildStdin>>>,
+    asks: Option<Arc<Sender<String>>>,
     tells: Receiver<io::Result<Vec<u8>>>,
     words: Words,
     /// Who listens to its standard error, until that ends.
@@ -158,7 +158,7 @@ impl LineAgent {
         let errors = child.stderr.take();
         let words = Words::default();
         let listener = errors.map(|errors| words.listen_to(errors));
-        let asks = child.stdin.take().map(|asks| Arc::new(Mutex::new(asks)));
+        let asks = child.stdin.take().map(|input| Arc::new(written(input)));
         let output = child.stdout.take();
         let output = output.ok_or_else(|| AgentError::Start(io::ErrorKind::BrokenPipe.into()))?;
         Ok(Self {
@@ -209,11 +209,7 @@ impl LineAgent {
     fn send(&self, mut line: String) -> Result<(), AgentError> {
         line.push('\n');
         let asks = self.asks.as_ref().ok_or_else(|| self.gone())?;
-        let sent = locked(asks).write_all(line.as_bytes());
-        sent.map_err(|error| match error.kind() {
-            io::ErrorKind::BrokenPipe => self.why_broken(),
-            _ => AgentError::Line(error),
-        })
+        asks.send(line).map_err(|_| self.why_broken())
     }
 
     /// One whose line is not read to its end because it said too much is gone by that.
@@ -239,18 +235,26 @@ impl LineAgent {
     }
 }
 
-fn locked(asks: &Mutex<ChildStdin>) -> std::sync::MutexGuard<'_, ChildStdin> {
-    asks.lock().unwrap_or_else(PoisonError::into_inner)
+/// Writes lines in a thread of its own, so that an agent which does not read them is waited for as one that does not
+/// answer. Where a line cannot be written, the input ends.
+fn written(mut input: ChildStdin) -> Sender<String> {
+    let (sender, lines) = mpsc::channel::<String>();
+    std::thread::spawn(move || {
+        let _ = lines
+            .iter()
+            .try_for_each(|line| input.write_all(line.as_bytes()));
+    });
+    sender
 }
 
 /// Says an empty line again and again, for as long as there is somebody to say it to.
-fn keep_alive(asks: &Weak<Mutex<ChildStdin>>) {
+fn keep_alive(asks: &Weak<Sender<String>>) {
     // Nothing is ever sent: it is a wait.
     let (_open, tick) = mpsc::channel::<()>();
     loop {
         let _ = tick.recv_timeout(HEARTBEAT);
         let Some(asks) = asks.upgrade() else { return };
-        if locked(&asks).write_all(b"\n").is_err() {
+        if asks.send("\n".to_owned()).is_err() {
             return;
         }
     }
@@ -379,5 +383,24 @@ impl Drop for LineAgent {
         }
         // Waiting is how we know that everything is undone before we go on.
         let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::lever::LeverSetting;
+
+    use super::*;
+
+    #[test]
+    fn an_agent_that_does_not_read_what_it_is_asked_keeps_nobody_from_stopping() {
+        let mut agent = LineAgent::start(Command::new("sleep").arg("1"), || true).unwrap();
+        // More than a pipe holds.
+        let wanted = LeverSetting {
+            name: "x".repeat(1 << 20),
+            value: None,
+        };
+        let told = agent.ask(&Ask::Boot { wanted });
+        assert!(matches!(told, Err(AgentError::Stopped)), "{told:?}");
     }
 }
