@@ -119,7 +119,8 @@ fn measures_a_run(read: &ArgMatches) -> bool {
     match read.subcommand() {
         Some(("study", study)) => study.subcommand_name() == Some("run"),
         Some(("levers", levers)) => levers.subcommand_name() == Some("try"),
-        Some(("load" | "stream", load)) => load.contains_id("out"),
+        Some(("load", load)) => ["sweep", "slo"].iter().any(|many| load.contains_id(many)),
+        Some(("stream", stream)) => stream.contains_id("out"),
         other => other.is_some_and(|(name, _)| ["versus", "explain"].contains(&name)),
     }
 }

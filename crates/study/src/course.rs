@@ -83,8 +83,7 @@ impl Campaign<'_> {
         self.progress.rig(&rig, order.leave());
         let cpus = self.share_cpus(&order.cpus)?;
         scale::settle(&mut order.study, &cpus)?;
-        let first = order.study.first_levers();
-        let levers = self.levers(&order.study, first, order.leave())?;
+        let levers = self.levers(&order.study, order.study.first_levers(), order.leave())?;
         let reboot = order
             .reboot
             .then(|| self.plan_reboot(&order.study, &levers, &facts))

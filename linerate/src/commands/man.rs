@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
 fn find<'a>(top: &'a Command, words: &[String]) -> anyhow::Result<&'a Command> {
     words.iter().try_fold(top, |command, word| {
         command.find_subcommand(word).with_context(|| {
-            let whole = command.get_bin_name().unwrap_or(command.get_name());
+            let whole = command.get_bin_name().unwrap_or_else(|| command.get_name());
             format!("`{whole}` has no command `{word}`; `{whole} --help` lists those it has")
         })
     })
