@@ -148,6 +148,27 @@ fn a_run_does_not_go_on_with_another_request_or_seed() {
 }
 
 #[test]
+fn a_run_does_not_go_on_under_another_kernel_or_version() {
+    let folder = Folder::new("load-moved");
+    let url = format!("http://{}/", answer_with(OK));
+    killed(&folder, &url, &SWEEP);
+    let file = folder.path().join("run/run.json");
+    let was = folder.text("run/run.json");
+    let blocks = folder.text("run/blocks.jsonl");
+    for (field, said) in [
+        ("/facts/kernel_release", "on another CPU or kernel"),
+        ("/linerate_version", "by Linerate 0.0.1"),
+    ] {
+        let mut run: Value = serde_json::from_str(&was).unwrap();
+        *run.pointer_mut(field).unwrap() = "0.0.1".into();
+        std::fs::write(&file, run.to_string()).unwrap();
+        let refused = load(&folder, &url, &SWEEP).output().unwrap();
+        assert_says(&errors(&refused), said);
+        assert_eq!(folder.text("run/blocks.jsonl"), blocks);
+    }
+}
+
+#[test]
 fn a_target_that_cannot_be_judged_leaves_no_folder() {
     let folder = Folder::new("load-no-folder");
     let broken = answer_with(b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n".as_slice());

@@ -107,6 +107,7 @@ fn check_same(saved: &SavedLoad, asked: &SavedLoad, folder: &Path) -> anyhow::Re
         folder.display(),
         saved.command
     );
+    study::same_place::check_machine(saved, &asked.facts)?;
     Ok(())
 }
 
