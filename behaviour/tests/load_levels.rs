@@ -7,7 +7,8 @@ use crate::common::load_server::{OK, answer_with};
 
 #[test]
 fn an_objective_that_is_none_is_refused_with_an_example() {
-    let url = format!("http://{}/", answer_with(OK));
+    // Before anybody is asked: nobody listens there.
+    let url = "http://127.0.0.1:1/";
     for (objective, timeout, reason) in [
         ("p99>5ms", "5s", "`p99>5ms`: expected a figure, `<`"),
         (
@@ -21,7 +22,7 @@ fn an_objective_that_is_none_is_refused_with_an_example() {
         ("errors<1%", "26ms", "ask for one of 25.0 ms at most"),
     ] {
         let short = ["-d", "100ms", "--settle", "0ms", "--timeout", timeout];
-        let output = load(&url, &[&["--slo", objective][..], &short].concat());
+        let output = load(url, &[&["--slo", objective][..], &short].concat());
         let error = String::from_utf8(output.stderr).unwrap();
         assert!(error.contains(reason), "{objective}: {error}");
         assert_eq!(output.status.code(), Some(2), "{objective}: {error}");

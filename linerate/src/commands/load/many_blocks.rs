@@ -36,9 +36,8 @@ pub(super) fn run(
     case: &Case<'_>,
     console: &Console,
 ) -> anyhow::Result<ExitCode> {
-    match &workload {
-        LoadWorkload::Sweep { range, .. } => check_levels(*range, case)?,
-        LoadWorkload::Capacity { objective } => check_limits(objective, &case.plan)?,
+    if let LoadWorkload::Sweep { range, .. } = &workload {
+        check_levels(*range, case)?;
     }
     let folder = case.arguments.out.as_deref();
     let _stop = StopSignal::listen(Again::Kills)?;
@@ -172,10 +171,14 @@ fn check_levels(range: Sweep, case: &Case<'_>) -> anyhow::Result<()> {
 /// A request is given up after the timeout, so that no longer limit could be seen to fail. Nor could
 /// one in a block too short for a queue to grow so long: what waits when it ends is cut off there. And
 /// what hangs is no error before the timeout.
-fn check_limits(objective: &Objective, plan: &LoadPlan) -> anyhow::Result<()> {
+pub(super) fn check_limits(
+    objective: &Objective,
+    plan: &LoadPlan,
+    timeout_ns: u64,
+) -> anyhow::Result<()> {
     for term in objective.terms() {
         let Term::Response { below_ns, .. } = term else {
-            check_timeout(term, plan)?;
+            check_timeout(term, plan, timeout_ns)?;
             continue;
         };
         let needed_ns = below_ns.saturating_mul(LIMITS_IN_A_BLOCK);
@@ -187,11 +190,11 @@ fn check_limits(objective: &Objective, plan: &LoadPlan) -> anyhow::Result<()> {
                 numbers::duration(needed_ns)
             );
         }
-        if *below_ns > plan.timeout_ns {
+        if *below_ns > timeout_ns {
             bail!(
                 "--slo: {term} is not below the --timeout of {}, after which a request is given \
                  up; ask for a longer --timeout",
-                numbers::duration(plan.timeout_ns)
+                numbers::duration(timeout_ns)
             );
         }
     }
@@ -199,16 +202,16 @@ fn check_limits(objective: &Objective, plan: &LoadPlan) -> anyhow::Result<()> {
 }
 
 /// Whether what hangs can fail within a block.
-fn check_timeout(term: &Term, plan: &LoadPlan) -> anyhow::Result<()> {
+fn check_timeout(term: &Term, plan: &LoadPlan, timeout_ns: u64) -> anyhow::Result<()> {
     let longest_ns = plan.score_ns / TIMEOUTS_IN_A_BLOCK;
     ensure!(
-        plan.timeout_ns <= longest_ns,
+        timeout_ns <= longest_ns,
         "--slo: {term} does not see what hangs: in a block of {} too few requests can reach the --timeout \
          of {}; ask for one of {} at most, or for longer blocks, of {} at least (-d)",
         numbers::duration(plan.score_ns),
-        numbers::duration(plan.timeout_ns),
+        numbers::duration(timeout_ns),
         numbers::duration(longest_ns),
-        numbers::duration(plan.timeout_ns.saturating_mul(TIMEOUTS_IN_A_BLOCK))
+        numbers::duration(timeout_ns.saturating_mul(TIMEOUTS_IN_A_BLOCK))
     );
     Ok(())
 }

@@ -60,11 +60,15 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     let mut plan = arguments.plan()?;
     plan.check()?;
     plan.make_room()?;
+    let timeout_ns = arguments.timeout_ns(&plan);
+    if let Some(objective) = &arguments.slo {
+        many_blocks::check_limits(objective, &plan, timeout_ns)?;
+    }
     plan.tls = arguments.request.tls.client(url, arguments.request.http2)?;
     let target = Target::find(url, arguments, &requests, &plan)?;
     plan.address = target.address.clone();
     let (requests, notes) = requests.look(&target.address, &target.look, &plan)?;
-    plan.timeout_ns = arguments.timeout_ns(&plan);
+    plan.timeout_ns = timeout_ns;
     let case = Case {
         arguments,
         target: &target,
