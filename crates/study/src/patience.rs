@@ -13,6 +13,9 @@ const CONNECTING: Duration = Duration::from_secs(10);
 /// How long a service may take to come up: the most that its file can grant, and connecting.
 const STARTING: Duration = Duration::from_secs(630);
 
+/// How long one probe may take on a machine at work: at rest it is a second or two.
+const PROBING: Duration = Duration::from_secs(10);
+
 /// How long the answer to an ask may take across a network.
 pub(crate) fn limit_of(ask: &Ask) -> Duration {
     let asked = |ms: u32| Duration::from_millis(ms.into());
@@ -26,6 +29,7 @@ pub(crate) fn limit_of(ask: &Ask) -> Duration {
             },
             Ask::Hinder(hinder) => asked(hinder.block.settle_ms) + asked(hinder.block.score_ms),
             Ask::Hello { .. } => CONNECTING,
+            Ask::Probe(probe) => PROBING * u32::try_from(probe.names.len()).unwrap_or(u32::MAX),
             Ask::Watch { watch_ms } => asked(*watch_ms),
             Ask::Run(command) | Ask::Serve(command) => Duration::from_millis(command.timeout_ms),
             Ask::Start {
