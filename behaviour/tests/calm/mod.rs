@@ -4,6 +4,7 @@
 mod credit;
 mod explain;
 mod load_honesty;
+mod load_http2;
 mod load_slo;
 mod load_sweep;
 mod packets;

@@ -1,4 +1,4 @@
-//! The flags of HTTP/2 with one another, and every mode of a load with it.
+//! The flags of HTTP/2 with one another, and what a load says of it.
 
 use crate::common::load_program::{failed, load, number, parse};
 use crate::common::{assert_says, refused, words};
@@ -73,28 +73,6 @@ fn a_body_goes_with_the_request_and_the_server_s_window_holds_it_back() {
     let report = parse(&output);
     assert_eq!(failed(&report), 0, "{report:#}");
     assert!(number(&report["answered"]) > 0, "{report:#}");
-}
-
-#[test]
-fn a_search_and_a_sweep_go_over_streams() {
-    let address = serve_requests(|wire, stream| wire.answer(stream));
-    let url = format!("http://{address}/");
-    let slo = "--http2 --streams 2 -c 2 --slo p50<10ms -d 100ms --settle 0ms --json";
-    let sweep =
-        "--http2 --streams 2 --sweep connections=1..2 --rounds 2 -d 60ms --settle 0ms --json";
-    for arguments in [slo, sweep] {
-        let arguments: Vec<&str> = arguments.split(' ').collect();
-        let output = load(&url, &arguments);
-        let report = parse(&output);
-        assert_eq!(
-            (&report["http"], &report["streams"]),
-            (&"2".into(), &2.into())
-        );
-        assert!(
-            !report["blocks"].as_array().unwrap().is_empty(),
-            "{report:#}"
-        );
-    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 mod connections;
 mod flags;
 mod floods;
-mod frames;
+pub(crate) mod frames;
 mod go;
 mod nginx;
 mod refused;
