@@ -5,10 +5,11 @@ use crate::common::assert_says;
 use crate::common::load_program::{load, load_json};
 use crate::common::load_server::{OK, answer_with};
 
+/// Nobody listens there, and nobody is asked before the flags are right.
+const NOBODY: &str = "http://127.0.0.1:1/";
+
 #[test]
 fn an_objective_that_is_none_is_refused_with_an_example() {
-    // Before anybody is asked: nobody listens there.
-    let url = "http://127.0.0.1:1/";
     for (objective, timeout, reason) in [
         ("p99>5ms", "5s", "`p99>5ms`: expected a figure, `<`"),
         (
@@ -22,7 +23,7 @@ fn an_objective_that_is_none_is_refused_with_an_example() {
         ("errors<1%", "26ms", "ask for one of 25.0 ms at most"),
     ] {
         let short = ["-d", "100ms", "--settle", "0ms", "--timeout", timeout];
-        let output = load(url, &[&["--slo", objective][..], &short].concat());
+        let output = load(NOBODY, &[&["--slo", objective][..], &short].concat());
         let error = String::from_utf8(output.stderr).unwrap();
         assert!(error.contains(reason), "{objective}: {error}");
         assert_eq!(output.status.code(), Some(2), "{objective}: {error}");
@@ -65,7 +66,6 @@ fn every_level_comes_once_a_round_in_an_order_that_the_seed_repeats() {
 
 #[test]
 fn what_cannot_be_swept_is_refused_with_an_example() {
-    let url = format!("http://{}/", answer_with(OK));
     for (arguments, reason) in [
         (&["--sweep", "connections=5..1"][..], "connections=1..512"),
         (&["--sweep", "threads=1..5"], "`threads` cannot be swept"),
@@ -82,7 +82,7 @@ fn what_cannot_be_swept_is_refused_with_an_example() {
             "--arrivals has no say",
         ),
     ] {
-        let output = load(&url, arguments);
+        let output = load(NOBODY, arguments);
         let error = String::from_utf8(output.stderr).unwrap();
         assert!(error.contains(reason), "{arguments:?}: {error}");
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {error}");

@@ -30,15 +30,24 @@ use crate::{repeat, shown, stopping};
 /// A block is so many times as long as the longest time that is asked about.
 const LIMITS_IN_A_BLOCK: u64 = 10;
 
+/// Holds what is asked for against itself, before any server is.
+pub(super) fn check(
+    workload: &LoadWorkload,
+    arguments: &Arguments,
+    plan: &LoadPlan,
+) -> anyhow::Result<()> {
+    match workload {
+        LoadWorkload::Sweep { range, .. } => check_levels(*range, arguments, plan),
+        LoadWorkload::Capacity { objective } => check_limits(objective, plan),
+    }
+}
+
 /// Measures all blocks, or those that the folder does not have, and says what they came to.
 pub(super) fn run(
     workload: LoadWorkload,
     case: &Case<'_>,
     console: &Console,
 ) -> anyhow::Result<ExitCode> {
-    if let LoadWorkload::Sweep { range, .. } = &workload {
-        check_levels(*range, case)?;
-    }
     let folder = case.arguments.out.as_deref();
     let _stop = StopSignal::listen(Again::Kills)?;
     let (run, blocks, kept) = opened(workload, case, console)?;
@@ -141,8 +150,7 @@ pub(crate) fn resume(
 }
 
 /// Whether every level can be offered at all, and nothing was asked for that it leaves out.
-fn check_levels(range: Sweep, case: &Case<'_>) -> anyhow::Result<()> {
-    let arguments = case.arguments;
+fn check_levels(range: Sweep, arguments: &Arguments, plan: &LoadPlan) -> anyhow::Result<()> {
     if range.axis == Axis::Connections {
         ensure!(
             arguments.connections.is_none(),
@@ -160,7 +168,7 @@ fn check_levels(range: Sweep, case: &Case<'_>) -> anyhow::Result<()> {
         };
         let plan = LoadPlan {
             pace,
-            ..case.plan.clone()
+            ..plan.clone()
         };
         plan.check()?;
         plan.make_room()?;
@@ -171,14 +179,10 @@ fn check_levels(range: Sweep, case: &Case<'_>) -> anyhow::Result<()> {
 /// A request is given up after the timeout, so that no longer limit could be seen to fail. Nor could
 /// one in a block too short for a queue to grow so long: what waits when it ends is cut off there. And
 /// what hangs is no error before the timeout.
-pub(super) fn check_limits(
-    objective: &Objective,
-    plan: &LoadPlan,
-    timeout_ns: u64,
-) -> anyhow::Result<()> {
+fn check_limits(objective: &Objective, plan: &LoadPlan) -> anyhow::Result<()> {
     for term in objective.terms() {
         let Term::Response { below_ns, .. } = term else {
-            check_timeout(term, plan, timeout_ns)?;
+            check_timeout(term, plan)?;
             continue;
         };
         let needed_ns = below_ns.saturating_mul(LIMITS_IN_A_BLOCK);
@@ -190,11 +194,11 @@ pub(super) fn check_limits(
                 numbers::duration(needed_ns)
             );
         }
-        if *below_ns > timeout_ns {
+        if *below_ns > plan.timeout_ns {
             bail!(
                 "--slo: {term} is not below the --timeout of {}, after which a request is given \
                  up; ask for a longer --timeout",
-                numbers::duration(timeout_ns)
+                numbers::duration(plan.timeout_ns)
             );
         }
     }
@@ -202,16 +206,16 @@ pub(super) fn check_limits(
 }
 
 /// Whether what hangs can fail within a block.
-fn check_timeout(term: &Term, plan: &LoadPlan, timeout_ns: u64) -> anyhow::Result<()> {
+fn check_timeout(term: &Term, plan: &LoadPlan) -> anyhow::Result<()> {
     let longest_ns = plan.score_ns / TIMEOUTS_IN_A_BLOCK;
     ensure!(
-        timeout_ns <= longest_ns,
+        plan.timeout_ns <= longest_ns,
         "--slo: {term} does not see what hangs: in a block of {} too few requests can reach the --timeout \
          of {}; ask for one of {} at most, or for longer blocks, of {} at least (-d)",
         numbers::duration(plan.score_ns),
-        numbers::duration(timeout_ns),
+        numbers::duration(plan.timeout_ns),
         numbers::duration(longest_ns),
-        numbers::duration(timeout_ns.saturating_mul(TIMEOUTS_IN_A_BLOCK))
+        numbers::duration(plan.timeout_ns.saturating_mul(TIMEOUTS_IN_A_BLOCK))
     );
     Ok(())
 }

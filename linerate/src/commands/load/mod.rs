@@ -60,9 +60,13 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     let mut plan = arguments.plan()?;
     plan.check()?;
     plan.make_room()?;
-    let timeout_ns = arguments.timeout_ns(&plan);
-    if let Some(objective) = &arguments.slo {
-        many_blocks::check_limits(objective, &plan, timeout_ns)?;
+    let (workload, timeout_ns) = (arguments.many_blocks(), arguments.timeout_ns(&plan));
+    if let Some(workload) = &workload {
+        let plan = LoadPlan {
+            timeout_ns,
+            ..plan.clone()
+        };
+        many_blocks::check(workload, arguments, &plan)?;
     }
     plan.tls = arguments.request.tls.client(url, arguments.request.http2)?;
     let target = Target::find(url, arguments, &requests, &plan)?;
@@ -76,7 +80,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
         requests,
         notes,
     };
-    match arguments.many_blocks() {
+    match workload {
         Some(workload) => many_blocks::run(workload, &case, console),
         None => once(case, console),
     }
