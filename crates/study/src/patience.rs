@@ -12,8 +12,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const CONNECTING: Duration = Duration::from_secs(10);
 /// How long a service may take to come up: the most that its file can grant, and connecting.
 const STARTING: Duration = Duration::from_secs(630);
-
-/// How long one probe may take on a machine at work: at rest it is a second or two.
+/// How long one probe may take on a machine at work: at rest all together take some four seconds (docs/probes.md).
 const PROBING: Duration = Duration::from_secs(10);
 
 /// How long the answer to an ask may take across a network.

@@ -224,10 +224,7 @@ fn without_an_answer_in_closed_loop_a_run_ends_without_its_latency_blocks() {
 #[test]
 fn a_run_is_not_resumed_on_another_rig() {
     let folder = Folder::new("rig");
-    let mut failing = FakeAgent {
-        blocks_until_failure: Some(14),
-        ..FakeAgent::default()
-    };
+    let mut failing = FakeAgent::failing_after(14);
     run(&mut failing, &folder).unwrap_err();
     let rig = Rig::Loopback { reason: None };
     let error = resume(
@@ -297,10 +294,7 @@ fn a_run_folder_of_another_format_is_refused_by_name() {
 #[test]
 fn a_run_of_a_service_says_which_and_goes_on_with_the_same_version_only() {
     let folder = Folder::new("service");
-    let mut failing = FakeAgent {
-        blocks_until_failure: Some(12 + 9),
-        ..FakeAgent::default()
-    };
+    let mut failing = FakeAgent::failing_after(12 + 9);
     run_nginx(&mut failing, &folder).unwrap_err();
     let text = std::fs::read_to_string(folder.0.join(model::run::RUN_FILE)).unwrap();
     let record: RunRecord = serde_json::from_str(&text).unwrap();
@@ -356,10 +350,7 @@ fn frameworks() -> Order {
 #[test]
 fn each_program_is_asked_for_its_own_path_and_goes_on_with_the_same_version_only() {
     let folder = Folder::new("frameworks");
-    let mut agent = FakeAgent {
-        blocks_until_failure: Some(12 + 9),
-        ..FakeAgent::default()
-    };
+    let mut agent = FakeAgent::failing_after(12 + 9);
     run_order(&mut agent, &folder, frameworks()).unwrap_err();
     let path_of = |wanted: &str| {
         agent.asked.iter().find_map(|ask| match ask {

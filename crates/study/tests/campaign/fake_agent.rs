@@ -55,6 +55,14 @@ impl Default for FakeAgent {
 }
 
 impl FakeAgent {
+    /// One that is gone when it has measured so many blocks.
+    pub(crate) fn failing_after(blocks: usize) -> Self {
+        Self {
+            blocks_until_failure: Some(blocks),
+            ..Self::default()
+        }
+    }
+
     pub(crate) fn blocks(&self) -> impl Iterator<Item = &model::message::BlockAsk> {
         self.asked.iter().filter_map(|ask| match ask {
             Ask::Block(block) => Some(&**block),

@@ -39,10 +39,7 @@ fn a_run_whose_control_differs_is_never_clear_and_goes_on_to_the_last_round() {
 #[test]
 fn a_run_that_was_stopped_before_its_first_look_ends_there_too() {
     let folder = Folder::new("looks-resumed");
-    let mut failing = FakeAgent {
-        blocks_until_failure: Some(12 + 100),
-        ..FakeAgent::default()
-    };
+    let mut failing = FakeAgent::failing_after(12 + 100);
     with_looks(&mut failing, &folder).unwrap_err();
     resume(&mut FakeAgent::default(), &folder).unwrap();
     assert_eq!(folder.saved().len(), 16 * 8 + 6 * 2);
