@@ -11,6 +11,7 @@ use report::numbers;
 use report::text::{hanging, wrap};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::json;
 
 use crate::console::Console;
 use crate::shape;
@@ -60,7 +61,7 @@ pub(crate) fn say(result: &impl Serialize, page: Template, as_json: bool, consol
 /// When a template that is compiled in is wrong, which a test would see.
 pub(crate) fn page(result: &impl Serialize, page: Template, width: usize) -> String {
     let text = [PARTS, page.text].concat();
-    let made = environment(width).render_named_str(page.name, &text, Serde(result));
+    let made = environment(width).render_named_str(page.name, &text, Serde(json!(result)));
     let made = made.expect("the template is compiled in and a test renders it");
     made.trim_end().to_owned()
 }
