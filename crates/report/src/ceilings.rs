@@ -50,20 +50,22 @@ pub(crate) fn add_to(page: &mut Page, bounds: &[ResourceBound]) {
     }
     page.section("ceilings", "Ceilings");
     let rows = bounds.iter().map(|it| row(it, it.what.clone()));
-    page.table(Table::new(
-        TITLE,
-        columns("resource", bounds),
-        rows.collect(),
-    ));
+    page.table(Table::new(TITLE, columns("answer", bounds), rows.collect()));
 }
 
-/// The section of several arms: of each the nearest, and in a browser all. `title` tells what readers call one.
-pub(crate) fn add_arms_to(page: &mut Page, arms: &[ArmCeilings], title: impl Fn(&str) -> String) {
+/// The section of several arms: of each the nearest, and in a browser all. `each` is what is counted where a bound
+/// has no unit of its own; `title` tells what readers call an arm.
+pub(crate) fn add_arms_to(
+    page: &mut Page,
+    arms: &[ArmCeilings],
+    each: &str,
+    title: impl Fn(&str) -> String,
+) {
     let Some(bounds) = arms.first().map(|arm| &arm.bounds[..]) else {
         return;
     };
     page.section("ceilings", "Ceilings");
-    page.add(Item::Table(shares(arms, &title)));
+    page.add(Item::Table(shares(arms, each, &title)));
     page.add(Item::Note(NOTE.to_owned()));
     let of_arm = |arm: &ArmCeilings| {
         let bounds = arm.bounds.iter().map(|it| row(it, it.what.clone()));
@@ -71,12 +73,12 @@ pub(crate) fn add_arms_to(page: &mut Page, arms: &[ArmCeilings], title: impl Fn(
         std::iter::once(heading).chain(bounds).collect::<Vec<Row>>()
     };
     let rows = arms.iter().flat_map(of_arm).collect();
-    let table = Table::new(TITLE, columns("resource", bounds), rows);
+    let table = Table::new(TITLE, columns(each, bounds), rows);
     page.add_to_browser(Item::Table(table));
 }
 
 /// Of each arm its nearest ceiling, and the share of each resource's that is reached.
-fn shares(arms: &[ArmCeilings], title: impl Fn(&str) -> String) -> Table {
+fn shares(arms: &[ArmCeilings], each: &str, title: impl Fn(&str) -> String) -> Table {
     let mut names: Vec<&str> = Vec::new();
     for bound in arms.iter().flat_map(|arm| &arm.bounds) {
         if !names.contains(&bound.name.as_str()) {
@@ -94,12 +96,11 @@ fn shares(arms: &[ArmCeilings], title: impl Fn(&str) -> String) -> Table {
         let cells = first.into_iter().chain(shares);
         Some(Row::of(cells.map(Shown::text).collect()))
     };
-    let unit = arms.iter().flat_map(|arm| &arm.bounds).next();
-    let unit = unit.and_then(|it| it.rate_unit.as_deref());
+    let bound = arms.iter().flat_map(|arm| &arm.bounds).next();
     let mut columns = vec![
         Column::words("reached of each ceiling"),
         Column::words("nearest"),
-        Column::figures(unit.unwrap_or("answers/s").to_owned() + " at most"),
+        Column::figures(at_most(each, bound)),
     ];
     columns.extend(names.iter().copied().map(Column::figures));
     let rows = arms.iter().filter_map(row).collect();
@@ -113,17 +114,22 @@ fn most(it: &ResourceBound) -> String {
     }
 }
 
-fn columns(first: &str, bounds: &[ResourceBound]) -> Vec<Column> {
-    let unit = bounds.first().and_then(|it| it.rate_unit.as_deref());
+fn columns(each: &str, bounds: &[ResourceBound]) -> Vec<Column> {
+    let bound = bounds.first();
+    let unit = bound.and_then(|it| it.rate_unit.as_deref());
     vec![
-        Column::words(first),
-        Column::figures(match unit {
-            None => "for each answer".to_owned(),
-            Some(unit) => format!("for each {unit}"),
-        }),
-        Column::figures(unit.unwrap_or("answers/s").to_owned() + " at most"),
+        Column::words("resource"),
+        Column::figures(format!("for each {}", unit.unwrap_or(each))),
+        Column::figures(at_most(each, bound)),
         Column::figures("reached"),
     ]
+}
+
+fn at_most(each: &str, bound: Option<&ResourceBound>) -> String {
+    match bound.and_then(|it| it.rate_unit.as_deref()) {
+        None => format!("{each}s/s at most"),
+        Some(unit) => format!("{unit} at most"),
+    }
 }
 
 fn row(it: &ResourceBound, first: String) -> Row {
@@ -162,8 +168,9 @@ mod tests {
             arm("b", vec![bound("memory", 1e6, 0.5)]),
         ];
         let mut page = Page::default();
-        add_arms_to(&mut page, &arms, str::to_owned);
+        add_arms_to(&mut page, &arms, "answer", str::to_owned);
         let page = text::laid_out(page, 100, false);
+        assert!(page.contains("answers/s"), "{page}");
         for row in [
             ["a", "cpus", "100,000", "90 %", "9.0 %"].as_slice(),
             &["b", "memory", "1,000,000", "50 %"],
@@ -173,6 +180,21 @@ mod tests {
                 |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ") == words;
             assert!(page.lines().any(is_row), "{words} in\n{page}");
         }
+    }
+
+    #[test]
+    fn ceilings_of_commands_are_counted_in_their_runs() {
+        let arm = ArmCeilings {
+            arm: "a".to_owned(),
+            bounds: vec![bound("cpus", 1e5, 0.9)],
+        };
+        let mut page = Page::default();
+        add_arms_to(&mut page, &[arm], "run", str::to_owned);
+        let page = text::laid_out(page, 100, false);
+        assert!(
+            page.contains("runs/s") && !page.contains("answer"),
+            "{page}"
+        );
     }
 
     #[test]

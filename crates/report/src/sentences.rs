@@ -18,6 +18,14 @@ pub(crate) fn outcome_name(outcome: Outcome) -> &'static str {
     }
 }
 
+/// The same, where a gate of commands counts runs and nothing serves.
+pub(crate) fn outcome_of(run: &RunRecord, outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::ServerCpuPerRequest if unit(run) == "run" => "CPU per run",
+        _ => outcome_name(outcome),
+    }
+}
+
 /// Said where the target's CPU time could not be read.
 pub(crate) fn hidden_cpu(judgement: &Judgement) -> Option<&'static str> {
     (judgement.outcome == Outcome::Throughput).then_some(

@@ -46,10 +46,14 @@ pub(crate) fn view(run: &RunRecord, blocks: &[BlockRecord], judgement: &Judgemen
         let arm = judgement.arms.iter().find(|arm| arm.name == name);
         arm.map_or(name, |arm| arm.title.as_str()).to_owned()
     };
-    ceilings::add_arms_to(&mut page, &judgement.ceilings, title);
+    let each = match sentences::unit(run) {
+        "run" => "run",
+        _ => "answer",
+    };
+    ceilings::add_arms_to(&mut page, &judgement.ceilings, each, title);
     page.section("trust", "How far these figures can be trusted");
     trust(&mut page, run, judgement);
-    let series = chart::servers::series(blocks, judgement);
+    let series = chart::servers::series(run, blocks, judgement);
     page.figure("series", &series, SERIES_CAPTION);
     page.section("latency-heading", "How long an answer takes");
     latency(&mut page, &sentences::latency_for_readers(run, judgement));
@@ -61,7 +65,8 @@ pub(crate) fn view(run: &RunRecord, blocks: &[BlockRecord], judgement: &Judgemen
 
 fn figures(page: &mut Page, run: &RunRecord, judgement: &Judgement) {
     let gains = chart::servers::gains(run, judgement);
-    page.figure("gains", &gains, gains_caption(run, judgement));
+    let caption = gains_caption(run, judgement, gains.has_published());
+    page.figure("gains", &gains, caption);
     page.table(rows::arms(run, judgement));
     let machine = rows::machine(run, judgement);
     if !machine.rows.is_empty() && sentences::unit(run) != "run" {
@@ -177,19 +182,23 @@ pub(crate) fn article(source: &Source, caution: &'static str) -> Article {
     }
 }
 
-fn gains_caption(run: &RunRecord, judgement: &Judgement) -> String {
+fn gains_caption(run: &RunRecord, judgement: &Judgement, has_published: bool) -> String {
     let is_ladder = run.study.design.kind == DesignKind::Ladder;
     let is_void = |step: &StepResult| step.verdict == Verdict::Invalid;
+    let band = sentences::noise(judgement).map(|_| {
+        let identical = sentences::servers(run);
+        format!("The grey band is how far two identical {identical} differed in this run.")
+    });
     let parts = [
         is_ladder.then_some("Each step is taken on top of those before it."),
         Some(
             "Gains come from pairs of blocks within a round, so what drifts from round to round does \
              not touch them.",
         ),
-        sentences::noise(judgement)
-            .map(|_| "The grey band is how far two identical servers differed in this run."),
+        band.as_deref(),
         (judgement.steps.iter().any(is_void))
             .then_some("Hollow marks have no verdict; the doubts say why."),
+        has_published.then_some("Diamonds are the published gains."),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
@@ -250,11 +259,10 @@ fn from_to(
             let first = numbers::micros_roughly(first?.value);
             let last = numbers::micros_roughly(last?.value);
             let first = first.trim_end_matches(" µs");
-            let noun = match sentences::unit(run) {
-                "run" => "CPU per run",
-                _ => sentences::outcome_name(outcome),
-            };
-            (format!("{first} → {last}"), noun)
+            (
+                format!("{first} → {last}"),
+                sentences::outcome_of(run, outcome),
+            )
         }
         Outcome::Throughput => {
             let [first, last] = [first, last].map(|arm| arm.throughput_rps);

@@ -109,7 +109,8 @@ impl Contrasts {
         (widest + TITLE_GAP + 1.0).clamp(TITLES.start, TITLES.end)
     }
 
-    fn has_published(&self) -> bool {
+    /// Whether there is any mark of the article’s.
+    pub(crate) fn has_published(&self) -> bool {
         self.all().any(|row| !row.published.is_empty())
     }
 

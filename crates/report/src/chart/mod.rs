@@ -98,7 +98,7 @@ mod tests {
                     ("latency", Box::new(servers::latency(&judgement.latency))),
                     (
                         "series",
-                        Box::new(servers::series(&sample::blocks(judgement), judgement)),
+                        Box::new(servers::series(&run, &sample::blocks(judgement), judgement)),
                     ),
                 ];
                 charts.map(|(name, chart)| chart.draw(name, form))

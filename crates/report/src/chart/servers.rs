@@ -37,10 +37,12 @@ pub(crate) fn gains(run: &RunRecord, judgement: &Judgement) -> Contrasts {
     };
     let noise = sentences::noise(judgement).map(|effect| gain(&effect, judgement.outcome));
     Contrasts {
-        heading: match judgement.outcome {
-            Outcome::ServerCpuPerRequest => "Gain in requests for the same server CPU",
-            Outcome::ServerCpuPerKilobyte => "Gain in kB carried for the same server CPU",
-            Outcome::Throughput => "Gain in requests seen",
+        heading: match (judgement.outcome, sentences::unit(run)) {
+            (Outcome::ServerCpuPerRequest, "run") => "Gain in runs for the same CPU",
+            (Outcome::ServerCpuPerRequest, _) => "Gain in requests for the same server CPU",
+            (Outcome::ServerCpuPerKilobyte, _) => "Gain in kB carried for the same server CPU",
+            (Outcome::Throughput, "run") => "Gain in runs seen",
+            (Outcome::Throughput, _) => "Gain in requests seen",
         }
         .to_owned(),
         remark: format!(
@@ -122,7 +124,7 @@ fn nines(quantile: f64) -> f64 {
 }
 
 /// Every block's figure over time.
-pub(crate) fn series(blocks: &[BlockRecord], judgement: &Judgement) -> Curves {
+pub(crate) fn series(run: &RunRecord, blocks: &[BlockRecord], judgement: &Judgement) -> Curves {
     let outcome = judgement.outcome;
     let strip = |arm: &ArmResult| {
         let median = figure(arm, outcome)?.value;
@@ -147,7 +149,7 @@ pub(crate) fn series(blocks: &[BlockRecord], judgement: &Judgement) -> Curves {
             }),
         })
     };
-    let heading = sentences::capitalised(sentences::outcome_name(outcome));
+    let heading = sentences::capitalised(sentences::outcome_of(run, outcome));
     let arms = judgement.arms.iter().filter_map(strip);
     strips(format!("{heading}, block by block"), "", blocks, arms)
 }
@@ -157,6 +159,7 @@ mod tests {
     use super::super::{Chart as _, Form};
     use super::*;
     use crate::sample;
+    use model::gate::{GateDesign, Unit};
 
     #[test]
     fn a_cost_cut_to_four_fifths_makes_room_for_a_quarter_more() {
@@ -179,6 +182,21 @@ mod tests {
     }
 
     #[test]
+    fn a_gate_of_commands_is_told_in_runs() {
+        let (mut run, judgement) = (sample::run(), sample::judgement());
+        run.study.gate = Some(GateDesign {
+            bar: 0.03,
+            unit: Unit::Run,
+            most_ms: 0,
+            builds: 2,
+        });
+        let gained = gains(&run, &judgement);
+        assert_eq!(gained.heading, "Gain in runs for the same CPU");
+        let strips = series(&run, &sample::blocks(&judgement), &judgement);
+        assert_eq!(strips.heading, "CPU per run, block by block");
+    }
+
+    #[test]
     fn the_curve_ends_where_fewer_than_ten_requests_lie_beyond() {
         let mut result = sample::judgement().latency.remove(0);
         result.requests = 1000;
@@ -189,7 +207,7 @@ mod tests {
     #[test]
     fn every_arm_has_a_strip_with_all_its_blocks() {
         let judgement = sample::judgement();
-        let svg = series(&sample::blocks(&judgement), &judgement);
+        let svg = series(&sample::run(), &sample::blocks(&judgement), &judgement);
         let svg = svg.draw("series", Form::Wide).unwrap();
         for arm in &judgement.arms {
             assert!(svg.contains(&rows::role_title(arm)), "{}", arm.title);
@@ -203,7 +221,7 @@ mod tests {
         for block in &mut blocks {
             block.phase = Phase::Latency;
         }
-        let strips = series(&blocks, &sample::judgement());
+        let strips = series(&sample::run(), &blocks, &sample::judgement());
         assert_eq!(strips.draw("series", Form::Wide), None);
     }
 }

@@ -32,7 +32,7 @@ pub(crate) fn rates(blocks: &[StreamBlock], ways: &[StreamWayJudged]) -> (Curves
         }
     };
     let chart = Curves {
-        heading: "Carried by time".to_owned(),
+        heading: "Gbit/s carried, by time".to_owned(),
         remark: String::new(),
         panels: ways.iter().map(panel).collect(),
         columns: 1,

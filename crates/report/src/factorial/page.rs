@@ -33,7 +33,7 @@ pub(crate) fn page(view: View<'_>, blocks: &[CommandBlock], evidence: &Evidence)
             .map_or(name, |arm| arm.title.as_str())
             .to_owned()
     };
-    ceilings::add_arms_to(&mut page, &view.judgement.ceilings, title);
+    ceilings::add_arms_to(&mut page, &view.judgement.ceilings, "run", title);
     page.section("trust", "How far these figures can be trusted");
     let trust = sentences::trust(view);
     if !trust.is_empty() {

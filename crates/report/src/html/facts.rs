@@ -1,5 +1,6 @@
 //! The machine's facts, each with its name.
 
+use model::facts::Watched;
 use model::run::ClientHost;
 use model::{Reboot, RunRecord};
 
@@ -18,7 +19,10 @@ pub(crate) fn facts<S, A>(run: &RunRecord<S, A>) -> Vec<(&'static str, String)> 
     let interrupts = facts.irq_time_accounting.map(|how| how.words().to_owned());
     let foreign = watched.foreign_cpu_share.map(numbers::share);
     let pressure = watched.psi_cpu_some_avg10;
-    let spread = format!("{} (robust CV)", numbers::share(watched.spin_robust_cv));
+    // Runs that have no look at the machine at rest have a default in its place, whose spread would read as none.
+    let was_seen = *watched != Watched::default();
+    let spread = was_seen.then_some(watched.spin_robust_cv);
+    let spread = spread.map(|cv| format!("{} (robust CV)", numbers::share(cv)));
     let clocks = client.map(|client| numbers::duration(client.clocks.uncertainty_ns));
     let rows = [
         ("CPU", Some(facts.cpu_model.clone())),
@@ -41,7 +45,7 @@ pub(crate) fn facts<S, A>(run: &RunRecord<S, A>) -> Vec<(&'static str, String)> 
             "CPU pressure at rest",
             pressure.map(|percent| format!("{percent:.1} % (PSI some avg10)")),
         ),
-        ("Spread of fixed work", Some(spread)),
+        ("Spread of fixed work", spread),
         ("Boots", run.reboot.as_ref().map(boots)),
         ("Host", identity.map(|of| of.host_name.clone())),
         ("User", identity.map(|of| of.user_name.clone())),
@@ -95,5 +99,17 @@ mod tests {
         assert_eq!(rows.len(), alone + 2);
         assert!(rows[alone].1.starts_with("Another CPU"));
         assert_eq!(rows[alone + 1].1, "known to within 40.0 µs");
+    }
+
+    #[test]
+    fn a_machine_that_was_not_watched_at_rest_has_no_spread_of_fixed_work() {
+        let mut run = sample::run();
+        let has_spread = |run: &RunRecord| {
+            let mut rows = facts(run).into_iter();
+            rows.any(|(name, _)| name == "Spread of fixed work")
+        };
+        assert!(has_spread(&run));
+        run.watched = Watched::default();
+        assert!(!has_spread(&run));
     }
 }

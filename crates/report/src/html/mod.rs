@@ -336,6 +336,7 @@ mod tests {
             "blocks.jsonl",
             "p99.99",
             "kvm-clock",
+            "Diamonds are the published gains.",
         ] {
             assert!(page.contains(part), "{part}");
         }
@@ -347,6 +348,7 @@ mod tests {
         let (run, judgement) = sample::versus(Verdict::Better, 0.88, 0.03);
         let page = render(&run, &sample::blocks(&judgement), &judgement);
         assert!(page.contains("B is better") && !page.contains("The article"));
+        assert!(!page.contains("Diamonds"));
     }
 
     #[test]

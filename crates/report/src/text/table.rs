@@ -10,6 +10,8 @@ const GAP: usize = 2;
 /// them, these widths fill 80 columns.
 const WIDEST_KEY: usize = 24;
 const WIDEST_WORDS: usize = 13;
+/// A word up to here is not broken for that; a longer one is.
+const WIDEST_WORD: usize = 16;
 /// Narrower than this a list is easier to read than a table in many parts.
 const NARROWEST_TABLE: usize = 60;
 
@@ -66,7 +68,9 @@ impl Table {
                 let limit = match index {
                     0 => WIDEST_KEY,
                     _ if cells(index).any(|cell| is_figure(cell)) => usize::MAX,
-                    _ => WIDEST_WORDS,
+                    _ => cells(index)
+                        .map(|cell| whole_words(cell))
+                        .fold(WIDEST_WORDS, usize::max),
                 };
                 Column {
                     index,
@@ -156,6 +160,13 @@ fn is_heading(row: &[String]) -> bool {
     row.len() == 1
 }
 
+/// Width of its widest word that is not broken.
+fn whole_words(cell: &str) -> usize {
+    let words = cell.split_ascii_whitespace().map(columns);
+    let whole = words.filter(|word| *word <= WIDEST_WORD);
+    whole.max().unwrap_or(0)
+}
+
 fn is_figure(cell: &str) -> bool {
     cell.contains(|sign: char| sign.is_ascii_digit())
 }
@@ -230,6 +241,18 @@ mod tests {
                 "last    6.1   better"
             ]
         );
+    }
+
+    #[test]
+    fn a_word_of_a_few_more_letters_widens_its_column_and_a_long_one_is_broken() {
+        let mut table = table();
+        table.rows[0][3] = "the busiest-thread".to_owned();
+        let lines = table.render(80, PLAIN);
+        assert!(lines.iter().any(|line| line.ends_with("busiest-thread")));
+        table.rows[0][3] = "x".repeat(40);
+        let lines = table.render(80, PLAIN);
+        let cut = format!("  {}", "x".repeat(WIDEST_WORDS));
+        assert!(lines.iter().any(|line| line.ends_with(&cut)));
     }
 
     #[test]
