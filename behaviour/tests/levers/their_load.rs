@@ -96,6 +96,11 @@ fn a_lever_of_known_cost_comes_out_as_one_and_no_request_is_sent_for_it() {
     assert!(control != "better" && control != "worse", "{judgement}");
     assert_eq!(bench.sandbox.state(), before);
     assert!(bench.sandbox.journal().is_empty());
+    let machine = &judgement["arms"][0]["machine"];
+    let part = |of: &str| machine[format!("{of}_us_per_request")].as_f64().unwrap();
+    let parts = part("user") + part("system") + part("irq") + part("softirq");
+    let whole = machine["cpu_us_per_request"]["value"].as_f64().unwrap();
+    assert!((0.3..3.0).contains(&(parts / whole)), "{machine}");
     let page = bench.folder.text("run/report.html");
     assert_says(&page, "more server CPU per kB carried");
     assert!(!page.contains("per request"), "{page}");

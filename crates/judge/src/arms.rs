@@ -47,14 +47,14 @@ pub(crate) fn result(arm: &Arm, floor: Option<&Arm>, rounds: &Rounds<'_>) -> Arm
 
 /// The whole machine's account: its median, and its parts over all blocks together.
 fn machine(cpu_us_per_request: Estimate, arm: &Arm, rounds: &Rounds<'_>) -> MachineResult {
-    let (mut sum, mut answered) = (MachineCpu::default(), 0_u64);
+    let (mut sum, mut units) = (MachineCpu::default(), 0.0);
     for block in rounds.blocks_of(&arm.name) {
         if let Some(spent) = block.reading.cpu.machine {
             sum.add(&spent);
-            answered = answered.saturating_add(block.reading.answered);
+            units += block.reading.units();
         }
     }
-    let each_us = |ns: u64| ns as f64 / 1e3 / answered.max(1) as f64;
+    let each_us = |ns: u64| ns as f64 / 1e3 / units;
     MachineResult {
         cpu_us_per_request,
         user_us_per_request: each_us(sum.user_ns),
