@@ -66,7 +66,8 @@ impl Slo {
         }
         let found = self.found(result)?;
         if found.low_ns > self.below_ns {
-            return Some(false);
+            // What the client itself sent late says nothing against the server.
+            return (!result.client_is_limit).then_some(false);
         }
         // The quantile of all requests is a higher one of those that have a time: the next that was
         // measured bounds it from above.
@@ -114,7 +115,7 @@ fn kept_up(result: &LatencyResult) -> bool {
     result.achieved_rps >= KEPT_UP_SHARE * result.offered_rps
 }
 
-/// What the times do not show: what failed, and what was not answered at all.
+/// What the times do not show: what failed, what was not answered at all, and whose they may be.
 fn beside(result: &LatencyResult) -> String {
     let lost = format!(
         " of those that did not fail, as {:.1} % did",
@@ -123,7 +124,8 @@ fn beside(result: &LatencyResult) -> String {
     let short = format!("; {:.0} requests/s were answered", result.achieved_rps);
     let lost = (result.lost_share > 0.0).then_some(lost);
     let short = (!kept_up(result)).then_some(short);
-    lost.into_iter().chain(short).collect()
+    let client = result.client_is_limit.then(|| "; the client was the limit".to_owned());
+    [lost, short, client].into_iter().flatten().collect()
 }
 
 /// Whether each of the two holds the objective.
@@ -156,6 +158,7 @@ mod tests {
             achieved_rps: 1000.0,
             requests: 5000,
             lost_share: 0.0,
+            client_is_limit: false,
             response: vec![QuantileEstimate {
                 quantile: 0.99,
                 value_ns: low_ns,
@@ -185,6 +188,19 @@ mod tests {
         );
         let carried_by_no_data: Slo = "p99.99<5ms".parse().unwrap();
         assert!(carried_by_no_data.words(&result(1, 2)).contains("too few"));
+    }
+
+    #[test]
+    fn what_a_client_at_its_limit_sent_late_fails_no_server() {
+        let slo: Slo = "p99<5ms".parse().unwrap();
+        let at_limit = |low_ns, high_ns| LatencyResult {
+            client_is_limit: true,
+            ..result(low_ns, high_ns)
+        };
+        assert_eq!(slo.holds(&at_limit(1_000_000, 4_000_000)), Some(true));
+        assert_eq!(slo.holds(&at_limit(6_000_000, 9_000_000)), None);
+        let words = slo.words(&at_limit(6_000_000, 9_000_000));
+        assert!(words.ends_with("; the client was the limit"), "{words}");
     }
 
     #[test]

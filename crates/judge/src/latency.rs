@@ -5,6 +5,7 @@ use model::reading::{LatencyReading, Ledger};
 use model::run::Phase;
 use model::{Arm, BlockRecord, Histogram};
 
+use crate::doubts;
 use crate::quantile::Pooled;
 
 /// One result per arm with latency blocks, in the study's order.
@@ -48,6 +49,10 @@ fn result(arm: &Arm, blocks: &[(&BlockRecord, &LatencyReading)]) -> LatencyResul
         achieved_rps: per_second(answered as f64),
         requests: response.total(),
         lost_share: lost_share(blocks),
+        client_is_limit: doubts::is_frequent(
+            blocks.iter().map(|(block, _)| *block),
+            doubts::is_client_limit,
+        ),
         response: response.reported(),
         service: pooled(|latency| &latency.service).reported(),
         lateness: pooled(|latency| &latency.lateness).reported(),

@@ -174,6 +174,10 @@ pub struct LatencyResult {
     /// count with the time that they waited.
     #[serde(default)]
     pub lost_share: f64,
+    /// Whether the load generator was at its own limit in more than a tenth of the blocks, so that what was late may
+    /// have been late by itself.
+    #[serde(default)]
+    pub client_is_limit: bool,
     /// From the intended send: only the quantiles that the data carry.
     pub response: Vec<QuantileEstimate>,
     /// From the actual send to the last byte.

@@ -387,6 +387,7 @@ fn latency(arm: &str, title: &str, base_ns: f64, tail: f64) -> LatencyResult {
         achieved_rps: 55_690.0,
         requests: 334_140,
         lost_share: 0.0,
+        client_is_limit: false,
         response: quantiles(1.0),
         service: quantiles(0.93),
         lateness: quantiles(0.07),
