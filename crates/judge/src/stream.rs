@@ -8,7 +8,7 @@ const REACHED_SHARE: f64 = 0.97;
 pub const EXCEEDED_SHARE: f64 = 1.1;
 /// From this share of its busy time on, what held a connection back is what limits it.
 const HELD_SHARE: f64 = 0.3;
-/// From this share of segments sent again on, losses are what a congestion control reacts to.
+/// From this share of lost segments on, losses are what a congestion control reacts to.
 const LOST_SHARE: f64 = 0.001;
 
 /// What is known of one way, as shares of the time from 0 to 1.
@@ -26,7 +26,7 @@ pub struct StreamSigns {
     pub by_window: f64,
     /// Of that, the sender's buffer held no more.
     pub by_buffer: f64,
-    /// Of the segments, those that were sent again; of datagrams, those that were lost.
+    /// Of the segments, those that were sent again and had not come by another way; of datagrams, those that were lost.
     pub lost: f64,
 }
 

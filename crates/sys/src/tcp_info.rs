@@ -30,6 +30,8 @@ pub struct TcpInfo {
     pub peer_window_bytes: u32,
     /// Segments that were sent again.
     pub retransmits: u32,
+    /// Segments that the other end says it had already, those sent again for nothing (DSACK; Linux 4.19).
+    pub had_already: u32,
     /// Segments with payload that were sent, those sent again included (Linux 4.6).
     pub segments_out: u32,
     /// Bytes a second that the kernel last saw delivered (Linux 4.9).
@@ -83,6 +85,7 @@ impl TcpInfo {
             path_mtu_bytes: short(60),
             peer_window_bytes: short(228),
             retransmits: short(100),
+            had_already: short(216),
             segments_out: short(156),
             delivery_bytes_per_s: long(160),
             acked_bytes: long(ACKED_AT),

@@ -141,7 +141,8 @@ fn is_reading(tcp: &TcpReading, most_seconds: f64) -> bool {
         tcp.sndbuf_limited_seconds,
     ];
     let is_time = |seconds: f64| (0.0..=most_seconds).contains(&seconds);
-    times.into_iter().all(is_time) && u32::try_from(tcp.retransmits.max(tcp.segments)).is_ok()
+    let counts = [tcp.retransmits, tcp.had_already, tcp.segments];
+    times.into_iter().all(is_time) && counts.iter().all(|count| u32::try_from(*count).is_ok())
 }
 
 /// Of each flow over all of the window; without a word of the server, as far as it is known here.

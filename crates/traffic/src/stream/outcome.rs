@@ -143,6 +143,10 @@ pub struct TcpReading {
     pub delivery_bits_per_second: u64,
     /// Segments sent again within it, count.
     pub retransmits: u64,
+    /// Segments that the other end said within it that it had already, count: they were overtaken and not lost; 0 of
+    /// kernels that do not tell (DSACK).
+    #[serde(default)]
+    pub had_already: u64,
     /// Segments with payload sent within it, count.
     pub segments: u64,
     /// There was something to send or to be acknowledged, s.

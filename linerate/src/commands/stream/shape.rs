@@ -315,6 +315,7 @@ fn sending(way: Way, went: &Streamed, streams: &[&StreamTotal]) -> Option<TcpRea
         sndbuf_limited_seconds: all.sndbuf_limited_seconds + one.sndbuf_limited_seconds,
         segments: all.segments.saturating_add(one.segments),
         retransmits: all.retransmits.saturating_add(one.retransmits),
+        had_already: all.had_already.saturating_add(one.had_already),
         ..one
     })
 }
@@ -322,11 +323,12 @@ fn sending(way: Way, went: &Streamed, streams: &[&StreamTotal]) -> Option<TcpRea
 /// What that says of the time of all connections together.
 fn signs_of(sending: &TcpReading, all_seconds: f64) -> StreamSigns {
     let of_busy = |seconds: f64| seconds / sending.busy_seconds.max(1e-9);
+    let lost = sending.retransmits.saturating_sub(sending.had_already);
     StreamSigns {
         busy: Some(sending.busy_seconds / all_seconds),
         by_window: of_busy(sending.rwnd_limited_seconds),
         by_buffer: of_busy(sending.sndbuf_limited_seconds),
-        lost: sending.retransmits as f64 / sending.segments.max(1) as f64,
+        lost: lost as f64 / sending.segments.max(1) as f64,
         ..StreamSigns::default()
     }
 }
