@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{bail, ensure};
-use model::CommandStudy;
 use model::run::Rig;
+use model::{CommandStudy, Doubt};
 use study::commands::CommandOrder;
 use study::store::{ResumedCommands, Store};
 
@@ -49,9 +49,10 @@ pub(crate) fn measure(
         console.say(&trust::would_run(&study));
         return Ok(ExitCode::SUCCESS);
     }
-    if flags.smoke {
-        study.shorten_for_smoke(run::SMOKE_ROUNDS);
-    }
+    let of_sizes = match flags.smoke {
+        true => study.shorten_for_smoke(run::SMOKE_ROUNDS),
+        false => None,
+    };
     study.design.rounds = flags.rounds.unwrap_or(study.design.rounds);
     let seed = flags.seed();
     let folder = flags.folder(&study.name);
@@ -60,6 +61,7 @@ pub(crate) fn measure(
         seed,
         command: repeat::command(&["study", "run", name], seed, console),
         full: flags.full,
+        doubts: of_sizes.map(Doubt::Command).into_iter().collect(),
     };
     let into = RunFolder::of_new(&folder);
     let outcome = run::with_campaign(&place, into, flags.yes, console, |campaign| {

@@ -80,19 +80,7 @@ impl Progress for ConsoleProgress<'_> {
     }
 
     fn outlook(&mut self, outlook: &Outlook) {
-        let planned = humantime::format_duration(Duration::from_secs(outlook.planned_ms / 1000));
-        self.line.say(&match outlook.expected_visible {
-            Some(visible) => format!(
-                "within {} rounds ({planned}) this machine can see changes of {} from about {:.1} % on",
-                outlook.rounds,
-                outlook.outcome,
-                visible * 100.0
-            ),
-            None => format!(
-                "{} rounds take {planned}; too little is known to say what they will see",
-                outlook.rounds
-            ),
-        });
+        self.line.say(&foreseen(outlook));
     }
 
     fn may_load(&mut self, signs: &[Doubt]) -> bool {
@@ -119,5 +107,52 @@ impl Progress for ConsoleProgress<'_> {
         let seconds = left_ms.div_ceil(1000);
         let text = format!("block {done} of {planned}, {seconds} s left");
         self.line.step(done, planned, &text);
+    }
+}
+
+/// What a plan will see, and how long it takes.
+fn foreseen(outlook: &Outlook) -> String {
+    let rounds = outlook.rounds;
+    let planned = humantime::format_duration(Duration::from_secs(outlook.planned_ms / 1000));
+    match outlook.expected_visible {
+        Some(visible) => format!(
+            "within {rounds} rounds ({planned}) this machine can see changes of {} from about {:.1} % on",
+            outlook.outcome,
+            visible * 100.0
+        ),
+        None if rounds < outlook.fewest_rounds => format!(
+            "{rounds} rounds take {planned}; too few rounds to see any change: a verdict takes {}",
+            outlook.fewest_rounds
+        ),
+        None => {
+            format!("{rounds} rounds take {planned}; too little is known to say what they will see")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounds_too_few_for_a_verdict_are_foreseen_to_see_nothing() {
+        let outlook = |rounds, expected_visible| Outlook {
+            outcome: "wall time".to_owned(),
+            expected_visible,
+            sought: 0.03,
+            rounds,
+            fewest_rounds: 10,
+            planned_ms: 4000,
+        };
+        let few = foreseen(&outlook(2, None));
+        let expected = "2 rounds take 4s; too few rounds to see any change: a verdict takes 10";
+        assert_eq!(few, expected);
+        let unknown = foreseen(&outlook(10, None));
+        assert!(unknown.ends_with("too little is known to say what they will see"));
+        let known = foreseen(&outlook(10, Some(0.015)));
+        assert!(
+            known.ends_with("changes of wall time from about 1.5 % on"),
+            "{known}"
+        );
     }
 }

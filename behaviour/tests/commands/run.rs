@@ -117,6 +117,26 @@ fn the_same_seed_gives_the_same_order_and_the_smoke_form_two_rounds() {
 }
 
 #[test]
+fn the_smoke_form_says_which_sizes_were_measured_in_the_place_of_which_and_gives_no_verdict() {
+    let changes = [
+        (
+            "[design]",
+            "[sizes]\nfar = { full = 100, smoke = 4 }\n\n[design]",
+        ),
+        ("\"{size}\", \"{arm}\"]", "\"{size}\", \"far-{far}\"]"),
+    ];
+    let lab = Lab::new("smoke-sizes", &changes);
+    let said = answer(lab.start().args(["--smoke", "--rounds", "10"]));
+    assert!(lab.folder.text("log").contains("far-4 "));
+    let judgement = value(&said);
+    let contrasts = judgement["contrasts"].as_array().unwrap();
+    assert!(contrasts.iter().all(|found| found["verdict"] == "invalid"));
+    let mut doubts = judgement["doubts"].as_array().unwrap().iter();
+    let found = doubts.find(|doubt| doubt["kind"] == "smoke_sizes");
+    assert_eq!(found.unwrap()["sizes"]["far"]["full"], 100, "{said}");
+}
+
+#[test]
 fn our_own_program_is_a_word_of_commands() {
     let changes = [
         (

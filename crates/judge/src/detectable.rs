@@ -1,6 +1,6 @@
 //! The smallest effect that so many pairs can see.
 
-use crate::{median, student};
+use crate::{fewest_pairs, median, student};
 
 /// Chance of finding an effect that is there.
 const POWER: f64 = 0.8;
@@ -9,8 +9,12 @@ const POWER: f64 = 0.8;
 const SIGNED_RANK_COST: f64 = 1.05;
 
 /// The smallest effect, as a share, that `n` pairs with such differences find with 80 % power at
-/// two-sided error `alpha`. `None` with fewer than two differences, where all are the same, or without pairs.
+/// two-sided error `alpha`. `None` with fewer than two differences, where all are the same, or with fewer pairs than a
+/// verdict takes.
 pub fn smallest_visible(differences: &[f64], n: u32, alpha: f64) -> Option<f64> {
+    if n < fewest_pairs(alpha) {
+        return None;
+    }
     let log_ratio = distance_in_sigmas(alpha) * sigma(differences)? / f64::from(n).sqrt();
     let effect = log_ratio.exp_m1();
     effect.is_finite().then_some(effect)
@@ -65,9 +69,19 @@ mod tests {
     }
 
     #[test]
-    fn without_pairs_or_spread_nothing_can_be_said() {
+    fn without_spread_nothing_can_be_said() {
         assert_eq!(smallest_visible(&[0.1; 16], 16, 0.05), None);
         assert_eq!(smallest_visible(&[0.1], 16, 0.05), None);
-        assert_eq!(smallest_visible(&eight_percent(), 0, 0.05), None);
+    }
+
+    #[test]
+    fn pairs_too_few_for_a_verdict_see_nothing() {
+        let can_see = |n, alpha| smallest_visible(&eight_percent(), n, alpha).is_some();
+        assert_eq!(
+            [0, 4, 9, 10].map(|n| can_see(n, 0.05)),
+            [false, false, false, true]
+        );
+        // Ten that all agree are no success among 27 contrasts.
+        assert_eq!([10, 11].map(|n| can_see(n, 0.05 / 27.0)), [false, true]);
     }
 }

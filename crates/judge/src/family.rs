@@ -126,7 +126,7 @@ impl Question<'_> {
 }
 
 /// The smallest effect that the pairs of two identical arms could see, at the error that the
-/// first success of so many contrasts is given.
+/// first success of so many contrasts is given; `None` where they are too few for a verdict.
 pub(crate) fn smallest_visible(
     noise: &Contrast<'_>,
     values: &Values<'_>,
@@ -136,10 +136,10 @@ pub(crate) fn smallest_visible(
     crate::smallest_visible(&log_ratios, count(log_ratios.len()), share_of_first(family))
 }
 
-/// The fewest pairs of which it can be shown at all, among so many contrasts, that they differ:
-/// `n` that all agree have a chance of 2 ÷ 2^n.
-pub(crate) fn fewest_that_can_tell(family: usize) -> u32 {
-    let agreeing = (2.0 / share_of_first(family)).log2().ceil();
+/// The fewest pairs of which it can be shown at all, at the error that the first success of their contrasts is given,
+/// that they differ: `n` that all agree have a chance of 2 ÷ 2^n.
+pub(crate) fn fewest_that_can_tell(alpha: f64) -> u32 {
+    let agreeing = (2.0 / alpha).log2().ceil();
     // Between 6, for a lone contrast, and 71, for as many as a machine's words can count.
     (0..=71)
         .find(|pairs| f64::from(*pairs) >= agreeing)
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn more_contrasts_need_more_pairs_that_agree() {
         // 2 ÷ 2^6 is 0.031, 2 ÷ 2^11 less than 0.05 ÷ 27 and 2 ÷ 2^10 more.
-        assert_eq!([1, 26, 27].map(fewest_that_can_tell), [6, 11, 11]);
-        assert_eq!(fewest_that_can_tell(25), 10);
+        let fewest = |family| fewest_that_can_tell(share_of_first(family));
+        assert_eq!([1, 25, 26, 27].map(fewest), [6, 10, 11, 11]);
     }
 }

@@ -2,6 +2,7 @@
 
 use model::{Effect, Verdict};
 
+use crate::family;
 use crate::holm::FAMILY_ALPHA;
 use crate::verdict::{self, Direction};
 
@@ -24,6 +25,12 @@ pub(crate) struct Rules {
     pub(crate) family_alpha: f64,
     /// Whether the same processes are asked for so long that states which last for some rounds weigh more than chance.
     pub(crate) states_last: bool,
+}
+
+/// The fewest pairs that a verdict takes, count, where the first success of its family is given the two-sided error
+/// `alpha`.
+pub fn fewest_pairs(alpha: f64) -> u32 {
+    FEWEST_PAIRS.max(family::fewest_that_can_tell(alpha))
 }
 
 /// Share of the rounds done that must have given pairs; losing more than a quarter is a choice of

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::doubt::CommandDoubt;
 use crate::service::Find;
 use crate::source::Source;
 
@@ -383,12 +384,16 @@ impl CommandStudy {
         self.factors.iter().find(|factor| factor.name == name)
     }
 
-    /// Makes it the smoke form: the small sizes and so many rounds.
-    pub fn shorten_for_smoke(&mut self, rounds: u32) {
+    /// Makes it the smoke form: the small sizes and so many rounds. What is doubtful of that is where a
+    /// size is another than in full.
+    pub fn shorten_for_smoke(&mut self, rounds: u32) -> Option<CommandDoubt> {
         self.design.rounds = rounds;
+        let mut sizes = self.sizes.clone();
+        sizes.retain(|_, size| size.smoke != size.full);
         for size in self.sizes.values_mut() {
             size.full = size.smoke;
         }
+        (!sizes.is_empty()).then_some(CommandDoubt::SmokeSizes { sizes })
     }
 }
 

@@ -204,17 +204,11 @@ impl Campaign<'_> {
     ) -> Result<Option<f64>, CampaignError> {
         self.progress.phase("rehearsing with two identical arms");
         let pairs = self.rehearsal_pairs(study, rehearsal::PAIRS)?;
-        let steps = arms
-            .iter()
-            .filter(|arm| arm.role == Role::Step)
-            .count()
-            .max(1);
-        let alpha = judge::holm::FAMILY_ALPHA / steps as f64;
         let differences = rehearsal::differences(&pairs);
         Ok(judge::smallest_visible(
             &differences,
             study.design.rounds,
-            alpha,
+            error_of_first(arms),
         ))
     }
 
@@ -230,7 +224,7 @@ impl Campaign<'_> {
 
     pub(crate) fn announce(
         &mut self,
-        study: &Study,
+        (study, arms): (&Study, &[Arm]),
         is_loaded: bool,
         planned_ms: u64,
         expected_visible: Option<f64>,
@@ -244,9 +238,16 @@ impl Campaign<'_> {
             expected_visible,
             sought: study.design.smallest_effect,
             rounds: study.design.rounds,
+            fewest_rounds: judge::fewest_pairs(error_of_first(arms)),
             planned_ms,
         });
     }
+}
+
+/// The error that the first success of all steps is given.
+fn error_of_first(arms: &[Arm]) -> f64 {
+    let steps = arms.iter().filter(|arm| arm.role == Role::Step).count();
+    judge::holm::FAMILY_ALPHA / steps.max(1) as f64
 }
 
 pub(crate) fn blindness(visible: Option<f64>, sought: f64) -> Option<Doubt> {

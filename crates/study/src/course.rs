@@ -115,7 +115,7 @@ impl Campaign<'_> {
         let in_boot_ms = reboot.as_ref().map_or(0, |_| boot_ms(&order.study));
         let rounds_ms = gate_ms.unwrap_or_else(|| planned_ms(&order.study, built.arms.len()));
         let planned_ms = rounds_ms + in_boot_ms;
-        self.announce(&order.study, are_loaded, planned_ms, visible);
+        self.announce((&order.study, &built.arms), are_loaded, planned_ms, visible);
         doubts.extend(blindness(visible, order.study.design.smallest_effect));
         for doubt in &doubts {
             self.progress.doubt(doubt);

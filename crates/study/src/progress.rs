@@ -28,9 +28,11 @@ pub trait Progress {
 pub struct Outlook {
     /// What is compared, for a reader.
     pub outcome: String,
-    /// As a share; `None` where the rehearsal gave too little.
+    /// As a share; `None` where the rehearsal gave too little, or the rounds are too few for a verdict.
     pub expected_visible: Option<f64>,
     pub sought: f64,
     pub rounds: u32,
+    /// Rounds that a verdict takes, count.
+    pub fewest_rounds: u32,
     pub planned_ms: u64,
 }

@@ -21,6 +21,12 @@ pub(super) fn void_arms<'a>(run: &'a CommandRun, blocks: &'a [CommandBlock]) -> 
         .collect()
 }
 
+/// Whether other sizes were measured than those that the study is about.
+pub(super) fn is_smoke(run: &CommandRun) -> bool {
+    let of_sizes = |doubt: &Doubt| matches!(doubt, Doubt::Command(CommandDoubt::SmokeSizes { .. }));
+    run.doubts.iter().any(of_sizes)
+}
+
 /// All doubts, of one kind the worst.
 pub(super) fn of(study: &Factorial<'_>, control: Option<&LevelResult>) -> Vec<Doubt> {
     let smallest_visible = study.smallest_visible();

@@ -20,7 +20,7 @@ use model::judgement::{
 use model::study::Role;
 use model::{CommandRun, Verdict};
 
-pub use planned::visible_to_plan;
+pub use planned::{fewest_rounds_of_plan, visible_to_plan};
 
 use crate::ceilings::of_commands;
 use crate::contrast::Contrast;
@@ -28,7 +28,7 @@ use crate::family::{self, Question, Verdicts};
 use crate::rules::{CONTROL_ALPHA, Rules, most_of};
 use crate::square::Square;
 use crate::values::Values;
-use crate::{Direction, count, sequential, signed_rank};
+use crate::{Direction, count, fewest_pairs, sequential, signed_rank};
 
 use layout::{Layout, Pair};
 use means::Mean;
@@ -41,7 +41,7 @@ const ALPHA: f64 = 0.05;
 /// All verdicts share one error of 5 %: every level against its reference in every cell, every
 /// mean, and everything that an interaction says. Figures are given for whatever was measured;
 /// verdicts are withheld (`Invalid`) where the control differs, pairs are too few, runs did not end
-/// in time, or outputs that must agree do not. The doubts say which.
+/// in time, outputs that must agree do not, or sizes were the smoke ones. The doubts say which.
 pub fn judge_commands(run: &CommandRun, blocks: &[CommandBlock]) -> FactorialJudgement {
     let study = Factorial::of(run, blocks);
     let control = study.judge_control();
@@ -52,7 +52,7 @@ pub fn judge_commands(run: &CommandRun, blocks: &[CommandBlock]) -> FactorialJud
         compare: run.study.design.compare.clone(),
         ceilings: of_commands(run, &arms),
         arms,
-        contrasts: study.contrasts(&verdicts, is_void(control.as_ref())),
+        contrasts: study.contrasts(&verdicts, study.is_all_void(control.as_ref())),
         means: means::results(&study, &verdicts),
         interactions: study.interactions(&verdicts),
         smallest_visible: study.smallest_visible(),
@@ -107,7 +107,7 @@ impl<'a> Factorial<'a> {
         let over = run.study.design.mean_over.as_deref();
         study.means = means::of(over, &study.pairs, |pair| study.has_most_rounds(pair));
         // As many as could show that any of the family differs at all.
-        let can_tell = family::fewest_that_can_tell(study.family().len());
+        let can_tell = fewest_pairs(family::share_of_first(study.family().len()));
         study.rules.fewest_pairs = study.rules.fewest_pairs.max(can_tell);
         study
     }
@@ -161,14 +161,14 @@ impl<'a> Factorial<'a> {
     }
 
     fn judge_family(&self, control: Option<&LevelResult>) -> Verdicts<'a> {
-        let control_voids = is_void(control);
+        let all_void = self.is_all_void(control);
         let noise = control.and_then(|control| control.change.effect());
         let question = |contrast: &Contrast<'a>| Question {
             contrast: contrast.clone(),
             values: self.primary(),
             direction: self.direction(),
             control: noise.copied(),
-            is_void: control_voids || contrast.arms().any(|arm| self.void.contains(&arm)),
+            is_void: all_void || contrast.arms().any(|arm| self.void.contains(&arm)),
         };
         let contrasts = self.family();
         let questions: Vec<Question<'_>> = contrasts.iter().map(question).collect();
@@ -176,10 +176,10 @@ impl<'a> Factorial<'a> {
         Verdicts::new(contrasts, answers)
     }
 
-    fn contrasts(&self, verdicts: &Verdicts<'_>, control_voids: bool) -> Vec<LevelResult> {
+    fn contrasts(&self, verdicts: &Verdicts<'_>, all_void: bool) -> Vec<LevelResult> {
         let result = |pair: &Pair<'_>| {
             let (verdict, change) = match self.exact(pair, 0) {
-                Some(exact) if control_voids || self.is_void(pair) => {
+                Some(exact) if all_void || self.is_void(pair) => {
                     (Verdict::Invalid, Change::Exact(exact))
                 }
                 Some(exact) => {
@@ -201,6 +201,11 @@ impl<'a> Factorial<'a> {
         let rounds = pair.contrast().log_ratios(self.primary()).len();
         let needed = most_of(self.rounds_done).max(1);
         rounds >= needed as usize && !self.is_void(pair)
+    }
+
+    /// Whether nothing may have a verdict: the control leaves none, or the sizes were not those that are asked about.
+    fn is_all_void(&self, control: Option<&LevelResult>) -> bool {
+        family::voids(control.map(|control| control.verdict)) || doubts::is_smoke(self.run)
     }
 
     fn is_void(&self, pair: &Pair<'_>) -> bool {
@@ -259,11 +264,6 @@ impl<'a> Factorial<'a> {
         let identical: Vec<&str> = identical.map(|arm| arm.name.as_str()).collect();
         self.primary().in_time_order(&identical)
     }
-}
-
-/// Whether the control leaves no verdict to anything else.
-fn is_void(control: Option<&LevelResult>) -> bool {
-    family::voids(control.map(|control| control.verdict))
 }
 
 /// Rounds in which every arm was run, whether or not it failed.

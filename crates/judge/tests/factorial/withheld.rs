@@ -3,7 +3,7 @@
 use judge::judge_commands;
 use model::command::CommandEnd;
 use model::command_run::CommandBlock;
-use model::command_study::{Agreement, Better, OutputPart};
+use model::command_study::{Agreement, Better, OutputPart, Size};
 use model::judgement::{Change, FactorialJudgement};
 use model::{CommandDoubt, CommandRun, Doubt, Verdict};
 
@@ -244,6 +244,29 @@ fn a_forecast_of_blindness_gives_way_to_the_figure_that_was_measured_and_other_d
     run.doubts = vec![forecast, Doubt::SharedCpus { cpus: 1 }];
     let judgement = changed(&run, |_| ());
     assert_eq!(judgement.doubts, [Doubt::SharedCpus { cpus: 1 }]);
+}
+
+#[test]
+fn smoke_sizes_leave_figures_and_no_verdict() {
+    let mut run = two_cells();
+    let size = |full, smoke| Size { full, smoke };
+    run.study.sizes = [("far", size(100, 4)), ("samples", size(1, 1))]
+        .map(|(name, size)| (name.to_owned(), size))
+        .into();
+    let doubt = Doubt::Command(run.study.shorten_for_smoke(16).unwrap());
+    assert!(
+        doubt.what().contains("far 4 in the place of 100"),
+        "{}",
+        doubt.what()
+    );
+    assert!(!doubt.what().contains("samples"), "{}", doubt.what());
+    run.doubts = vec![doubt.clone()];
+    let judgement = changed(&run, |_| ());
+    assert_eq!(verdicts(&judgement), [Verdict::Invalid; 2]);
+    assert!(judgement.contrasts[0].change.effect().is_some());
+    assert_eq!(judgement.doubts, [doubt]);
+    // Sizes that are the same in both forms are no smoke ones.
+    assert_eq!(run.study.shorten_for_smoke(16), None);
 }
 
 #[test]

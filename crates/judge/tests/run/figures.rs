@@ -150,6 +150,8 @@ fn the_smallest_visible_effect_is_that_of_the_control_pairs_at_the_first_error_o
         .collect();
     let expected = judge::smallest_visible(&control_pairs, 16, 0.05 / 3.0);
     assert_eq!(judged(&blocks).smallest_visible, expected);
+    let of = |count| judged(&rounds(count, &LADDER)).smallest_visible.is_some();
+    assert_eq!([4, 9, 10].map(of), [false, false, true]);
 }
 
 #[test]

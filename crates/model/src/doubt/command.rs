@@ -1,10 +1,13 @@
 //! Doubts about commands that were compared.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::percent;
 use super::table::doubts;
+use crate::command_study::Size;
 
 doubts! {
     /// Something about a comparison of commands that a sceptic would ask about.
@@ -183,6 +186,13 @@ doubts! {
         ),
             "read its peak memory as “no more than this”";
 
+        /// The small sizes of the smoke form were measured, and the study is about larger ones.
+        SmokeSizes {
+            /// Name to size, as the study has it, of those that differ between the two forms.
+            sizes: BTreeMap<String, Size>,
+        } => ("the smoke sizes were measured ({}), so there is no verdict", of_smoke(sizes)),
+            "leave `--smoke` out";
+
         /// A level of a study cannot be had here.
         LevelLeftOut {
             /// Title of the factor.
@@ -212,6 +222,13 @@ fn of_cell(cell: &str) -> String {
         return String::new();
     }
     format!(" of {cell}")
+}
+
+fn of_smoke(sizes: &BTreeMap<String, Size>) -> String {
+    let sizes = sizes.iter();
+    let sizes =
+        sizes.map(|(name, size)| format!("{name} {} in the place of {}", size.smoke, size.full));
+    sizes.collect::<Vec<_>>().join(", ")
 }
 
 fn quoted(outputs: &[String]) -> String {

@@ -20,7 +20,7 @@ pub(crate) fn of_contrast(view: View<'_>, found: &LevelResult) -> String {
         }
         _ => None,
     });
-    control(view)
+    whole(view)
         .or(own)
         .or_else(|| failed(view, found))
         .unwrap_or_else(|| of_run(view))
@@ -42,21 +42,21 @@ pub(crate) fn of_contrasts(view: View<'_>, cells: &[&LevelResult]) -> String {
 
 /// Why a whole run has no verdict.
 pub(crate) fn of_run(view: View<'_>) -> String {
-    control(view)
+    whole(view)
         .or_else(|| crate::sentences::too_few_pairs(&view.judgement.doubts))
         .unwrap_or_else(|| "the doubts below say why".to_owned())
 }
 
-/// Where the same command was told from itself.
-fn control(view: View<'_>) -> Option<String> {
-    let is_void = |doubt: &Doubt| {
-        matches!(
-            doubt,
-            Doubt::ControlDiffers { .. } | Doubt::Command(CommandDoubt::ControlIsAnother { .. })
-        )
-    };
-    let differs = view.judgement.doubts.iter().any(is_void);
-    differs.then(|| "in this run the same command came out different from itself".to_owned())
+/// What leaves no verdict to anything: the same command was told from itself, or the smoke sizes were measured.
+fn whole(view: View<'_>) -> Option<String> {
+    let why = view.judgement.doubts.iter().find_map(|doubt| match doubt {
+        Doubt::ControlDiffers { .. } | Doubt::Command(CommandDoubt::ControlIsAnother { .. }) => {
+            Some("in this run the same command came out different from itself")
+        }
+        Doubt::Command(CommandDoubt::SmokeSizes { .. }) => Some("the smoke sizes were measured"),
+        _ => None,
+    });
+    why.map(str::to_owned)
 }
 
 /// The titles of both arms.

@@ -44,10 +44,10 @@ impl Campaign<'_> {
         let trial = trial::run(study, &mut hands, self.clock)?;
         let asked: Vec<&String> = study.ceilings.iter().flat_map(|it| &it.probe).collect();
         let probed = ceilings::probe(hands.agent, &asked, order.seed)?;
-        let mut doubts = [met.doubts, built.doubts].concat();
+        let mut doubts = [order.doubts, met.doubts, built.doubts].concat();
         doubts.extend(ceilings::unmeasured(&asked, &probed));
         doubts.extend(blindness(trial.visible, study.design.smallest_effect));
-        self.progress.outlook(&outlook(study, &trial));
+        self.progress.outlook(&outlook(study, &built.arms, &trial));
         for doubt in doubts.iter().chain(&trial.failed) {
             self.progress.doubt(doubt);
         }
@@ -114,12 +114,13 @@ fn hands<'a>(
     })
 }
 
-fn outlook(study: &CommandStudy, trial: &Trial) -> Outlook {
+fn outlook(study: &CommandStudy, arms: &[CommandArm], trial: &Trial) -> Outlook {
     Outlook {
         outcome: study.metrics[0].title.clone(),
         expected_visible: trial.visible,
         sought: study.design.smallest_effect,
         rounds: study.design.rounds,
+        fewest_rounds: judge::fewest_rounds_of_plan(study, arms),
         planned_ms: trial.round_ms * u64::from(study.design.rounds),
     }
 }

@@ -10,7 +10,7 @@ pub(crate) mod pull;
 mod said;
 mod trial;
 
-use model::CommandStudy;
+use model::{CommandStudy, Doubt};
 
 pub use hands::CommandError;
 
@@ -22,4 +22,6 @@ pub struct CommandOrder {
     pub command: String,
     /// Also record names and addresses.
     pub full: bool,
+    /// What is doubtful of the order itself, before the machine is looked at.
+    pub doubts: Vec<Doubt>,
 }
