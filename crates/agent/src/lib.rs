@@ -65,12 +65,16 @@ pub enum Place {
 }
 
 /// Answers asks until the input ends or, in a process that listens for it, a signal asks to stop;
-/// then stops its servers and takes its levers back.
+/// then stops its servers and takes its levers back. Where nobody listens any more it ends so too: whoever
+/// asked may have ended first.
 ///
 /// # Errors
-/// When the line itself breaks. What cannot be done is told, not returned.
-pub fn answer(setup: Setup, mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
-    let mut desk = Desk::new(setup);
+/// When the line itself breaks otherwise. What cannot be done is told, not returned.
+pub fn answer(setup: Setup, input: impl BufRead, output: impl Write) -> io::Result<()> {
+    unless_gone(answer_all(Desk::new(setup), input, output))
+}
+
+fn answer_all(mut desk: Desk, mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
     while let Some(line) = next_line(&mut input)? {
         if line.trim_ascii().is_empty() {
             // Only says that the line holds.
@@ -90,10 +94,51 @@ pub fn answer(setup: Setup, mut input: impl BufRead, mut output: impl Write) -> 
     Ok(())
 }
 
+/// There is nobody to tell where the other end has gone.
+fn unless_gone(line: io::Result<()>) -> io::Result<()> {
+    line.or_else(|error| match error.kind() {
+        io::ErrorKind::BrokenPipe => Ok(()),
+        _ => Err(error),
+    })
+}
+
 /// The next line; `None` at the end of the input, or when a signal asks to stop.
 ///
 /// # Errors
 /// The input's own.
 pub fn next_line(input: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
     foreign::line::next(input, || sys::stop::heard().is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What everything that is written comes to.
+    struct Fails(io::ErrorKind);
+
+    impl Write for Fails {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(self.0.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Err(self.0.into())
+        }
+    }
+
+    fn answered_into(output: Fails) -> io::Result<()> {
+        let setup = Setup {
+            program: PathBuf::from("/proc/self/exe"),
+            place: Place::Here,
+        };
+        answer(setup, &b"no ask\n"[..], output)
+    }
+
+    #[test]
+    fn where_the_asker_has_gone_the_end_is_no_error_and_where_the_line_fails_it_is() {
+        answered_into(Fails(io::ErrorKind::BrokenPipe)).unwrap();
+        let failed = answered_into(Fails(io::ErrorKind::StorageFull)).unwrap_err();
+        assert_eq!(failed.kind(), io::ErrorKind::StorageFull);
+    }
 }

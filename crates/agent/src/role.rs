@@ -24,6 +24,7 @@ use crate::link::{self, LinkOrder};
 use crate::packets::{self, FramesOrder};
 use crate::page::{self, PageFetching, PageServing};
 use crate::stream::{self, StreamAsking, StreamEndServing};
+use crate::unless_gone;
 
 /// The word with which this program is started to play a role.
 pub const PLAY: &str = "role";
@@ -56,9 +57,12 @@ pub(crate) enum Role {
 /// Plays the role that is ordered on this end of the line.
 ///
 /// # Errors
-/// When the line breaks. What cannot be done is told, not returned.
+/// When the line breaks, but not where nobody listens any more. What cannot be done is told, not returned.
 pub fn play(mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
-    let (input, output) = (&mut input, &mut output);
+    unless_gone(play_one(&mut input, &mut output))
+}
+
+fn play_one(input: &mut impl BufRead, output: &mut impl Write) -> io::Result<()> {
     match heard(input)? {
         Role::Link(order) => link::carry(&order, input, output),
         Role::PageServer(order) => page::serve(&order, input, output),
