@@ -153,11 +153,11 @@ impl TlsFlags {
     ) -> anyhow::Result<KernelPart> {
         let offer = config.offer();
         if let (Some(KernelTls::On), Some(refused)) = (self.kernel_tls, &offer.refused) {
-            bail!(
-                "--kernel-tls on: the kernel makes no records of some cipher suites ({refused}); as \
-                 root, `modprobe tls` loads kTLS where it is a module, and --tls-ciphers leaves out \
-                 what it lacks"
-            );
+            let why = match offer.is_without_ktls {
+                true => without_ktls(refused),
+                false => without_some(refused, &self.tls_ciphers),
+            };
+            bail!("--kernel-tls on: {why}");
         }
         let asked_for = match self.kernel_tls {
             Some(KernelTls::Off) => Some("--kernel-tls off"),
@@ -205,6 +205,27 @@ impl Speaking {
     }
 }
 
+fn without_ktls(refused: &str) -> String {
+    format!(
+        "the kernel has no kTLS ({refused}): it is there with CONFIG_TLS, and where that is a module, as \
+         root, `modprobe tls` loads it"
+    )
+}
+
+/// `linerate download` has no flag for the suites, and names the one that it wants.
+fn without_some(refused: &str, named: &[String]) -> String {
+    match named {
+        [] => format!(
+            "the kernel makes no records of some cipher suites ({refused}); --tls-ciphers leaves out \
+             what it lacks"
+        ),
+        named => format!(
+            "the kernel does not make the records of all of {} ({refused})",
+            named.join(", ")
+        ),
+    }
+}
+
 /// Nothing of it stays open.
 fn handed_over(descriptor: u32) -> anyhow::Result<Identity> {
     let text = sys::memory_file::take_sealed(descriptor)
@@ -236,4 +257,21 @@ pub(crate) fn self_signed_pems() -> anyhow::Result<Pems> {
         certificate: made.cert.pem(),
         key: made.signing_key.serialize_pem(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_flag_that_leaves_out_ciphers_is_named_only_where_that_helps() {
+        let absent = without_ktls("TCP_ULP: No such file or directory");
+        assert!(absent.contains("has no kTLS (TCP_ULP: ") && absent.contains("`modprobe tls`"));
+        let some = without_some("TLS_TX: No such file or directory", &[]);
+        assert!(some.contains("--tls-ciphers") && !some.contains("modprobe"));
+        let suite = "TLS_AES_128_GCM_SHA256".to_owned();
+        let named = without_some("TLS_TX: No such file or directory", &[suite]);
+        assert!(named.contains("of all of TLS_AES_128_GCM_SHA256 (TLS_TX"));
+        assert!(![absent, named].concat().contains("--tls-ciphers"));
+    }
 }

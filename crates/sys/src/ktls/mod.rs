@@ -79,13 +79,16 @@ impl Cipher {
     }
 }
 
+/// The option that makes a connection such a one, which a kernel without kTLS refuses.
+pub const ATTACHING: &str = "TCP_ULP";
+
 /// Makes a connection one whose records the kernel can make and read; until there are keys for it,
 /// it goes on as before. The kernel loads its module for a caller that may have it loaded.
 ///
 /// # Errors
 /// `ENOENT` where the kernel has no kTLS, `ENOTCONN` where the peer has gone.
 pub fn attach(connection: BorrowedFd<'_>) -> Result<(), Refused> {
-    SocketOption("TCP_ULP", libc::IPPROTO_TCP, libc::TCP_ULP).write(connection, b"tls")
+    SocketOption(ATTACHING, libc::IPPROTO_TCP, libc::TCP_ULP).write(connection, b"tls")
 }
 
 /// Gives the kernel the keys of one direction: from now on that carries content, and records no

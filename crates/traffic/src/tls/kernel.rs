@@ -41,6 +41,15 @@ pub struct Offer {
     pub names: Vec<String>,
     /// Why it does not those of the others; `None` where there are none.
     pub refused: Option<String>,
+    /// Whether it has no kTLS at all, rather than not some suite's cipher.
+    pub is_without_ktls: bool,
+}
+
+/// Why the kernel does not make the records of a suite.
+#[derive(Clone)]
+struct Lack {
+    words: String,
+    is_of_ktls: bool,
 }
 
 impl Offer {
@@ -57,7 +66,10 @@ impl Offer {
                     offer.suites.push(suite);
                     offer.names.push(name(wanted));
                 }
-                Some(why) => refused.push(why),
+                Some(lack) => {
+                    offer.is_without_ktls |= lack.is_of_ktls;
+                    refused.push(lack.words);
+                }
             }
         }
         refused.dedup();
@@ -73,11 +85,14 @@ impl Offer {
 }
 
 /// Why the kernel does not make such records. Several cipher suites differ in nothing that it sees.
-fn ask(suite: Suite, probed: &mut Vec<(Suite, Option<String>)>) -> Option<String> {
+fn ask(suite: Suite, probed: &mut Vec<(Suite, Option<Lack>)>) -> Option<Lack> {
     if let Some((_, outcome)) = probed.iter().find(|(known, _)| *known == suite) {
         return outcome.clone();
     }
-    let outcome = ktls::probe(suite).err().map(|error| error.to_string());
+    let outcome = ktls::probe(suite).err().map(|error| Lack {
+        words: error.to_string(),
+        is_of_ktls: error.option == ktls::ATTACHING,
+    });
     probed.push((suite, outcome.clone()));
     outcome
 }
