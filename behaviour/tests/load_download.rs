@@ -103,6 +103,9 @@ fn the_page_says_the_rate_first_and_who_was_the_limit() {
         ": the client was the limit.",
         ": the server was the limit.",
         ": both sides were at their limit.",
+        ": both together filled the CPUs that they share.",
+        // Where one side may have waited for a CPU that another had.
+        " %.",
     ];
     assert!(limits.iter().any(|limit| first.ends_with(limit)), "{page}");
     for row in [

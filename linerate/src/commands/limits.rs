@@ -1,12 +1,123 @@
 //! Which side of a download had no more to give.
 
-/// From this share of the window on, a side could not have done more.
+use model::Doubt;
+
+/// From this share of the window on, a side or a CPU could not have done more.
 const FULL_SHARE: f64 = 0.95;
 
-/// The sides that were busy all the time; the server's share is `None` where it is not known.
-pub(super) fn full_sides(client_share: f64, server_share: Option<f64>) -> Vec<&'static str> {
-    let sides = [("client", Some(client_share)), ("server", server_share)];
-    let is_full = |share: Option<f64>| share.is_some_and(|share| share >= FULL_SHARE);
-    let full = sides.into_iter().filter(|(_, share)| is_full(*share));
-    full.map(|(side, _)| side).collect()
+/// How busy both sides of a download were.
+pub(super) struct Sides {
+    /// Share of the window, 0 to 1.
+    pub(super) client_share: f64,
+    /// Share of the window, 0 to 1; `None` where it is not known.
+    pub(super) server_share: Option<f64>,
+    /// What both had of the time of CPUs that they share, 0 to 1; `None` where they share none, or that is not known.
+    pub(super) shared_share: Option<f64>,
+    /// Whether one may have waited for a CPU that the other had.
+    pub(super) may_share: bool,
+    /// Whether a doubt of the run bears on it, by [`bears_on_limits`].
+    pub(super) is_doubtful: bool,
+}
+
+impl Sides {
+    /// The sides that were busy all the time.
+    pub(super) fn full(&self) -> Vec<&'static str> {
+        let sides = [
+            ("client", Some(self.client_share)),
+            ("server", self.server_share),
+        ];
+        let full = sides.into_iter().filter(|(_, share)| is_full(*share));
+        full.map(|(side, _)| side).collect()
+    }
+
+    /// What was at its limit, in a word for JSON.
+    pub(super) fn limit(&self) -> &'static str {
+        if is_full(self.shared_share) {
+            return "shared_cpus";
+        }
+        match self.full()[..] {
+            [side] => side,
+            [] if self.is_unclear() => "unknown",
+            [] => "neither",
+            _ => "both",
+        }
+    }
+
+    /// Whether a side may have waited for a CPU although it was not busy all the time.
+    fn is_unclear(&self) -> bool {
+        let sum = self.server_share.map(|share| share + self.client_share);
+        self.is_doubtful || self.may_share && is_full(sum)
+    }
+}
+
+/// Whether something else than the sides themselves may have held one back.
+pub(super) fn bears_on_limits(doubt: &Doubt) -> bool {
+    matches!(
+        doubt,
+        Doubt::ClientIsLimit { .. }
+            | Doubt::SharedCpus { .. }
+            | Doubt::CpuQuota { .. }
+            | Doubt::ForeignWork { .. }
+            | Doubt::CpuPressure { .. }
+    )
+}
+
+fn is_full(share: Option<f64>) -> bool {
+    share.is_some_and(|share| share >= FULL_SHARE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sides with CPUs of their own on a machine without other work.
+    fn sides(client_share: f64, server_share: Option<f64>) -> Sides {
+        Sides {
+            client_share,
+            server_share,
+            shared_share: None,
+            may_share: false,
+            is_doubtful: false,
+        }
+    }
+
+    #[test]
+    fn a_side_that_was_busy_all_the_time_is_the_limit() {
+        for (client, server, limit) in [
+            (0.96, Some(0.5), "client"),
+            (0.5, Some(0.95), "server"),
+            (0.97, Some(0.97), "both"),
+            (0.8, Some(0.8), "neither"),
+            (0.8, None, "neither"),
+        ] {
+            assert_eq!(sides(client, server).limit(), limit, "{client} {server:?}");
+        }
+    }
+
+    #[test]
+    fn a_cpu_that_both_fill_together_is_the_limit_although_neither_fills_it() {
+        let shared = |both| Sides {
+            shared_share: Some(both),
+            is_doubtful: true,
+            ..sides(0.77, Some(0.21))
+        };
+        assert_eq!(shared(0.98).limit(), "shared_cpus");
+        assert_eq!(shared(0.8).limit(), "unknown");
+    }
+
+    #[test]
+    fn nothing_is_said_where_one_may_have_waited_for_the_other_or_for_other_work() {
+        let may_share = |server_share| Sides {
+            may_share: true,
+            ..sides(0.77, Some(server_share))
+        };
+        assert_eq!(may_share(0.21).limit(), "unknown");
+        assert_eq!(may_share(0.1).limit(), "neither");
+        let doubtful = |client_share| Sides {
+            is_doubtful: true,
+            ..sides(client_share, None)
+        };
+        assert_eq!(doubtful(0.5).limit(), "unknown");
+        assert_eq!(doubtful(0.99).limit(), "client");
+    }
 }

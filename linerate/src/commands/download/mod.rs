@@ -3,6 +3,7 @@
 mod arguments;
 mod crossings;
 
+use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 use std::path::Path;
 use std::process::ExitCode;
@@ -19,8 +20,9 @@ use sys::address::Address;
 use sys::stop::{Again, StopSignal};
 use traffic::tls::Agreed;
 
+use super::limits::{self, Sides};
 use super::traffic_price::{self, Spending};
-use super::{limits, whole_machine};
+use super::whole_machine;
 use crate::console::Console;
 use crate::failure::words;
 use crate::ourselves::OURSELVES;
@@ -75,6 +77,10 @@ pub(crate) struct Download {
     machine_cpu_seconds_per_gb: Option<MachinePerUnit>,
     /// The sides that were busy for 95 % of the window or more: they could not have done more.
     full_sides: Vec<&'static str>,
+    /// What was at its limit: a side or both, or the CPUs that they share, of which both together
+    /// had 95 % of the time or more; unknown where others may have had the CPUs.
+    #[schemars(extend("enum" = ["client", "server", "both", "shared_cpus", "neither", "unknown"]))]
+    limit: &'static str,
     /// Of the server's connections, by the kernel's account (struct tcp_info), within the
     /// window; all connections added up.
     sending: Sending,
@@ -198,6 +204,8 @@ impl Download {
         let throughput_gbit_per_second = went.bytes_per_second() * 8.0 / 1e9;
         let (server, client) = (&went.server, &went.client);
         let all_ns = went.window_ns as f64 * server.cpus.len().max(1) as f64;
+        let doubts = doubts(&went);
+        let sides = sides(&went, &doubts);
         let server_percent = server.cpu_ns.max(1) as f64 / all_ns * 100.0;
         Self {
             linerate_version: shape::VERSION,
@@ -225,9 +233,10 @@ impl Download {
             machine_cpu_seconds_per_gb: MachinePerUnit::of(went.machine, |ns| {
                 Some(went.seconds_per_gb(ns))
             }),
-            full_sides: limits::full_sides(client.busy_share, Some(server.busy_share)),
+            full_sides: sides.full(),
+            limit: sides.limit(),
             sending: Sending::from(&went.sending),
-            doubts: worded(&doubts(&went)),
+            doubts: worded(&doubts),
             tls: went.tls,
         }
     }
@@ -252,6 +261,21 @@ impl Spent {
             cpu_seconds_per_gb: went.cpu_seconds_per_gb(side),
             busy_percent: side.busy_share * 100.0,
         }
+    }
+}
+
+/// The CPUs of both ends are known.
+fn sides(went: &Downloaded, doubts: &[Doubt]) -> Sides {
+    let (server, client) = (&went.server, &went.client);
+    let all: BTreeSet<&usize> = server.cpus.iter().chain(&client.cpus).collect();
+    let all_ns = went.window_ns.max(1) as f64 * all.len().max(1) as f64;
+    Sides {
+        client_share: client.busy_share,
+        server_share: Some(server.busy_share),
+        shared_share: (went.shared_cpus > 0)
+            .then(|| (server.cpu_ns + client.cpu_ns) as f64 / all_ns),
+        may_share: went.shared_cpus > 0,
+        is_doubtful: doubts.iter().any(limits::bears_on_limits),
     }
 }
 

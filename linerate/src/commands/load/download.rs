@@ -9,6 +9,7 @@ use anyhow::{Context as _, bail, ensure};
 use machine::instruments::cpu::CpuWatch;
 use machine::instruments::senders::{SenderReading, SenderWatch};
 use machine::instruments::threads::ThreadWatch;
+use model::Doubt;
 use model::doubt::{WordedDoubt, worded};
 use model::reading::{Errors, MachineCpu, MachinePerUnit};
 use schemars::JsonSchema;
@@ -24,7 +25,7 @@ use super::Arguments;
 use super::target::first_answer;
 use super::watching::Watching;
 use crate::commands::download::Sending;
-use crate::commands::limits::full_sides;
+use crate::commands::limits::{Sides, bears_on_limits};
 use crate::console::Console;
 use crate::told::{self, template};
 use crate::{ownership, shape, stopping};
@@ -79,6 +80,11 @@ pub(crate) struct LoadDownload {
     machine_cpu_seconds_per_gb: Option<MachinePerUnit>,
     /// Sides of which one thread had a CPU for 95 % of the window or more.
     full_sides: Vec<&'static str>,
+    /// What was at its limit: a side or both, or the CPU that they share, of which both together
+    /// had 95 % of the time or more; unknown where one may have waited for a CPU that others had,
+    /// and neither also where the server's side is not known and the client was not.
+    #[schemars(extend("enum" = ["client", "server", "both", "shared_cpus", "neither", "unknown"]))]
+    limit: &'static str,
     /// What a sceptic would ask about.
     doubts: Vec<WordedDoubt>,
     /// Remarks about how it was measured.
@@ -150,6 +156,7 @@ impl LoadDownload {
         let gigabytes = outcome.received_bytes as f64 / 1e9;
         let per_gb = |cpu_ns: u64| (gigabytes > 0.0).then(|| cpu_ns as f64 / 1e9 / gigabytes);
         let busy_share = server.as_ref().ok().and_then(|server| server.busy_share);
+        let sides = sides(plan, outcome, busy_share);
         Self {
             linerate_version: shape::VERSION,
             target: url.without_query(),
@@ -177,9 +184,24 @@ impl LoadDownload {
                 sending: server.sending.as_ref().map(Sending::from),
             }),
             machine_cpu_seconds_per_gb: MachinePerUnit::of(machine, per_gb),
-            full_sides: full_sides(outcome.client_busy_share, busy_share),
+            full_sides: sides.full(),
+            limit: sides.limit(),
             doubts: worded(&outcome.doubts),
         }
+    }
+}
+
+/// How busy both sides were, by the busiest thread of each.
+fn sides(plan: &LoadPlan, outcome: &LoadOutcome, server_share: Option<f64>) -> Sides {
+    let client_share = outcome.client_busy_share;
+    let is_one_cpus = |doubt: &Doubt| matches!(doubt, Doubt::SharedCpus { .. });
+    let shared = server_share.filter(|_| outcome.doubts.iter().any(is_one_cpus));
+    Sides {
+        client_share,
+        server_share,
+        shared_share: shared.map(|server_share| server_share + client_share),
+        may_share: super::may_share_cpus(plan),
+        is_doubtful: outcome.doubts.iter().any(bears_on_limits),
     }
 }
 
