@@ -74,6 +74,21 @@ fn a_file_that_is_wrong_is_refused_with_the_place_and_the_reason() {
 }
 
 #[test]
+fn a_body_without_an_end_is_refused_by_its_name() {
+    let told = refused(&load(URL, &["--body", "@/dev/zero"]));
+    assert_says(&told, "`/dev/zero`: it has more than the 67108864 bytes");
+    let folder = Folder::new("mix-device");
+    let requests = "[[request]]\npath = \"/\"\nbody_file = \"/dev/zero\"\n";
+    let told = refused(&mixed(&folder, URL, requests, &[]));
+    for reason in [
+        "request 1",
+        "the body /dev/zero: it has more than the 67108864 bytes",
+    ] {
+        assert_says(&told, reason);
+    }
+}
+
+#[test]
 fn what_does_not_go_with_a_mix_is_refused_by_name() {
     let folder = Folder::new("mix-with");
     for (flags, name) in [

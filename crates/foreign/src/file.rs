@@ -59,6 +59,22 @@ pub fn read_text(path: &Path, most_bytes: u64) -> io::Result<String> {
     text(read(path, most_bytes)?)
 }
 
+/// Reads what its reader asked for by its name, a pipe or `/dev/stdin` too.
+///
+/// # Errors
+/// Those of open(2), and that there are more than `most_bytes`.
+pub fn read_any(path: &Path, most_bytes: u64) -> io::Result<Vec<u8>> {
+    bounded(File::open(path)?, most_bytes)
+}
+
+/// [`read_any`] of a text.
+///
+/// # Errors
+/// Those of [`read_any`], and that it is no UTF-8.
+pub fn read_any_text(path: &Path, most_bytes: u64) -> io::Result<String> {
+    text(read_any(path, most_bytes)?)
+}
+
 /// Reads a text that a link may lead to: one that its reader asked for by its name.
 ///
 /// # Errors
@@ -196,6 +212,8 @@ mod tests {
         assert_eq!(follow_text(&link, 5).unwrap(), "12345");
         assert!(follow_text(&link, 4).is_err());
         assert!(follow_text(Path::new("/dev/zero"), 4).is_err());
+        assert_eq!(read_any_text(Path::new("/dev/null"), 4).unwrap(), "");
+        assert!(read_any(Path::new("/dev/zero"), 4).is_err());
         assert!(append(&link).unwrap_err().to_string().contains("link"));
         assert!(append(&folder).is_err());
         append(&file).unwrap().write_all(b"6").unwrap();

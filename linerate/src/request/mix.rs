@@ -7,6 +7,11 @@ use anyhow::{Context as _, ensure};
 use model::request::{Content, KindSpec};
 use serde::Deserialize;
 
+/// The most that the file of a mix has, bytes.
+const MOST_MIX_BYTES: u64 = 1 << 20;
+/// The most that the file of a body has, bytes.
+pub(super) const MOST_BODY_BYTES: u64 = 64 << 20;
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -38,7 +43,8 @@ fn once() -> u32 {
 /// The kinds of a file, each with these headers besides its own, and in place of those of their names.
 pub(super) fn read(file: &Path, headers: &[(String, String)]) -> anyhow::Result<Vec<KindSpec>> {
     let shown = file.display();
-    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {shown}"))?;
+    let text = foreign::file::read_any_text(file, MOST_MIX_BYTES);
+    let text = text.with_context(|| format!("cannot read {shown}"))?;
     let read: File = toml::from_str(&text).with_context(|| {
         format!("{shown} is no list of requests, each a table [[request]] with a path")
     })?;
@@ -68,11 +74,12 @@ impl MixEntry {
             .method
             .unwrap_or_else(|| if has_body { "POST" } else { "GET" }.to_owned());
         let method = method.to_ascii_uppercase();
+        let path = without_fragment(&self.path);
         Ok(KindSpec {
-            name: self.name.unwrap_or_else(|| name(&method, &self.path)),
+            name: self.name.unwrap_or_else(|| name(&method, path)),
             weight: self.weight,
             method,
-            path: self.path,
+            path: path.to_owned(),
             headers: together(self.headers, headers),
             body: content(self.body, self.body_file, folder)?,
         })
@@ -83,6 +90,11 @@ impl MixEntry {
 pub(super) fn name(method: &str, path: &str) -> String {
     let path = path.split('?').next().unwrap_or_default();
     format!("{method} {path}")
+}
+
+/// A fragment is for whoever shows the answer and never sent (RFC 9110 §7.1).
+fn without_fragment(path: &str) -> &str {
+    path.split('#').next().unwrap_or_default()
 }
 
 fn together(own: BTreeMap<String, String>, given: &[(String, String)]) -> Vec<(String, String)> {
@@ -100,7 +112,33 @@ fn content(text: Option<String>, file: Option<PathBuf>, folder: &Path) -> anyhow
         return Ok(Content::Text(text.unwrap_or_default()));
     };
     let file = folder.join(file);
-    let bytes = std::fs::read(&file);
+    let bytes = foreign::file::read_any(&file, MOST_BODY_BYTES);
     let bytes = bytes.with_context(|| format!("cannot read the body {}", file.display()))?;
     Ok(Content::Bytes(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fragment_is_neither_sent_nor_in_the_name() {
+        let entry: MixEntry = toml::from_str(r#"path = "/a?b=1#part""#).unwrap();
+        let kind = entry.kind(Path::new(""), &[]).unwrap();
+        assert_eq!((&*kind.path, &*kind.name), ("/a?b=1", "GET /a"));
+    }
+
+    #[test]
+    fn what_has_no_end_is_neither_a_mix_nor_a_body_and_is_told_by_its_name() {
+        let zero = Path::new("/dev/zero");
+        let mix = read(zero, &[]).unwrap_err();
+        let body = content(None, Some(zero.to_owned()), Path::new("")).unwrap_err();
+        for (error, what) in [(mix, "cannot read"), (body, "cannot read the body")] {
+            let words = format!("{error:#}");
+            assert!(
+                words.starts_with(&format!("{what} /dev/zero: it has more than")),
+                "{words}"
+            );
+        }
+    }
 }

@@ -3,7 +3,7 @@
 mod mix;
 pub(crate) mod tls;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use agent::request::Prepared;
 use anyhow::{Context as _, ensure};
@@ -174,7 +174,7 @@ impl RequestFlags {
         match text.strip_prefix('@') {
             None => Ok(Content::Text(text.to_owned())),
             Some(file) => {
-                let bytes = std::fs::read(file);
+                let bytes = foreign::file::read_any(Path::new(file), mix::MOST_BODY_BYTES);
                 let bytes = bytes.with_context(|| format!("reading the body from `{file}`"))?;
                 Ok(Content::Bytes(bytes))
             }
