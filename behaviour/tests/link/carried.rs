@@ -99,6 +99,7 @@ fn each_link_has_a_seed_of_its_own_which_is_told_and_can_be_given() {
     assert_eq!(seed(&["--seed", "948"]), 948);
     let said = errors(&run(&["--seed", "948"]));
     assert_says(&said, "those of --seed 948");
+    assert_says(&said, "       lost    dropped    waiting   late p50");
 }
 
 #[test]
