@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use model::lever::Leave;
 use model::run::{MOST_ROUNDS, RUN_FILE};
-use model::study::{Arm, Role};
+use model::study::{Arm, Program, Role, SERVE};
 use study::store::{Resumed, Store, StoreError};
 use study::{Campaign, CampaignError, Monotonic, Order};
 use sys::stop::{Again, StopSignal};
@@ -141,6 +141,7 @@ pub(crate) fn plan(
     folder: &Path,
     console: &Console,
 ) -> anyhow::Result<ExitCode> {
+    let compares_programs = order.study.compares_programs();
     let mut planned = None;
     with_campaign(
         place,
@@ -155,13 +156,8 @@ pub(crate) fn plan(
     let planned = planned.expect("it is there where the campaign did well");
     let is_climbed = |arm: &&Arm| matches!(arm.role, Role::Baseline | Role::Step);
     for arm in planned.arms.iter().filter(is_climbed) {
-        let levers: Vec<String> = arm.levers.iter().map(ToString::to_string).collect();
-        console.say(&format!(
-            "{}: {} ({})",
-            arm.name,
-            arm.title,
-            levers.join(" ")
-        ));
+        let target = target_of(arm).filter(|_| compares_programs);
+        console.say(&arm_line(arm, target));
     }
     for left_out in &planned.left_out {
         console.say(&format!(
@@ -173,6 +169,28 @@ pub(crate) fn plan(
         console.say(&format!("doubt: {}", doubt.what()));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The program of an arm as a study file calls it; `None` of one that no study starts.
+fn target_of(arm: &Arm) -> Option<&str> {
+    match &arm.program {
+        Program::Serve => Some(SERVE),
+        Program::Service(name) => Some(name),
+        _ => None,
+    }
+}
+
+/// An arm that would be climbed, with its target where that is its own, and its levers.
+fn arm_line(arm: &Arm, target: Option<&str>) -> String {
+    let levers: Vec<String> = arm.levers.iter().map(ToString::to_string).collect();
+    let target = target.map(|name| format!("target {name}"));
+    let levers = (!levers.is_empty()).then(|| levers.join(" "));
+    let more: Vec<String> = target.into_iter().chain(levers).collect();
+    let more = match more.as_slice() {
+        [] => String::new(),
+        more => format!(" ({})", more.join(", ")),
+    };
+    format!("{}: {}{more}", arm.name, arm.title)
 }
 
 /// Goes on with a run that was stopped; the exit code to give where it is stopped again.
@@ -333,6 +351,22 @@ mod tests {
 
     fn failed() -> Result<(), CampaignError> {
         Err(study::transport::AgentError::Garbled("half an answer".to_owned()).into())
+    }
+
+    #[test]
+    fn an_arm_is_told_with_its_levers_and_its_target_and_without_empty_brackets() {
+        let service = Program::Service("mine".to_owned());
+        let mut arm = Arm::new("baseline", "mine one", Role::Baseline, service);
+        assert_eq!(arm_line(&arm, None), "baseline: mine one");
+        let target = target_of(&arm);
+        assert_eq!(arm_line(&arm, target), "baseline: mine one (target mine)");
+        let levers = ["one=1", "two=2"].into_iter();
+        arm.levers = levers.map(|lever| lever.parse().unwrap()).collect();
+        assert_eq!(arm_line(&arm, None), "baseline: mine one (one=1 two=2)");
+        assert_eq!(
+            arm_line(&arm, Some("mine")),
+            "baseline: mine one (target mine, one=1 two=2)"
+        );
     }
 
     #[test]
