@@ -46,6 +46,7 @@ use console::Console;
 const COULD_NOT_RUN: u8 = 2;
 
 fn main() -> ExitCode {
+    take_our_name();
     let arguments = match Arguments::read() {
         Ok(arguments) => arguments,
         Err(other) => return say_clap_message(&other),
@@ -61,6 +62,17 @@ fn main() -> ExitCode {
     };
     console.error(&format!("the answer could not be written: {error}"));
     ExitCode::from(COULD_NOT_RUN)
+}
+
+/// The kernel calls a program by the last part of its path: `exe` where we start ourselves.
+fn take_our_name() {
+    if std::env::args_os()
+        .next()
+        .is_some_and(|path| path == ourselves::OURSELVES)
+    {
+        // Only a list of processes says less without it.
+        let _ = sys::process::set_name(c"linerate");
+    }
 }
 
 /// What the parser gives instead of arguments: the help or the version asked for, or what was

@@ -23,9 +23,12 @@ doubts! {
         /// A load generator thread had the CPU for more than 85 % of the time at open loop, or of
         /// the time it could not spin away in closed loop.
         ClientIsLimit {
-            /// Share of its time for which the busiest load thread worked, 0 to 1.
+            /// Share of its time for which the busiest load thread worked or waited for a CPU, 0 to 1.
             busy_share: f64,
-        } => ("the client is the limit: its busiest thread was at {}", percent(*busy_share)),
+        } => (
+            "the client is the limit: its busiest thread worked or waited for a CPU for {} of the time",
+            percent(*busy_share)
+        ),
             "give the client more threads or CPUs, or offer less",
             severity: *busy_share;
 
