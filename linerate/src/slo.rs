@@ -124,7 +124,9 @@ fn beside(result: &LatencyResult) -> String {
     let short = format!("; {:.0} requests/s were answered", result.achieved_rps);
     let lost = (result.lost_share > 0.0).then_some(lost);
     let short = (!kept_up(result)).then_some(short);
-    let client = result.client_is_limit.then(|| "; the client was the limit".to_owned());
+    let client = result
+        .client_is_limit
+        .then(|| "; the client was the limit".to_owned());
     [lost, short, client].into_iter().flatten().collect()
 }
 

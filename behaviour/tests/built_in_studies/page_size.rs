@@ -6,7 +6,7 @@ use crate::built_in_studies::{Smoke, changed, folder};
 const FROM_TEN: [f64; 6] = [1.0, 2.0, 2.0, 3.0, 3.0, 4.0];
 const FROM_THIRTY: [f64; 6] = [1.0, 1.0, 1.0, 2.0, 2.0, 2.0];
 
-const NEAR: &str = "[[factor.level]]\nname = \"near\"\ntitle = \"20 ms\"\nvalue = \"{near}ms\"\n";
+const NEAR: &str = "[[factor.level]]\nname = \"near\"\ntitle = \"near\"\nvalue = \"{near}ms\"\n";
 const BBR: &str = "[[factor.level]]\nname = \"bbr\"\ntitle = \"BBR\"\n";
 
 /// The shipped study with one round trip, which is enough for the steps, and without BBR, which not

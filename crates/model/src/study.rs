@@ -355,7 +355,7 @@ pub fn url_without_secrets(url: &str) -> String {
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     Baseline,
-    /// The baseline again: the A/A that must come out as no difference.
+    /// The baseline again: the A/A that must not differ.
     Control,
     Step,
     /// The bare echo: what the kernel alone costs.

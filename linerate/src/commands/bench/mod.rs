@@ -30,8 +30,8 @@ use progress::ConsoleProgress;
 /// Which command is faster: wall and CPU time and peak memory, in pairs, with a verdict
 ///
 /// Every command is run once a round, in random order, the first one twice: its second run is the
-/// control, which must come out as no difference. Verdicts come from pairs of runs of one round,
-/// so drift and noisy neighbours fall on all alike.
+/// control, which must not differ. Verdicts come from pairs of runs of one round, so drift and
+/// noisy neighbours fall on all alike.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:

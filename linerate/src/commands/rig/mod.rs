@@ -35,7 +35,7 @@ Examples:
   Client and server joined by a cable, a server on the one and load from the other:
     linerate rig up
     linerate rig exec server -- linerate serve --listen 198.18.0.2:8080 &
-    linerate rig exec client -- linerate load http://198.18.0.2:8080/
+    linerate rig exec client -- linerate load http://198.18.0.2:8080/json
     linerate rig clean
   The same through a router, and through a tunnel:
     linerate rig up router
@@ -108,7 +108,7 @@ is not ours to end: it is named, and exit code 3 says that the namespaces stay u
     /// Run a program on a host of a rig
     #[command(after_long_help = "\
 Examples:
-  linerate rig exec client -- curl http://198.18.0.2:8080/
+  linerate rig exec client -- curl http://198.18.0.2:8080/json
   On a rig with a name, as one of several:
     linerate rig exec --name vpn server -- tcpdump -n -i lr-tunnel
   A shell there:
