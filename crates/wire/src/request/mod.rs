@@ -175,8 +175,9 @@ fn path_of_absolute(target: &[u8]) -> Option<&[u8]> {
     let rest = after(b"http://").or_else(|| after(b"https://"))?;
     match rest.iter().position(|byte| matches!(byte, b'/' | b'?')) {
         Some(0) => None,
-        Some(end) => (rest[end] == b'/').then_some(&rest[end..]),
-        None => (!rest.is_empty()).then_some(b"/"),
+        Some(end) if rest[end] == b'/' => Some(&rest[end..]),
+        // Of an empty path no query is told: there is no `/` before it, and at the root no server looks at it.
+        _ => (!rest.is_empty()).then_some(b"/"),
     }
 }
 

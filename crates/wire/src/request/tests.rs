@@ -81,7 +81,11 @@ fn the_absolute_form_is_reduced_to_its_path() {
         request("GET https://a/json HTTP/1.1\r\nHost: a\r\n\r\n").target,
         b"/json"
     );
-    for wrong in ["http:///json", "ftp://a/", "json", "*", "http://a?x/"] {
+    assert_eq!(
+        request("GET http://a?x/y HTTP/1.1\r\nHost: a\r\n\r\n").target,
+        b"/"
+    );
+    for wrong in ["http:///json", "ftp://a/", "json", "*", "http://?x"] {
         let text = format!("GET {wrong} HTTP/1.1\r\nHost: a\r\n\r\n");
         assert_eq!(read(&text), Err(Refusal::RequestLine), "{wrong}");
     }
