@@ -18,12 +18,17 @@ fn refused_timed_out_and_reset_connections_are_told_by_sigusr1_and_at_the_end() 
             let mut server = Running::start(&folder, &[&limits[..], &flags].concat());
             assert!(server.get("/json").contains("Hello"));
             // Answered well, and closed since it asked for that.
-            let mut last = server.connect();
-            last.write_all(b"GET /json HTTP/1.0\r\nContent-Length: 5\r\n\r\nabcde")
-                .unwrap();
             let mut told = String::new();
-            last.read_to_string(&mut told).unwrap();
-            assert!(told.starts_with("HTTP/1.1 200 "), "{told}");
+            for request in [
+                "GET /json HTTP/1.0\r\nContent-Length: 5\r\n\r\nabcde",
+                "GET /json HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+            ] {
+                let mut last = server.connect();
+                last.write_all(request.as_bytes()).unwrap();
+                told.clear();
+                last.read_to_string(&mut told).unwrap();
+                assert!(told.starts_with("HTTP/1.1 200 "), "{told}");
+            }
             // It is no request.
             let mut garbage = server.connect();
             garbage
@@ -48,7 +53,7 @@ fn refused_timed_out_and_reset_connections_are_told_by_sigusr1_and_at_the_end() 
             };
             assert!(wait_until(is_counted));
             let expected = serde_json::json!({
-                "accepted": 5, "refused": 1, "timed_out": 1, "slow_readers": 0, "reset": 1, "shed": 0,
+                "accepted": 6, "refused": 1, "timed_out": 1, "slow_readers": 0, "reset": 1, "shed": 0,
             });
             assert_eq!(connections, expected, "{engine} {workers}");
             server.signal("TERM");

@@ -183,8 +183,8 @@ impl Http {
     /// or held back until asked for, is heard out for a moment and then cut off.
     fn end_of(&self, request: &Request<'_>) -> Next {
         match request.body {
-            Body::Chunked => Next::Refuse,
             Body::Length(bytes) if bytes > BODY_LIMIT_BYTES => Next::Refuse,
+            Body::Chunked => Next::Hush,
             Body::Length(1..) if request.expects_continue || self.draining => Next::Hush,
             Body::Length(1..) if !request.keep_alive => Next::Hush,
             _ if request.keep_alive && !self.draining => Next::Continue,
