@@ -123,12 +123,14 @@ fn advice(address: SocketAddr, error: &io::Error) -> String {
     let (ip, port) = (address.ip(), address.port());
     match error.kind() {
         io::ErrorKind::AddrInUse => format!(
-            "{}; stop it, or take any free port with `--listen {ip}:0`",
-            holder(address)
+            "{}; stop it, or take any free port with `--listen {}`",
+            holder(address),
+            SocketAddr::new(ip, 0)
         ),
         io::ErrorKind::PermissionDenied => format!(
             "port {port} needs root or CAP_NET_BIND_SERVICE; ports from 1024 on do not, such as \
-             `--listen {ip}:8080`"
+             `--listen {}`",
+            SocketAddr::new(ip, 8080)
         ),
         io::ErrorKind::AddrNotAvailable => {
             format!("this machine has no address {ip}; `ip address` shows those it has")
