@@ -61,7 +61,8 @@ pub(crate) struct Arguments {
     ///
     /// By sendfile(2), with ranges and conditional requests; over TLS read and encrypted here where
     /// the kernel does not (--kernel-tls). For a folder, `/a/`, its `index.html` is sent, or 403:
-    /// nothing is listed. No path and no symbolic link leads out of the folder.
+    /// nothing is listed. No path and no symbolic link leads out of the folder; a link that names an absolute
+    /// path is answered with 403 wherever it leads.
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
 

@@ -30,6 +30,9 @@ pub(crate) struct LimitFlags {
     least_rate: u64,
 
     /// On a signal to stop, let answers under way take so long to finish; a second one ends them at once
+    ///
+    /// On SIGHUP with --tls-cert the old workers have as long; what takes longer is cut. A client that has just
+    /// connected may ask once more.
     #[arg(long = "drain-timeout", value_name = "TIME", default_value = "5s", value_parser = parse_seconds, help_heading = LIMITS)]
     pub(super) drain_timeout_s: u32,
 
@@ -39,7 +42,7 @@ pub(crate) struct LimitFlags {
 
     /// The most memory of all workers together [default: a quarter of what there is, or of a control group's]
     ///
-    /// Such as 256MB. Where their connections hold more, those that hold most are closed. What the kernel
+    /// Such as 256MB. On SIGHUP with --tls-cert the new workers have as much again while the old ones finish. Where their connections hold more, those that hold most are closed. What the kernel
     /// holds for sockets is bounded by itself (net.ipv4.tcp_mem), or by a control group.
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes, help_heading = LIMITS)]
     memory: Option<u64>,

@@ -94,8 +94,8 @@ pub(crate) struct Serving {
     ///
     /// Each has its own listener on the shared port and is bound to a CPU of the list, in turn.
     /// One that dies is started again. With `--workers 1` the server is this process itself, for
-    /// measurements: nobody starts it again. But with --tls-cert, or as root on a socket among the files, it
-    /// has a process for what a worker may not do.
+    /// measurements: nobody starts it again. But with --tls-cert, and on a socket among the files as root or
+    /// without `--sandbox off`, it has a process for what a worker may not do.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     workers: Option<u16>,
 
