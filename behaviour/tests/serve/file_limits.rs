@@ -80,6 +80,32 @@ fn a_stop_lets_a_file_under_way_finish() {
 }
 
 #[test]
+fn what_comes_behind_the_last_request_destroys_nothing_of_its_answer() {
+    let (_folder, server) = serve_large("late", &[]);
+    let all = usize::try_from(LARGE_BYTES).unwrap();
+    let mut client = server.connect();
+    client.send(get("/large").replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n"));
+    client.skip_head();
+    client.send("\r\n");
+    assert_eq!(client.skip(all), all);
+    assert!(client.is_closed());
+}
+
+#[test]
+fn a_stop_destroys_nothing_of_an_answer_behind_which_another_was_asked_for() {
+    let (_folder, server) = serve_large("two", &["--drain-timeout", "1m"]);
+    let all = usize::try_from(LARGE_BYTES).unwrap();
+    let mut client = server.connect();
+    client.send(get("/large"));
+    client.skip_head();
+    client.send(get("/json"));
+    server.terminate();
+    assert_eq!(client.skip(all), all);
+    assert!(client.is_closed());
+    assert!(server.wait().0.success());
+}
+
+#[test]
 fn a_file_leaves_by_sendfile_in_turns_and_its_head_with_its_first_segment() {
     let folder = Folder::new("serve-traced");
     fs::write(folder.path().join("a"), "hello".repeat(1_000_000)).unwrap();

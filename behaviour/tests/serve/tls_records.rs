@@ -20,6 +20,8 @@ const BEGUN_HELLO: &[u8] = b"\x16\x03\x01\x00\x05\x01\x00\x01\xfc\x03";
 /// The header of a message that tells of new keys, without the byte that follows it.
 const BEGUN_KEY_UPDATE: &[u8] = &[24, 0, 0, 1];
 const APPLICATION_DATA: u8 = 23;
+/// More than the kernel holds for a connection whose client does not read.
+const LARGE_BYTES: usize = 20_000_000;
 
 #[test]
 fn a_message_that_is_never_finished_ends_its_connection_and_no_other() {
@@ -146,17 +148,27 @@ fn who_waits_too_long_or_for_a_server_that_stops_is_told_of_the_end() {
     // Once this is answered the server has seen the end of the handshake.
     client.ask(&get("/json"));
     client.flush().unwrap();
-    while client
-        .session
-        .process_new_packets()
-        .unwrap()
-        .plaintext_bytes_to_read()
-        == 0
-    {
-        client.session.read_tls(&mut client.stream).unwrap();
-    }
+    client.hear();
     server.server.terminate();
     client.rest().unwrap();
+}
+
+#[test]
+fn what_comes_behind_the_last_request_destroys_nothing_of_its_answer() {
+    for kernel in ["auto", "off"] {
+        let folder = Folder::new(&format!("tls-records-late-{kernel}"));
+        std::fs::write(folder.path().join("large"), "x".repeat(LARGE_BYTES)).unwrap();
+        let root = folder.path().to_str().unwrap();
+        let server = Trusted::start("late", &["--kernel-tls", kernel, "--root", root]);
+        let mut client = server.connect();
+        client.ask(&get("/large").replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n"));
+        client.flush().unwrap();
+        client.hear();
+        client.ask("\r\n");
+        client.flush().unwrap();
+        let came = client.rest().unwrap();
+        assert!(came.ends_with(&"x".repeat(LARGE_BYTES)), "{kernel}");
+    }
 }
 
 /// A server whose certificate its clients check.
@@ -189,17 +201,20 @@ impl Trusted {
 
     /// After the handshake.
     fn connect(&self) -> Client {
+        let mut client = self.begin();
+        client.shake_hands();
+        client
+    }
+
+    /// Before it.
+    fn begin(&self) -> Client {
         let name = "localhost".try_into().unwrap();
         let stream = TcpStream::connect(self.server.address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        let mut client = Client {
+        Client {
             session: ClientConnection::new(self.config.clone(), name).unwrap(),
             stream,
-        };
-        while client.session.is_handshaking() || client.session.wants_write() {
-            client.session.complete_io(&mut client.stream).unwrap();
         }
-        client
     }
 
     /// Looks whether it serves another connection.
@@ -217,6 +232,12 @@ struct Client {
 }
 
 impl Client {
+    fn shake_hands(&mut self) {
+        while self.session.is_handshaking() || self.session.wants_write() {
+            self.session.complete_io(&mut self.stream).unwrap();
+        }
+    }
+
     fn ask(&mut self, request: &str) {
         let mut writer = self.session.writer();
         writer.write_all(request.as_bytes()).unwrap();
@@ -229,6 +250,17 @@ impl Client {
             self.session.write_tls(&mut records)?;
         }
         self.stream.write_all(&records)
+    }
+
+    /// Waits for content.
+    fn hear(&mut self) {
+        let heard = |session: &mut ClientConnection| {
+            let state = session.process_new_packets().unwrap();
+            state.plaintext_bytes_to_read() > 0
+        };
+        while !heard(&mut self.session) {
+            self.session.read_tls(&mut self.stream).unwrap();
+        }
     }
 
     /// What comes until the server says that nothing follows.

@@ -10,6 +10,9 @@ use crate::tcp_diag::{self, ACKED_AT, RECEIVED_AT, bytes, info, number};
 type Raw = [u8; 256];
 /// `TCP_ESTABLISHED` of net/tcp_states.h.
 const ESTABLISHED: u32 = 1 << 1;
+/// The states in which the own end is not acknowledged, of net/tcp_states.h as well.
+const FIN_WAIT1: u8 = 4;
+const CLOSING: u8 = 11;
 /// Where it has the three times (linux/tcp.h).
 const BUSY_AT: usize = 168;
 
@@ -95,6 +98,15 @@ impl TcpInfo {
             sndbuf_limited_us: long(BUSY_AT + 16),
         }
     }
+}
+
+/// Payload that the other end of a connection has acknowledged; `None` once it has acknowledged all and the
+/// end behind it, or where no end was sent, and of a socket that is none of TCP.
+pub fn acked_before_end(socket: BorrowedFd<'_>) -> Option<u64> {
+    let nothing: Raw = [0; 256];
+    let raw = option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, nothing).ok()?;
+    let is_under_way = matches!(raw[0], FIN_WAIT1 | CLOSING);
+    is_under_way.then(|| number(&raw, ACKED_AT).unwrap_or(0))
 }
 
 #[cfg(test)]

@@ -70,6 +70,12 @@ pub trait Channel: Sized {
         most_bytes: usize,
     ) -> io::Result<usize>;
 
+    /// Receives what nobody wants; whether more may follow.
+    fn discard<T: Transfer>(&mut self, transfer: &mut T, room: &mut [u8]) -> bool {
+        let received = transfer.receive(self.socket().as_fd(), room);
+        matches!(received, Ok(Some(1..) | None))
+    }
+
     /// Whether something that was taken is not yet sent.
     fn has_output(&self) -> bool {
         false

@@ -61,6 +61,12 @@ impl Output {
         self.bytes.len()
     }
 
+    /// What is still to be sent, bytes.
+    pub(super) fn left_bytes(&self) -> u64 {
+        let file_bytes = self.file.as_ref().map_or(0, |part| part.bytes);
+        self.bytes.len() as u64 + file_bytes
+    }
+
     /// Room that is kept in memory.
     pub(super) fn room_bytes(&self) -> usize {
         self.bytes.capacity()

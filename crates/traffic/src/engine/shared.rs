@@ -95,6 +95,12 @@ impl<S, C: Channel, T> Shared<S, C, T> {
             .saturating_add(earned_s)
     }
 
+    /// Whether a peer that has taken so many bytes since `begun` kept the least rate.
+    pub(super) fn is_fast_enough(&self, begun: u32, taken_bytes: u64) -> bool {
+        let earned_s = taken_bytes / self.settings.least_rate_bytes_s.max(1);
+        earned_s >= u64::from(self.second - begun)
+    }
+
     pub(super) fn second(&self) -> u32 {
         self.second
     }

@@ -207,6 +207,15 @@ impl InKernel {
         Ok(Received::Refused)
     }
 
+    /// Receives what nobody wants, records of any type but alerts; whether more may follow.
+    pub(super) fn discard(socket: &TcpStream, room: &mut [u8]) -> bool {
+        match ktls::receive(socket.as_fd(), room) {
+            Ok(Some(content)) => content.bytes > 0 && content.kind != ktls::ALERT,
+            Ok(None) => true,
+            Err(_) => false,
+        }
+    }
+
     pub(super) fn has_output(&self) -> bool {
         matches!(self.leave, Leave::Due(_))
     }

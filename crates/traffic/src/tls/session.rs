@@ -164,6 +164,13 @@ impl Channel for Secured {
         Ok(taken)
     }
 
+    fn discard<T: Transfer>(&mut self, transfer: &mut T, room: &mut [u8]) -> bool {
+        match self.kernel {
+            Some(_) => InKernel::discard(self.clear.socket(), room),
+            None => self.clear.discard(transfer, room),
+        }
+    }
+
     fn has_output(&self) -> bool {
         self.end.has_output() || self.kernel.as_ref().is_some_and(InKernel::has_output)
     }

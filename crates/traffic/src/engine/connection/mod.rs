@@ -4,6 +4,8 @@ use std::io;
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::AsFd as _;
 
+use sys::tcp_info;
+
 use super::channel::{Channel, Received};
 use super::life::Count;
 use super::output::{Output, Turn};
@@ -15,7 +17,11 @@ use super::transfer::Transfer;
 /// it bounds what a connection may hold for a peer that does not read.
 const OUTPUT_LIMIT_BYTES: usize = 64 * 1024;
 
-/// How long a peer that was told to be quiet may go on sending.
+/// What an answer may have that is closed behind at once: so much leaves before the peer has acknowledged
+/// any of it, and a later byte of the peer's finds nothing left to destroy.
+const LITTLE_BYTES: u64 = 16 * 1024;
+
+/// How long a peer that was told to be quiet may go on sending, once it has all that was sent.
 const HUSH_S: u32 = 2;
 
 /// What is to be done with a connection after it was attended to.
@@ -43,6 +49,8 @@ pub(super) struct Connection<C, M> {
     answered: bool,
     /// More may have been received than was read.
     unread: bool,
+    /// The kernel may hold a part of what was sent: with unread bytes a close would destroy it.
+    sent_much: bool,
     deadline_second: u32,
     /// Since when the peer has not taken all of what there was for it.
     behind: Option<Behind>,
@@ -52,7 +60,7 @@ pub(super) struct Connection<C, M> {
 #[derive(Clone, Copy)]
 struct Behind {
     since_second: u32,
-    /// What had been sent by then.
+    /// What had been sent by then; of one that was told to be quiet, acknowledged.
     sent_bytes: u64,
 }
 
@@ -68,6 +76,7 @@ impl<C: Channel, M: Default> Connection<C, M> {
             mid_request: false,
             answered: false,
             unread: false,
+            sent_much: false,
             deadline_second: shared.deadline(shared.settings.idle_timeout_s),
             behind: None,
         })
@@ -89,7 +98,7 @@ impl<C: Channel, M: Default> Connection<C, M> {
 
     /// Whether its time is up; then the peer was told, and it was counted.
     pub(super) fn is_overdue<S, T: Transfer>(&mut self, shared: &mut Shared<S, C, T>) -> bool {
-        let is_late = self.is_late(shared);
+        let is_late = self.is_late(shared) && !self.still_takes(shared);
         if is_late {
             // One that was told to be quiet has been counted, or had its answer.
             match (self.hushed, self.has_output()) {
@@ -105,6 +114,26 @@ impl<C: Channel, M: Default> Connection<C, M> {
     /// Whether its time is up.
     pub(super) fn is_late<S, T>(&self, shared: &Shared<S, C, T>) -> bool {
         shared.is_past(self.deadline_second)
+    }
+
+    /// Whether a peer that was told to be quiet has not got all of what the kernel holds for it, and
+    /// goes on taking it; then it has more time.
+    fn still_takes<S, T>(&mut self, shared: &Shared<S, C, T>) -> bool {
+        let Some(behind) = self.behind.as_mut().filter(|_| self.hushed) else {
+            return false;
+        };
+        let Some(acked_bytes) = tcp_info::acked_before_end(self.channel.socket().as_fd()) else {
+            return false;
+        };
+        let taken_bytes = acked_bytes.saturating_sub(behind.sent_bytes);
+        let second = shared.second();
+        if shared.is_fast_enough(behind.since_second, taken_bytes) {
+            (behind.since_second, behind.sent_bytes) = (second, acked_bytes);
+        } else if second - behind.since_second > shared.settings.idle_timeout_s {
+            return false;
+        }
+        self.deadline_second = shared.deadline(HUSH_S);
+        true
     }
 
     /// No request has begun and no answer is under way.
@@ -133,6 +162,7 @@ impl<C: Channel, M: Default> Connection<C, M> {
 
     /// Gives the peer the time there is for reading what was sent.
     pub(super) fn expect_room<S, T>(&mut self, shared: &Shared<S, C, T>) {
+        self.sent_much = true;
         let sent_bytes = self.output.total_sent();
         let behind = self.behind.get_or_insert_with(|| Behind {
             since_second: shared.second(),
@@ -171,11 +201,12 @@ impl<C: Channel, M: Default> Connection<C, M> {
         fate: Fate,
         shared: &mut Shared<S, C, T>,
     ) -> bool {
-        let must_go = shared.is_draining() && self.is_idle() && fate != Fate::Close;
-        if must_go {
-            self.take_leave(shared);
+        if fate == Fate::Close || !shared.is_draining() || !self.is_idle() {
+            return fate == Fate::Close;
         }
-        (must_go && self.is_idle()) || fate == Fate::Close
+        self.take_leave(shared);
+        // What is said so may have to wait for room.
+        self.is_idle() && self.part(shared) == Fate::Close
     }
 
     /// Does what the socket is ready for. `hung_up` says that nothing will follow what is there.
@@ -233,7 +264,7 @@ impl<C: Channel, M: Default> Connection<C, M> {
                 self.next = Next::Refuse;
                 self.send(shared)
             }
-            Ok(Received::End) => self.end(shared),
+            Ok(Received::End) => self.end_with_peer(shared),
             Err(error) => Self::fail(shared, &error),
         }
     }
@@ -286,6 +317,7 @@ impl<C: Channel, M: Default> Connection<C, M> {
             self.answered |= self.has_output();
             at_once |= self.next == Next::SendFirst;
             if self.next == Next::SendFirst || self.is_full() {
+                self.sent_much |= self.output.left_bytes() > LITTLE_BYTES;
                 if let Err(error) = self.flush(shared, &mut turn) {
                     return Self::fail(shared, &error);
                 }
@@ -327,7 +359,7 @@ impl<C: Channel, M: Default> Connection<C, M> {
                 return self.hush(shared);
             }
             Next::Continue | Next::SendFirst if self.channel.has_ended() => {
-                return self.end(shared);
+                return self.end_with_peer(shared);
             }
             Next::Continue | Next::SendFirst => {}
         }
@@ -343,12 +375,18 @@ impl<C: Channel, M: Default> Connection<C, M> {
         Fate::Keep
     }
 
+    /// A peer that sends no more brings no byte that could destroy what is on its way to it.
+    fn end_with_peer<S, T: Transfer>(&mut self, shared: &mut Shared<S, C, T>) -> Fate {
+        self.sent_much = false;
+        self.end(shared)
+    }
+
     /// What the channel has not sent by then would go with the connection.
     fn end<S, T: Transfer>(&mut self, shared: &mut Shared<S, C, T>) -> Fate {
         self.channel
             .say_goodbye(&mut shared.common, &mut shared.transfer);
         if !self.channel.has_output() {
-            return Fate::Close;
+            return self.part(shared);
         }
         self.next = Next::Close;
         self.deadline_second = shared.deadline(shared.settings.idle_timeout_s);
@@ -360,6 +398,14 @@ impl<C: Channel, M: Default> Connection<C, M> {
         Fate::Close
     }
 
+    /// Closes, or first waits until the peer has what was sent.
+    fn part<S, T: Transfer>(&mut self, shared: &mut Shared<S, C, T>) -> Fate {
+        match self.sent_much {
+            true => self.hush(shared),
+            false => Fate::Close,
+        }
+    }
+
     fn hush<S, T: Transfer>(&mut self, shared: &mut Shared<S, C, T>) -> Fate {
         self.channel
             .say_goodbye(&mut shared.common, &mut shared.transfer);
@@ -368,16 +414,22 @@ impl<C: Channel, M: Default> Connection<C, M> {
         }
         self.hushed = true;
         self.untaken = Vec::new();
+        self.behind = Some(Behind {
+            since_second: shared.second(),
+            sent_bytes: 0,
+        });
         self.deadline_second = shared.deadline(HUSH_S);
         Fate::Keep
     }
 
     fn discard<S, T: Transfer>(&mut self, shared: &mut Shared<S, C, T>) -> Fate {
         self.unread = true;
-        let socket = self.channel.socket().as_fd();
-        match shared.transfer.receive(socket, &mut shared.input) {
-            Ok(Some(1..) | None) => Fate::Keep,
-            Ok(Some(0)) | Err(_) => Fate::Close,
+        match self
+            .channel
+            .discard(&mut shared.transfer, &mut shared.input)
+        {
+            true => Fate::Keep,
+            false => Fate::Close,
         }
     }
 
