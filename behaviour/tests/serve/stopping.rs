@@ -45,6 +45,36 @@ fn an_answer_that_does_not_get_under_way_is_waited_for_no_longer_than_told() {
     }
 }
 
+#[test]
+fn a_stop_lets_those_be_answered_that_have_just_connected() {
+    for workers in ["1", "3"] {
+        let server = Server::start(&["--workers", workers, "--drain-timeout", "1m"]);
+        let mut clients: Vec<_> = (0..9).map(|_| server.connect()).collect();
+        server.terminate();
+        refuses_connections(server.address);
+        for client in &mut clients {
+            let answer = client.get("/json");
+            assert_eq!(answer.field("Connection"), Some("close"));
+            assert!(client.is_closed());
+        }
+        assert!(server.wait().0.success());
+    }
+}
+
+#[test]
+fn those_that_have_just_connected_and_say_nothing_are_waited_for_no_longer_than_for_a_request() {
+    for limit in ["--request-timeout", "--drain-timeout"] {
+        let others = ["--request-timeout", "1h", "--drain-timeout", "1h"];
+        let others = others.chunks(2).filter(|flag| flag[0] != limit).flatten();
+        let flags: Vec<_> = [limit, "1s"].iter().chain(others).copied().collect();
+        let server = Server::start(&flags);
+        let mut client = server.connect();
+        server.terminate();
+        assert!(server.wait().0.success());
+        assert!(client.is_closed());
+    }
+}
+
 /// Each worker hears of the stop in its own time; in the end none of them listens. One that is about
 /// to close its listener may refuse while others still have theirs.
 fn refuses_connections(address: SocketAddr) {

@@ -154,6 +154,19 @@ fn who_waits_too_long_or_for_a_server_that_stops_is_told_of_the_end() {
 }
 
 #[test]
+fn a_stop_lets_a_client_shake_hands_and_be_answered() {
+    let server = Trusted::start("shaking", &[]);
+    let mut client = server.begin();
+    server.server.terminate();
+    client.shake_hands();
+    client.ask(&get("/json"));
+    client.flush().unwrap();
+    let answer = client.rest().unwrap();
+    assert!(answer.contains("Connection: close"), "{answer}");
+    assert!(server.server.wait().0.success());
+}
+
+#[test]
 fn what_comes_behind_the_last_request_destroys_nothing_of_its_answer() {
     for kernel in ["auto", "off"] {
         let folder = Folder::new(&format!("tls-records-late-{kernel}"));

@@ -195,7 +195,8 @@ impl<C: Channel, M: Default> Connection<C, M> {
         std::mem::take(&mut self.unread)
     }
 
-    /// Whether it is to be closed now: at its end, or idle in a worker that drains.
+    /// Whether it is to be closed now: at its end, or idle in a worker that drains. One that was never
+    /// answered may have its first request on the way, or be amid a handshake.
     pub(super) fn is_over<S, T: Transfer>(
         &mut self,
         fate: Fate,
@@ -203,6 +204,11 @@ impl<C: Channel, M: Default> Connection<C, M> {
     ) -> bool {
         if fate == Fate::Close || !shared.is_draining() || !self.is_idle() {
             return fate == Fate::Close;
+        }
+        if self.output.total_sent() == 0 {
+            let request_end = shared.deadline(shared.settings.request_timeout_s);
+            self.deadline_second = self.deadline_second.min(request_end);
+            return false;
         }
         self.take_leave(shared);
         // What is said so may have to wait for room.

@@ -158,6 +158,9 @@ fn a_connection_ends_once_there_was_room_to_tell_of_it() {
         let mut shared = Shared::<_, Fake, _>::new(Silent, received, Calls, (settings(), life()));
         let mut connection = Connection::<_, ()>::new(peer, &shared).unwrap();
         if is_stopped {
+            // One that was never answered would be waited for.
+            connection.output.bytes().push(b'x');
+            assert_eq!(connection.send(&mut shared), Fate::Keep);
             shared.drain().unwrap();
         }
         let fate = connection.proceed(&mut shared, false);
