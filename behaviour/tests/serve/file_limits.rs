@@ -1,12 +1,13 @@
 //! Large files, and clients and files that do not go on.
 
 use std::fs::{self, File};
+use std::os::fd::AsFd as _;
 use std::os::unix::fs::FileExt as _;
 use std::process::Command;
 use std::time::SystemTime;
 
 use super::ENGINE;
-use super::client::{PATIENCE, get};
+use super::client::{Client, PATIENCE, get};
 use super::limits::resident_bytes;
 use super::server::{Server, program, sockets};
 use crate::common::Folder;
@@ -83,7 +84,7 @@ fn a_stop_lets_a_file_under_way_finish() {
 fn what_comes_behind_the_last_request_destroys_nothing_of_its_answer() {
     let (_folder, server) = serve_large("late", &[]);
     let all = usize::try_from(LARGE_BYTES).unwrap();
-    let mut client = server.connect();
+    let mut client = connect_narrowly(&server);
     client.send(get("/large").replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n"));
     client.skip_head();
     client.send("\r\n");
@@ -95,7 +96,7 @@ fn what_comes_behind_the_last_request_destroys_nothing_of_its_answer() {
 fn a_stop_destroys_nothing_of_an_answer_behind_which_another_was_asked_for() {
     let (_folder, server) = serve_large("two", &["--drain-timeout", "1m"]);
     let all = usize::try_from(LARGE_BYTES).unwrap();
-    let mut client = server.connect();
+    let mut client = connect_narrowly(&server);
     client.send(get("/large"));
     client.skip_head();
     client.send(get("/json"));
@@ -159,6 +160,13 @@ fn more_clients_than_there_are_descriptors_for_wait_and_none_is_refused() {
     for mut client in clients {
         assert_eq!(client.head_only().status, 200);
     }
+}
+
+/// A client with little room, so that much waits at the server until the last.
+fn connect_narrowly(server: &Server) -> Client {
+    let client = server.connect();
+    sys::datagram::ask_for_room(client.stream().as_fd(), 32 * 1024).unwrap();
+    client
 }
 
 fn serve_large(name: &str, flags: &[&str]) -> (Folder, Server) {
