@@ -1,5 +1,6 @@
 //! Files by names that come from whom we do not trust, or in folders that he has filled: regular ones and no others. To
 //! open a FIFO would wait for its other end, to open a device does whatever its driver does, and a link leads elsewhere.
+//! What whoever runs us named himself may be any of these, and is bounded alone ([`read_any`]).
 
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};

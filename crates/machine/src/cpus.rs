@@ -274,13 +274,6 @@ pub fn sharing(server_pids: &[u32], client_cpus: &[usize]) -> Option<Doubt> {
     is_shared.then_some(Doubt::SharedCpus { cpus: 1 })
 }
 
-/// Whether a server that is running here and a client on `client_cpus` may run on the same CPU; also where the
-/// server's processes cannot be seen.
-pub fn may_share(server_pids: &[u32], client_cpus: &[usize]) -> bool {
-    let server_cpus = targets::cpus_of(server_pids);
-    server_cpus.is_empty() || server_cpus.iter().any(|cpu| client_cpus.contains(cpu))
-}
-
 /// CPUs' worth of time that our control group grants; `None` without a quota.
 pub(crate) fn quota_in(tree: &Tree) -> Option<f64> {
     Group::below(tree.path(""), Controller::Cpu)?.cpu_quota()

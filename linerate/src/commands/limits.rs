@@ -13,8 +13,6 @@ pub(super) struct Sides {
     pub(super) server_share: Option<f64>,
     /// What both had of the time of CPUs that they share, 0 to 1; `None` where they share none, or that is not known.
     pub(super) shared_share: Option<f64>,
-    /// Whether one may have waited for a CPU that the other had.
-    pub(super) may_share: bool,
     /// Whether a doubt of the run bears on it, by [`bears_on_limits`].
     pub(super) is_doubtful: bool,
 }
@@ -37,16 +35,10 @@ impl Sides {
         }
         match self.full()[..] {
             [side] => side,
-            [] if self.is_unclear() => "unknown",
+            [] if self.is_doubtful => "unknown",
             [] => "neither",
             _ => "both",
         }
-    }
-
-    /// Whether a side may have waited for a CPU although it was not busy all the time.
-    fn is_unclear(&self) -> bool {
-        let sum = self.server_share.map(|share| share + self.client_share);
-        self.is_doubtful || self.may_share && is_full(sum)
     }
 }
 
@@ -76,7 +68,6 @@ mod tests {
             client_share,
             server_share,
             shared_share: None,
-            may_share: false,
             is_doubtful: false,
         }
     }
@@ -107,12 +98,6 @@ mod tests {
 
     #[test]
     fn nothing_is_said_where_one_may_have_waited_for_the_other_or_for_other_work() {
-        let may_share = |server_share| Sides {
-            may_share: true,
-            ..sides(0.77, Some(server_share))
-        };
-        assert_eq!(may_share(0.21).limit(), "unknown");
-        assert_eq!(may_share(0.1).limit(), "neither");
         let doubtful = |client_share| Sides {
             is_doubtful: true,
             ..sides(client_share, None)

@@ -42,8 +42,9 @@ pub(crate) struct LimitFlags {
 
     /// The most memory of all workers together [default: a quarter of what there is, or of a control group's]
     ///
-    /// Such as 256MB. On SIGHUP with --tls-cert the new workers have as much again while the old ones finish. Where their connections hold more, those that hold most are closed. What the kernel
-    /// holds for sockets is bounded by itself (net.ipv4.tcp_mem), or by a control group.
+    /// Such as 256MB. Where their connections hold more, those that hold most are closed. On SIGHUP with --tls-cert
+    /// the new workers have as much again while the old ones finish. What the kernel holds for sockets is bounded by
+    /// itself (net.ipv4.tcp_mem), or by a control group.
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes, help_heading = LIMITS)]
     memory: Option<u64>,
 

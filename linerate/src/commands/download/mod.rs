@@ -274,7 +274,6 @@ fn sides(went: &Downloaded, doubts: &[Doubt]) -> Sides {
         server_share: Some(server.busy_share),
         shared_share: (went.shared_cpus > 0)
             .then(|| (server.cpu_ns + client.cpu_ns) as f64 / all_ns),
-        may_share: went.shared_cpus > 0,
         is_doubtful: doubts.iter().any(limits::bears_on_limits),
     }
 }

@@ -156,7 +156,7 @@ impl LoadDownload {
         let gigabytes = outcome.received_bytes as f64 / 1e9;
         let per_gb = |cpu_ns: u64| (gigabytes > 0.0).then(|| cpu_ns as f64 / 1e9 / gigabytes);
         let busy_share = server.as_ref().ok().and_then(|server| server.busy_share);
-        let sides = sides(plan, outcome, busy_share);
+        let sides = sides(outcome, busy_share);
         Self {
             linerate_version: shape::VERSION,
             target: url.without_query(),
@@ -192,7 +192,7 @@ impl LoadDownload {
 }
 
 /// How busy both sides were, by the busiest thread of each.
-fn sides(plan: &LoadPlan, outcome: &LoadOutcome, server_share: Option<f64>) -> Sides {
+fn sides(outcome: &LoadOutcome, server_share: Option<f64>) -> Sides {
     let client_share = outcome.client_busy_share;
     let is_one_cpus = |doubt: &Doubt| matches!(doubt, Doubt::SharedCpus { .. });
     let shared = server_share.filter(|_| outcome.doubts.iter().any(is_one_cpus));
@@ -200,7 +200,6 @@ fn sides(plan: &LoadPlan, outcome: &LoadOutcome, server_share: Option<f64>) -> S
         client_share,
         server_share,
         shared_share: shared.map(|server_share| server_share + client_share),
-        may_share: super::may_share_cpus(plan),
         is_doubtful: outcome.doubts.iter().any(bears_on_limits),
     }
 }

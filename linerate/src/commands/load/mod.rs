@@ -192,25 +192,16 @@ fn load(
 /// Whether the server runs here on the client's only CPU, whether a quota stops the client, and whether
 /// CPU times lack interrupts.
 fn cpu_doubts(plan: &LoadPlan) -> anyhow::Result<Vec<Doubt>> {
+    let client_cpus = match &plan.cpus[..] {
+        [] => sys::cpu::allowed().context("reading which CPUs may be used")?,
+        named => named.to_vec(),
+    };
     let server_pids = target::pids(&plan.address);
-    let sharing = machine::cpus::sharing(&server_pids, &client_cpus(plan)?);
+    let sharing = machine::cpus::sharing(&server_pids, &client_cpus);
     let facts = machine::facts::collect(false);
     let quota = study::preflight::quota_doubt(&facts);
     let apart = study::preflight::irq_time_doubt([&facts]);
     Ok([sharing, quota, apart].into_iter().flatten().collect())
-}
-
-/// Whether the server, if it runs here, and the client may have waited for one another's CPUs.
-fn may_share_cpus(plan: &LoadPlan) -> bool {
-    let server_pids = target::pids(&plan.address);
-    client_cpus(plan).map_or(true, |cpus| machine::cpus::may_share(&server_pids, &cpus))
-}
-
-fn client_cpus(plan: &LoadPlan) -> anyhow::Result<Vec<usize>> {
-    match &plan.cpus[..] {
-        [] => sys::cpu::allowed().context("reading which CPUs may be used"),
-        named => Ok(named.to_vec()),
-    }
 }
 
 /// Says what comes and how long it takes, where that is long enough to wonder.
