@@ -8,3 +8,4 @@ mod load_http2;
 mod load_slo;
 mod load_sweep;
 mod packets;
+mod side_by_side;

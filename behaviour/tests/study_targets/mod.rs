@@ -5,7 +5,6 @@
 )]
 
 mod programs;
-mod side_by_side;
 
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
