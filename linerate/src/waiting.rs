@@ -30,7 +30,7 @@ pub(crate) struct Waiting {
 /// Those that can be found from here, in the order of their folders.
 pub(crate) fn runs(console: &Console) -> Vec<Waiting> {
     let mut folders: Vec<PathBuf> = PLACES.iter().flat_map(|place| folders(place)).collect();
-    folders.sort();
+    folders.sort_unstable();
     folders
         .iter()
         .filter_map(|folder| waiting(folder, console))

@@ -26,7 +26,7 @@ pub(crate) fn judge(
         return None;
     }
     counted.push((baseline, first));
-    counted.sort_by_key(|(_, workers)| *workers);
+    counted.sort_unstable_by_key(|(_, workers)| *workers);
     let levels: Vec<ScaleLevel> = counted
         .into_iter()
         .map(|(arm, workers)| ScaleLevel {
@@ -83,7 +83,7 @@ fn is_clients(rounds: &Rounds<'_>, arm: &Arm) -> bool {
 /// The blocks of a level by their rounds, as the law wants them.
 fn blocks(rounds: &Rounds<'_>, level: &ScaleLevel) -> Level {
     let mut of_arm: Vec<_> = rounds.blocks_of(&level.arm).collect();
-    of_arm.sort_by_key(|block| block.round);
+    of_arm.sort_unstable_by_key(|block| block.round);
     let block = |rate: f64| Block {
         throughput_rps: rate,
         response: 1.0,

@@ -60,7 +60,7 @@ impl<'a> Values<'a> {
     pub(crate) fn in_time_order(&self, arms: &[&str]) -> Vec<f64> {
         let of_arms = arms.iter().filter_map(|arm| self.by_arm.get(arm));
         let mut all: Vec<&Measured<'_>> = of_arms.flat_map(BTreeMap::values).collect();
-        all.sort_by_key(|measured| (measured.turn, measured.position));
+        all.sort_unstable_by_key(|measured| (measured.turn, measured.position));
         all.iter().map(|measured| measured.value).collect()
     }
 }

@@ -45,7 +45,7 @@ pub(crate) struct Device {
 pub(crate) fn list() -> io::Result<Vec<Device>> {
     let mut devices = Vec::new();
     ask_for_all(|payload| devices.extend(parse(payload)))?;
-    devices.sort_by_key(|device| device.index);
+    devices.sort_unstable_by_key(|device| device.index);
     Ok(devices)
 }
 

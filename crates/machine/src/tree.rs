@@ -110,7 +110,7 @@ impl Tree {
             .flatten()
             .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
             .collect();
-        names.sort();
+        names.sort_unstable();
         names
     }
 }

@@ -151,7 +151,7 @@ fn robust_cv(values: &mut [f64]) -> f64 {
 
 /// 0 of none.
 pub(crate) fn median(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
+    values.sort_unstable_by(f64::total_cmp);
     let middle = values.len() / 2;
     match values.len() {
         0 => 0.0,

@@ -128,7 +128,7 @@ impl Study {
     pub fn levers(&self) -> Vec<LeverSetting> {
         let mut all = self.first_levers();
         all.extend(self.steps.iter().flat_map(|step| step.add.iter().cloned()));
-        all.sort();
+        all.sort_unstable();
         all.dedup();
         all
     }

@@ -126,7 +126,7 @@ pub fn all() -> Vec<Listed> {
     let mut others = on_disk(FOLDER);
     let mut names: Vec<String> = built_in_names().map(str::to_owned).collect();
     others.retain(|name| !names.contains(name));
-    others.sort();
+    others.sort_unstable();
     names.append(&mut others);
     names.into_iter().map(listed).collect()
 }

@@ -240,6 +240,6 @@ fn median_throughput_rps(saved: &[BlockRecord], arm: &str) -> Option<f64> {
         .iter()
         .filter(|block| block.phase == Phase::Throughput && block.arm == arm);
     let mut rates: Vec<f64> = closed.map(|block| block.reading.throughput_rps()).collect();
-    rates.sort_by(f64::total_cmp);
+    rates.sort_unstable_by(f64::total_cmp);
     rates.get(rates.len() / 2).copied()
 }

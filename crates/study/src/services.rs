@@ -119,7 +119,7 @@ fn from_disk(name: &str, path: String) -> Result<KnownService, Refusal> {
 pub fn names() -> Vec<String> {
     let mut names = on_disk(FOLDER);
     names.extend(BUILT_IN.iter().map(|(name, _)| (*name).to_owned()));
-    names.sort();
+    names.sort_unstable();
     names.dedup();
     names
 }

@@ -55,7 +55,7 @@ pub fn napis(device_index: u32) -> io::Result<Vec<Napi>> {
         napis.extend((message.kind == family).then(|| napi(message.payload)));
         ControlFlow::Continue(())
     })?;
-    napis.sort_by_key(|napi| napi.id);
+    napis.sort_unstable_by_key(|napi| napi.id);
     Ok(napis)
 }
 

@@ -54,7 +54,7 @@ pub(super) fn usb(look: &Look) -> Vec<UsbDevice> {
         .iter()
         .filter_map(|name| usb_device(look, name))
         .collect();
-    devices.sort_by_key(|device| (device.bus, device.number));
+    devices.sort_unstable_by_key(|device| (device.bus, device.number));
     devices
 }
 

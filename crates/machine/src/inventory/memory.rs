@@ -65,14 +65,14 @@ fn huge_pages(look: &Look) -> Vec<HugePages> {
         .iter()
         .filter_map(pages)
         .collect();
-    sizes.sort_by_key(|pages| pages.size_bytes);
+    sizes.sort_unstable_by_key(|pages| pages.size_bytes);
     sizes
 }
 
 fn nodes(look: &Look) -> Vec<NumaNode> {
     let names = look.tree().names(NODES);
     let mut nodes: Vec<_> = names.iter().filter_map(|name| node(look, name)).collect();
-    nodes.sort_by_key(|node| node.node);
+    nodes.sort_unstable_by_key(|node| node.node);
     nodes
 }
 

@@ -244,7 +244,7 @@ fn queues(site: &Site, setting: QueueSetting) -> Result<Vec<Knob>, Obstacle> {
     let mut queues: Vec<Queue> = queues
         .filter(|queue| matches!(queue, Queue::Rx(_)) == setting.is_of_receiving())
         .collect();
-    queues.sort_by_key(|queue| queue.number());
+    queues.sort_unstable_by_key(|queue| queue.number());
     if queues.is_empty() {
         return Err(Obstacle::Absent(format!(
             "{device} shows no such queue in /sys"

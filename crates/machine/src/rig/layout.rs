@@ -99,7 +99,7 @@ mod tests {
             let within = layout.tunnels.iter().map(|tunnel| tunnel.address);
             let mut addresses: Vec<_> = addresses.chain(within).collect();
             let count = addresses.len();
-            addresses.sort();
+            addresses.sort_unstable();
             addresses.dedup();
             assert_eq!(addresses.len(), count, "{topology}");
         }

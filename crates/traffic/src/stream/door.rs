@@ -83,7 +83,7 @@ pub(super) fn take(
             Err(_) => return Err(too_few(came.len(), wanted)),
         }
     }
-    came.sort_by_key(|shown| shown.order);
+    came.sort_unstable_by_key(|shown| shown.order);
     Ok(came.into_iter().map(|shown| shown.stream).collect())
 }
 

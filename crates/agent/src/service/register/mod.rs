@@ -131,7 +131,7 @@ impl Register {
         let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
         let names = names.filter_map(|file| Some(file.strip_suffix(".json")?.to_owned()));
         let mut running: Vec<Entry> = names.filter_map(|name| self.look(&name)).collect();
-        running.sort_by(|one, other| one.name.cmp(&other.name));
+        running.sort_unstable_by(|one, other| one.name.cmp(&other.name));
         running
     }
 
