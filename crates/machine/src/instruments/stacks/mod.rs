@@ -104,7 +104,8 @@ pub fn system_calls(pids: &[u32], duration: Duration) -> io::Result<Vec<(String,
         .map(|(number, count)| (call_name(number), count));
     let lost = (lost > 0).then(|| (LOST.to_owned(), lost));
     let mut calls: Vec<_> = named.chain(lost).collect();
-    calls.sort_unstable_by(|(name, count), (other, others)| others.cmp(count).then(name.cmp(other)));
+    calls
+        .sort_unstable_by(|(name, count), (other, others)| others.cmp(count).then(name.cmp(other)));
     Ok(calls)
 }
 
