@@ -225,8 +225,10 @@ fn what_one_cpu_or_no_folder_hinders_is_named_and_all_else_is_told() {
     let folder = Folder::new("probe-hindered");
     let ([one, _], _) = cpus();
     let one = one.to_string();
-    let words = ["probe", "--json", "--folder", "nowhere", "--cpus", &one];
-    let said = json(&answer(&mut linerate(&folder, &words)));
+    let words = ["probe", "--json", "--cpus", &one];
+    let mut probe = linerate(&folder, &words);
+    // Nobody named it, as `--folder` does.
+    let said = json(&answer(probe.env("TMPDIR", "nowhere")));
     let why = |name: &str| {
         let mut missing = said["missing"].as_array().unwrap().iter();
         let of_name = missing.find(|lacking| lacking["name"] == name);
@@ -246,4 +248,18 @@ fn what_one_cpu_or_no_folder_hinders_is_named_and_all_else_is_told() {
             .iter()
             .any(|ceiling| ceiling["name"] == "tcp_round_trip_ns")
     );
+}
+
+#[test]
+fn a_folder_that_was_named_and_cannot_be_written_is_refused_before_anything_is_measured() {
+    let folder = Folder::new("probe-unwritten");
+    // Root can write at neither.
+    for (unwritten, why) in [("/nonexistent", "No such file or directory"), ("/proc", "")] {
+        let said = refusal_of(&mut linerate(&folder, &["probe", "--folder", unwritten]));
+        assert_says(
+            &said,
+            &format!("--folder {unwritten}: no file can be written there: {why}"),
+        );
+        assert_says(&said, "name a folder that you may write to");
+    }
 }

@@ -29,6 +29,7 @@ mod ceilings;
 mod commands;
 mod contrast;
 pub mod cores;
+mod cpu_used;
 mod doubts;
 mod factorial;
 mod failures;

@@ -78,6 +78,7 @@ impl Look {
             counters.extend(ns.map(|ns| ((*name).to_owned(), ns)));
         }
         counters.extend(of_listeners(&seen));
+        counters.extend(of_program(&seen));
         let unseen = unseen(&self.watchee, &seen);
         Observation {
             window_ns: seen.window_ns,
@@ -152,6 +153,17 @@ fn of_listeners(seen: &Seen) -> Counters {
         .collect()
 }
 
+fn of_program(seen: &Seen) -> Counters {
+    let used = seen.used_ns.into_iter();
+    used.flat_map(|[user, system]| {
+        [
+            ("program.user_ns".to_owned(), user),
+            ("program.system_ns".to_owned(), system),
+        ]
+    })
+    .collect()
+}
+
 /// What all processes have used but the program's and our own.
 fn others(pids: &[u32]) -> BTreeMap<u32, u64> {
     let mut known = targets::family(pids);
@@ -213,7 +225,13 @@ fn unseen(watchee: &Watchee, seen: &Seen) -> Vec<Unseen> {
         }
         Doing::Running | Doing::Stopped => false,
     };
-    if seen.moments.iter().any(is_hidden) {
+    if seen.has_ended {
+        // Of what is going, the kernel hides nothing: it is not there any more.
+        add(
+            "all of the look that was asked for",
+            "the program ended before the look did",
+        );
+    } else if seen.moments.iter().any(is_hidden) {
         add(
             "in which function of the kernel its threads sleep: locks, disks and events are told apart by it",
             "it is hidden from us: run as root, or as the program's user",
@@ -244,6 +262,26 @@ mod tests {
     }
 
     #[test]
+    fn that_a_program_ended_is_told_and_not_that_its_sleep_is_hidden() {
+        let hidden = Moment {
+            holder: Holder::Unknown,
+            doing: Doing::Idle(HIDDEN.to_owned()),
+            count: 1.0,
+        };
+        let mut seen = Seen {
+            moments: vec![hidden],
+            ..Seen::default()
+        };
+        let mut whys = |has_ended| {
+            seen.has_ended = has_ended;
+            let all = unseen(&Watchee::default(), &seen).into_iter();
+            all.map(|it| it.why).collect::<Vec<_>>().concat()
+        };
+        assert!(whys(false).contains("run as root"));
+        assert!(whys(true).contains("ended before") && !whys(true).contains("run as root"));
+    }
+
+    #[test]
     fn a_look_at_this_process_has_its_threads_and_the_machine() {
         let watchee = Watchee {
             pids: vec![std::process::id()],
@@ -251,9 +289,15 @@ mod tests {
         };
         let mut look = Look::prepare(watchee);
         look.begin(&sys::cpu::allowed().unwrap(), 1);
-        let begun_ns = clock::thread_cpu_ns();
-        while clock::thread_cpu_ns() - begun_ns < 50_000_000 {}
+        let spins = || {
+            let begun_ns = clock::thread_cpu_ns();
+            while clock::thread_cpu_ns() - begun_ns < 50_000_000 {}
+        };
+        std::thread::spawn(spins).join().unwrap();
+        spins();
         let seen = look.end();
+        let used = ["program.user_ns", "program.system_ns"].map(|name| seen.rise(name));
+        assert!(used.iter().sum::<u64>() > 60_000_000, "{used:?}");
         assert!(
             !seen.threads.is_empty() && seen.counters.contains_key("cpus.all_ns"),
             "{seen:?}"

@@ -8,12 +8,20 @@ use std::io;
 pub(crate) struct ProcessStat {
     /// Field 3: `Z` or `X` for one that has ended.
     pub(crate) state: char,
+    /// Field 4: the process that started it, or that it was left to.
+    pub(crate) parent: u32,
     /// Field 9: `PF_…` of linux/sched.h.
     flags: u32,
     /// Field 14: time in its own code, in clock ticks.
     pub(crate) user_ticks: u64,
     /// Field 15: time in the kernel, in clock ticks.
     pub(crate) system_ticks: u64,
+    /// Field 16: that of children which have ended and were waited for, in their own code.
+    pub(crate) waited_user_ticks: u64,
+    /// Field 17: likewise, in the kernel.
+    pub(crate) waited_system_ticks: u64,
+    /// Field 20: of a process, those that have not ended, and the first of them whether or not it has.
+    threads: u32,
     /// Field 22, in clock ticks since boot.
     pub(crate) started_ticks: u64,
 }
@@ -34,9 +42,13 @@ impl ProcessStat {
         let fields: Vec<&str> = fields.split(' ').collect();
         Some(Self {
             state: fields.first()?.chars().next()?,
+            parent: fields.get(1)?.parse().ok()?,
             flags: fields.get(6)?.parse().ok()?,
             user_ticks: fields.get(11)?.parse().ok()?,
             system_ticks: fields.get(12)?.parse().ok()?,
+            waited_user_ticks: fields.get(13)?.parse().ok()?,
+            waited_system_ticks: fields.get(14)?.parse().ok()?,
+            threads: fields.get(17)?.parse().ok()?,
             started_ticks: fields.get(19)?.parse().ok()?,
         })
     }
@@ -44,6 +56,11 @@ impl ProcessStat {
     /// It has ended, whether it was waited for or not.
     pub(crate) fn has_ended(self) -> bool {
         matches!(self.state, 'Z' | 'X')
+    }
+
+    /// All of its threads have ended: others may work on after the first.
+    pub(crate) fn is_over(self) -> bool {
+        self.has_ended() && self.threads <= 1
     }
 
     /// It runs no program any more: it has ended, or is giving its memory and files back.
@@ -63,9 +80,21 @@ mod tests {
         let read = ProcessStat::parse(&format!("12 (a) R (b) ) {fields}")).unwrap();
         assert_eq!((read.state, read.started_ticks), ('S', 4711));
         assert_eq!((read.user_ticks, read.system_ticks), (11, 12));
+        assert_eq!((read.waited_user_ticks, read.waited_system_ticks), (13, 14));
+        assert_eq!(read.parent, 1);
         assert!(read.is_ending() && !read.has_ended());
         assert_eq!(ProcessStat::parse("12 (a"), None);
         assert_eq!(ProcessStat::parse("12 (a) S 1 2"), None);
+    }
+
+    #[test]
+    fn a_process_whose_first_thread_alone_has_ended_is_not_over() {
+        let of = |threads| {
+            let fields = format!("Z 1 2 3 4 5 0 7 8 9 10 11 12 13 14 15 16 {threads} 18 4711 20");
+            ProcessStat::parse(&format!("12 (a) {fields}")).unwrap()
+        };
+        assert!(of(2).has_ended() && !of(2).is_over());
+        assert!(of(1).is_over());
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::os::unix::process::parent_id;
 use std::path::Path;
 
 use thiserror::Error;
@@ -130,16 +131,24 @@ pub fn family(pids: &[u32]) -> BTreeSet<u32> {
     all.collect()
 }
 
-/// A process, its children, theirs and so on.
+/// A process, its children, theirs and so on; ours not, with all that they started, unless it is asked for: whoever looks
+/// at the shell that it was started from does not ask for what looks.
 pub(crate) fn with_descendants(pid: u32) -> Vec<u32> {
     let mut found = vec![pid];
     let mut next = 0;
     while let Some(pid) = found.get(next) {
-        let children = children_of(*pid);
-        found.extend(children);
+        let children = children_of(*pid).into_iter();
+        found.extend(children.filter(|child| !is_ours(*child)));
         next += 1;
     }
     found
+}
+
+/// Whether it is this process, or the one of the same program that started it as its agent.
+fn is_ours(pid: u32) -> bool {
+    let program = |pid: u32| fs::read_link(format!("/proc/{pid}/exe")).ok();
+    let own = std::process::id();
+    pid == own || (pid == parent_id() && program(own).is_some_and(|own| program(pid) == Some(own)))
 }
 
 /// The children of all threads of a process; none where the kernel does not list them.
@@ -200,7 +209,7 @@ pub fn cpus_of(pids: &[u32]) -> Vec<usize> {
 /// Whether a process is there still and has not ended.
 #[must_use]
 pub fn is_alive(pid: u32) -> bool {
-    ProcessStat::of(pid).is_ok_and(|stat| !stat.has_ended())
+    ProcessStat::of(pid).is_ok_and(|stat| !stat.is_over())
 }
 
 /// The numbers of all processes that can be seen.
@@ -245,6 +254,14 @@ mod tests {
         std::fs::remove_file(&path).unwrap();
         assert_eq!(pids, [std::process::id()]);
         assert!(listening_at(Path::new("/nowhere")).is_empty());
+    }
+
+    #[test]
+    fn our_own_process_is_no_part_of_a_program_unless_it_is_asked_for() {
+        let own = std::process::id();
+        assert!(children_of(parent_id()).contains(&own));
+        assert!(!with_descendants(parent_id()).contains(&own));
+        assert_eq!(with_descendants(own)[0], own);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod behind;
 mod command;
+mod ending;
 
 use std::process::Stdio;
 

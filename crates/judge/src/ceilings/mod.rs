@@ -7,7 +7,7 @@ use model::ceiling::{AnswerDemand, ProbeValues};
 use model::explanation::ResourceBound;
 use model::observation::Observation;
 
-use crate::median;
+use crate::{cpu_used, median};
 
 pub(crate) use arms::of_arms;
 pub(crate) use commands::of_commands;
@@ -35,7 +35,7 @@ pub fn answer_demand(arm: &str, seen: &Observation) -> Option<AnswerDemand> {
         .counter("senders.acked_bytes")
         .filter(|acked| *acked > 0);
     let bytes = bytes.map(|acked| acked as f64 / answered);
-    let used: u64 = seen.threads.iter().map(|it| it.running_ns).sum();
+    let used = cpu_used::of(seen);
     let busiest = seen.threads.first().filter(|_| used > 0);
     let waits = seen.threads.iter().map(|it| it.waits as f64);
     let quota = seen.counter("group.quota_mcpu");

@@ -97,13 +97,17 @@ fn goes_through(stack: &Stack, functions: &[&str]) -> bool {
 }
 
 /// The innermost function of the program that is more than plumbing, of the stacks that sleep in functions of the kernel
-/// whose names begin so; the one with most of their time, and its share of it, 0 to 1.
+/// whose names begin so; the one with most of their time, and its share of it, 0 to 1. A few sleeps tell nothing of the
+/// others.
 pub(super) fn of(asleep: Option<&Stacks>, at: &str) -> Option<(String, f64)> {
+    let asleep = asleep.filter(|asleep| saw_enough(asleep))?;
     let (mut sums, mut all) = (BTreeMap::<&str, f64>::new(), 0.0);
-    for stack in asleep?.stacks.iter().filter(|stack| sleeps_in(stack, at)) {
+    for stack in asleep.stacks.iter().filter(|stack| sleeps_in(stack, at)) {
         let weight = stack.weight_ns as f64;
         all += weight;
-        if let Some(frame) = stack.frames.iter().rev().find(|frame| is_telling(frame)) {
+        // The outermost is the name of the thread, which called nothing.
+        let mut functions = stack.frames.iter().skip(1).rev();
+        if let Some(frame) = functions.find(|frame| is_telling(frame)) {
             *sums.entry(&frame.name).or_default() += weight;
         }
     }
@@ -153,35 +157,45 @@ mod tests {
         assert!((known.idle - 0.95).abs() < 1e-9, "{known:?}");
     }
 
+    fn sleep(names: &[&str]) -> Vec<StackFrame> {
+        let program = names.iter().map(|name| StackFrame::of_program(*name));
+        program
+            .chain([StackFrame::of_kernel("futex_do_wait")])
+            .collect()
+    }
+
     #[test]
     fn the_innermost_function_that_tells_something_is_the_caller() {
-        let stack = |names: &[&str]| -> Vec<StackFrame> {
-            let program = names.iter().map(|name| StackFrame::of_program(*name));
-            program
-                .chain([StackFrame::of_kernel("futex_do_wait")])
-                .collect()
+        let of_lock = [
+            "app",
+            "main",
+            "serve",
+            "take_gil",
+            "pthread_cond_timedwait",
+            "[libc.so.6]",
+        ];
+        let others = sleep(&["app", "main", "flush", "__lll_lock_wait"]);
+        let seen = |times| {
+            let of_lock = vec![(sleep(&of_lock), 10); times];
+            Stacks::of(
+                100,
+                of_lock.into_iter().chain(vec![(others.clone(), 10); 2]),
+            )
         };
-        let asleep = Stacks::of(
-            100,
-            [
-                (
-                    stack(&[
-                        "main",
-                        "serve",
-                        "take_gil",
-                        "pthread_cond_timedwait",
-                        "[libc.so.6]",
-                    ]),
-                    80,
-                ),
-                (stack(&["main", "flush", "__lll_lock_wait"]), 20),
-            ],
-        );
+        let asleep = seen(8);
         assert_eq!(
             of(Some(&asleep), "futex_"),
             Some(("take_gil".to_owned(), 0.8))
         );
         assert_eq!(of(Some(&asleep), "pipe_"), None);
         assert_eq!(of(None, "futex_"), None);
+        assert_eq!(of(Some(&seen(7)), "futex_"), None);
+    }
+
+    #[test]
+    fn the_name_of_a_thread_is_no_function_that_leads_anywhere() {
+        let seen = vec![(sleep(&["python3", "[libc.so.6]"]), 10); 10];
+        let asleep = Stacks::of(100, seen);
+        assert_eq!(of(Some(&asleep), "futex_"), None);
     }
 }

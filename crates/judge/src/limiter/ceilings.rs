@@ -72,6 +72,20 @@ mod tests {
     }
 
     #[test]
+    fn what_threads_that_have_ended_used_is_in_the_cpu_time_of_an_answer() {
+        let mut seen = busy();
+        seen.threads = vec![thread(1, 100)];
+        let counts = [("program.user_ns", 300), ("program.system_ns", 500)];
+        seen.counters = counts
+            .map(|(name, ms)| (name.to_owned(), ms * 1_000_000))
+            .into();
+        let found = of(&seen);
+        let us = |name: &str| found.iter().find(|it| it.0 == name).unwrap().1;
+        assert!((us("cpus") - 8.0).abs() < 1e-9, "{found:?}");
+        assert!((us("busiest-thread") - 1.0).abs() < 1e-9, "{found:?}");
+    }
+
+    #[test]
     fn a_quota_stands_in_the_place_of_cpus_and_absurd_figures_bound_nothing() {
         let mut seen = busy();
         seen.counters.insert("group.quota_mcpu".to_owned(), 1_500);

@@ -5,18 +5,24 @@ use std::collections::BTreeMap;
 use model::explanation::{Account, AccountKind, TimeLedger};
 use model::observation::{Doing, Holder, Moment, Observation};
 
+use super::other_sleep::TIMER;
 use super::{callers, handshakes};
+use crate::cpu_used;
 
 /// A difference below this part of the time is none.
 const ENOUGH: f64 = 0.05;
 /// No thread that waits for a client takes so long to be woken up, ns: it is asleep for something else.
 const WOKEN_UP_NS: f64 = 500_000.0;
+/// Of one CPU: what threads take that only see to a program's house now and then is less.
+const HOUSEKEEPING: f64 = 0.01;
 
 /// How the time of threads that run, or could, is dealt out.
 struct Split {
     own_code: f64,
     kernel: f64,
     no_cpu: f64,
+    /// On a CPU, and nobody has told whether in its own code.
+    unknown: f64,
 }
 
 type Key = (AccountKind, Option<String>);
@@ -29,15 +35,20 @@ pub(super) fn of(seen: &Observation) -> TimeLedger {
     let (mut sums, mut missing) = (BTreeMap::<Key, f64>::new(), 0.0);
     let response_us = response_us(seen);
     let is_late = is_late(seen);
+    let is_left_alone = is_left_alone(seen);
     let moments = seen.moments.iter();
     for moment in moments.flat_map(|moment| without_idlers(moment, seen, response_us)) {
         let share = moment.count / all;
         match account(&moment, whose, is_late) {
+            Some(Placed::At(AccountKind::Asleep, Some(at))) if is_left_alone && at == TIMER => {
+                *sums.entry((AccountKind::NotAsked, None)).or_default() += share;
+            }
             Some(Placed::At(kind, at)) => *sums.entry((kind, at)).or_default() += share,
             Some(Placed::OnCpu) => {
                 for (kind, part) in split.parts() {
                     *sums.entry((kind, None)).or_default() += share * part;
                 }
+                missing += share * split.unknown;
             }
             None => missing += share,
         }
@@ -170,6 +181,23 @@ fn is_late(seen: &Observation) -> bool {
     share * seen.window_ns as f64 > WOKEN_UP_NS * sleeps.max(1) as f64
 }
 
+/// Whether clients of others asked for nothing, so that a sleep for a chosen time keeps nobody waiting: its threads hardly
+/// ran, and its connections have neither sent a request that lies unread nor had an answer. Where each answer closes its
+/// connection an answer is not seen, but new connections are: then there must be none at any moment. Who is not seen to
+/// listen may be asked by another way.
+fn is_left_alone(seen: &Observation) -> bool {
+    let used = cpu_used::of(seen);
+    let mut moments = seen.moments.iter();
+    Asker::of(seen) == Asker::Others
+        && seen.counter("listen.limit").is_some()
+        && (used as f64) < HOUSEKEEPING * seen.window_ns as f64
+        && seen.rise("senders.acked_bytes") == 0
+        && match seen.rise("Tcp.PassiveOpens") {
+            0 => moments.all(|it| it.holder != Holder::Unread),
+            _ => moments.all(|it| it.holder == Holder::Unknown),
+        }
+}
+
 fn account(moment: &Moment, whose: Asker, is_late: bool) -> Option<Placed> {
     use AccountKind::{
         Answering, Asking, Asleep, Blocked, Client, Elsewhere, NotAsked, Opening, Stopped, Waking,
@@ -215,18 +243,21 @@ fn split(seen: &Observation) -> Split {
         sum(|it| it.running_ns),
         sum(|it| it.ready_ns).max(throttled),
     );
-    // The kernel's count of a command has also children that came and went between two moments.
-    let (user, system) = match &seen.command {
-        Some(ran) => (ran.user_ns as f64, ran.system_ns as f64),
-        None => (sum(|it| it.user_ns), sum(|it| it.system_ns)),
-    };
+    let [user, system] = cpu_used::in_parts(seen).map(|ns| ns as f64);
     let part = |of: f64, all: f64| if all > 0.0 { of / all } else { 0.0 };
     let on_cpu = 1.0 - part(ready, running + ready);
-    let own = part(user, user + system);
-    Split {
-        own_code: on_cpu * own,
-        kernel: on_cpu * (1.0 - own),
+    let split = Split {
+        own_code: on_cpu * part(user, user + system),
+        kernel: on_cpu * part(system, user + system),
         no_cpu: 1.0 - on_cpu,
+        unknown: 0.0,
+    };
+    match user + system > 0.0 {
+        true => split,
+        false => Split {
+            unknown: on_cpu,
+            ..split
+        },
     }
 }
 
@@ -305,6 +336,19 @@ mod tests {
     }
 
     #[test]
+    fn of_a_program_whose_threads_have_ended_the_count_of_its_processes_parts_the_work() {
+        let mut seen = busy();
+        seen.threads.clear();
+        // Neither is known of a program that has gone: it is not the kernel's.
+        assert_eq!(of(&seen).share(AccountKind::Kernel), 0.0);
+        assert_eq!(of(&seen).missing_share, 0.9);
+        let counts = [("program.user_ns", 600), ("program.system_ns", 200)];
+        seen.counters = counts.map(|(name, ns)| (name.to_owned(), ns)).into();
+        assert_eq!(of(&seen).missing_share, 0.0);
+        assert!((of(&seen).share(AccountKind::OwnCode) - 0.675).abs() < 1e-9);
+    }
+
+    #[test]
     fn an_idle_program_is_not_asked_unless_it_has_a_request_of_ours() {
         let mut seen = busy();
         seen.threads = vec![thread(1, 10)];
@@ -314,6 +358,41 @@ mod tests {
         assert_eq!(of(&seen).share(AccountKind::NotAsked), 1.0);
         seen.moments[0].holder = Holder::Unread;
         assert_eq!(of(&seen).share(AccountKind::Waking), 1.0);
+    }
+
+    #[test]
+    fn a_housekeepers_timer_is_no_sleep_where_nobody_asks_and_one_is_where_requests_come() {
+        let at_rest = || {
+            let mut seen = busy();
+            (seen.load, seen.threads) = (None, vec![thread(1, 1), thread(2, 1)]);
+            seen.moments = vec![moment(Holder::Unknown, asleep(TIMER), 9.0)];
+            seen.counters.insert("listen.limit".to_owned(), 1024);
+            seen.counters.insert("Tcp.PassiveOpens".to_owned(), 3);
+            seen
+        };
+        let is_asked = |seen: &Observation| {
+            let ledger = of(seen);
+            let shares = [AccountKind::Asleep, AccountKind::NotAsked].map(|it| ledger.share(it));
+            assert_eq!(shares[0] + shares[1], 1.0);
+            shares[0] > 0.5
+        };
+        let mut seen = at_rest();
+        assert!(!is_asked(&seen), "nobody is connected");
+        seen.moments[0].holder = Holder::Program;
+        assert!(is_asked(&seen), "each answer may close its connection");
+        seen.counters.insert("Tcp.PassiveOpens".to_owned(), 0);
+        assert!(!is_asked(&seen), "connections stay, and carry nothing");
+        seen.counters.insert("senders.acked_bytes".to_owned(), 9);
+        assert!(is_asked(&seen), "it answers");
+        seen = at_rest();
+        seen.moments[0].holder = Holder::Unread;
+        assert!(is_asked(&seen), "a request waits");
+        seen = at_rest();
+        seen.threads[0].running_ns = seen.window_ns / 50;
+        assert!(is_asked(&seen), "it works");
+        seen = at_rest();
+        seen.counters.remove("listen.limit");
+        assert!(is_asked(&seen), "it may be asked by another way");
     }
 
     #[test]

@@ -9,9 +9,15 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     };
     let accepted = seen.rise("Tcp.PassiveOpens");
     let refused = overflows as f64 / (overflows + accepted).max(1) as f64;
-    let share = turned_away(case).unwrap_or(refused);
+    let (share, whose) = match overflows > 0 && had_room(case) {
+        true => (
+            0.0,
+            "; its own had room whenever it was looked at: others listen in its network namespace",
+        ),
+        false => (turned_away(case).unwrap_or(refused), ""),
+    };
     let by = format!(
-        "{overflows} connections found the queue full (ListenOverflows), {accepted} were opened; at most {} of {} waited",
+        "{overflows} connections found the queue full (ListenOverflows), {accepted} were opened; at most {} of {} waited{whose}",
         seen.rise("listen.waiting_most"),
         seen.rise("listen.limit")
     );
@@ -29,6 +35,14 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     Ruling::by_share(found, || ruled_out("the listen queue", by))
 }
 
+/// Whether the program's own queue was full whenever it was looked at. The kernel counts for all of a network namespace, and who has no
+/// load of ours may have no client at all.
+fn had_room(case: &Case<'_>) -> bool {
+    let limit = case.seen.counter("listen.limit");
+    let is_seen = limit.filter(|_| case.seen.load.is_none());
+    is_seen.is_some_and(|limit| case.seen.rise("listen.waiting_most") < limit)
+}
+
 /// Share of the time of our load's connections in which they wait to try again, 1 s after each that was turned away
 /// (`TCP_TIMEOUT_INIT` of net/tcp.h).
 pub(super) fn turned_away(case: &Case<'_>) -> Option<f64> {
@@ -39,7 +53,7 @@ pub(super) fn turned_away(case: &Case<'_>) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::cases::{busy, is_accused};
+    use super::super::cases::{asked, busy, is_accused};
     use super::*;
 
     #[test]
@@ -51,5 +65,27 @@ mod tests {
             seen.counters.insert("Tcp.PassiveOpens".to_owned(), 1000);
             assert_eq!(is_accused(rule, &seen), expected, "{overflows}");
         }
+    }
+
+    #[test]
+    fn who_has_room_in_its_queue_turned_nobody_away_that_another_listener_did() {
+        let mut seen = busy();
+        let mut count = |name: &str, value| seen.counters.insert(name.to_owned(), value);
+        count("TcpExt.ListenOverflows", 3_773);
+        count("Tcp.PassiveOpens", 157);
+        assert!(is_accused(rule, &seen), "our load was turned away");
+        seen.load = None;
+        assert!(is_accused(rule, &seen), "its queue is not seen");
+        seen.counters.insert("listen.limit".to_owned(), 511);
+        for (waiting, expected) in [(0, false), (511, true)] {
+            let most = "listen.waiting_most".to_owned();
+            seen.counters.insert(most, waiting);
+            assert_eq!(is_accused(rule, &seen), expected, "{waiting}");
+        }
+        seen.counters.insert("listen.waiting_most".to_owned(), 0);
+        let Ruling::Not(out) = asked(rule, &seen) else {
+            panic!("it is not ruled out")
+        };
+        assert!(out.by.contains("others listen"), "{}", out.by);
     }
 }

@@ -113,10 +113,14 @@ mod tests {
                 StackFrame::of_program(caller),
                 StackFrame::of_kernel("futex_do_wait"),
             ];
-            seen.asleep = Some(Stacks::of(100, [(frames, 9)]));
+            seen.asleep = Some(Stacks::of(100, vec![(frames.clone(), 9); 10]));
             let found = held(rule, &seen);
             assert_eq!(found.name, expected);
             assert!(found.shown_by[2].contains(caller), "{found:?}");
+            // One sleep is not most of them.
+            seen.asleep = Some(Stacks::of(100, [(frames, 9)]));
+            let found = held(rule, &seen);
+            assert_eq!((&found.name[..], found.shown_by.len()), ("lock", 2));
         }
     }
 

@@ -13,16 +13,16 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     let Some(waited_us) = case.seen.counter("pressure.memory_us") else {
         return Ruling::Silent;
     };
-    let share = waited_us as f64 * 1e3 / case.seen.window_ns.max(1) as f64;
+    let pressure = waited_us as f64 * 1e3 / case.seen.window_ns.max(1) as f64;
     let share = if is_read_again(case) {
-        share.max(disk::share(case))
+        pressure.max(disk::share(case))
     } else {
-        share
+        pressure
     };
     let at_work = fetching(case);
     let by = format!(
         "some task waited for memory for {} of the time (PSI); {:.0} pages a second were fetched again, {:.0} major faults",
-        percent(share),
+        percent(pressure),
         case.rate(fetched(case)),
         case.rate(case.seen.rise("memory.pgmajfault"))
     );
@@ -36,6 +36,12 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
         vec![by.clone()],
         "give its control group or the machine more memory, or have it keep less (caches, workers)",
     );
+    if share > pressure {
+        found.shown_by.push(format!(
+            "it waits for a disk for {} of the time, and most of what it reads there had just left the memory",
+            percent(share)
+        ));
+    }
     if at_work > 0.0 {
         found.shown_by.push(format!(
             "it is at work for {} of the time to fetch them",
@@ -63,13 +69,15 @@ pub(super) fn is_fetching(case: &Case<'_>, part: &part::NamedPart) -> bool {
     part.name == FAULTS && fetched(case) as f64 * FETCHED_NS >= cpu_ns
 }
 
-/// Whether most of what the program reads was in memory just before, and had to leave (mm/workingset.c).
+/// Whether most of what the program reads was in memory just before, and had to leave (mm/workingset.c). Pages are counted
+/// of the whole machine: one that reads next to nothing waits for none of them, and one that writes more for its writes.
 pub(super) fn is_read_again(case: &Case<'_>) -> bool {
     let again = case
         .seen
         .rise("memory.workingset_refault_file")
         .saturating_mul(PAGE_BYTES);
-    again > 0 && 2 * again > case.seen.rise("program.disk_read_bytes")
+    let read = case.seen.rise("program.disk_read_bytes");
+    again > 0 && read > case.seen.rise("program.disk_write_bytes") && 2 * again > read
 }
 
 #[cfg(test)]
@@ -77,7 +85,7 @@ mod tests {
     use model::observation::{Doing, Holder};
     use model::stacks::{StackFrame, Stacks};
 
-    use super::super::cases::{busy, is_accused, moment};
+    use super::super::cases::{busy, held, is_accused, moment};
     use super::*;
 
     #[test]
@@ -92,6 +100,27 @@ mod tests {
         seen.counters
             .insert("memory.workingset_refault_file".to_owned(), 900);
         assert!(is_accused(rule, &seen) && !is_accused(disk::rule, &seen));
+        // Of pressure no more is told than the kernel tells.
+        let shown_by = held(rule, &seen).shown_by;
+        assert!(shown_by[0].contains("for 0 % of"), "{shown_by:?}");
+        assert!(shown_by[1].contains("a disk for 50 %"), "{shown_by:?}");
+    }
+
+    #[test]
+    fn who_waits_for_its_writes_waits_for_the_disk_whatever_others_fetch_again() {
+        let mut seen = busy();
+        let blocked = Doing::Blocked("folio_wait_bit".to_owned());
+        seen.moments.push(moment(Holder::Program, blocked, 100.0));
+        let mut count = |name: &str, value| seen.counters.insert(name.to_owned(), value);
+        count("pressure.memory_us", 0);
+        count("memory.workingset_refault_file", 2);
+        for (read, written) in [(0, 0), (0, 4_096_000), (4_096, 4_096_000)] {
+            let mut count = |name: &str, value| seen.counters.insert(name.to_owned(), value);
+            count("program.disk_read_bytes", read);
+            count("program.disk_write_bytes", written);
+            let is_disk = is_accused(disk::rule, &seen) && !is_accused(rule, &seen);
+            assert!(is_disk, "{read} {written}");
+        }
     }
 
     #[test]

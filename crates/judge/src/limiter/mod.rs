@@ -36,11 +36,11 @@ mod work;
 use std::cmp::Ordering;
 
 use model::Explanation;
-use model::command::CommandReading;
 use model::explanation::{AccountKind, Hindrance, Limiter, Looked, RuledOut, TimeLedger};
 use model::observation::{Behind, Doing, Holder, Moment, Observation};
 use model::stacks::Stacks;
 
+use crate::cpu_used;
 use hindered::hindered;
 
 /// From this share of the time on something is named: what costs a fiftieth is never, what costs a fifth always is.
@@ -189,10 +189,7 @@ fn merged(mut limiters: Vec<Limiter>) -> Vec<Limiter> {
     let mut all: Vec<Limiter> = Vec::new();
     for limiter in limiters {
         match all.iter_mut().find(|known| known.name == limiter.name) {
-            Some(known) => {
-                known.share += limiter.share;
-                known.shown_by.push(limiter.what);
-            }
+            Some(known) => known.shown_by.push(limiter.what),
             None => all.push(limiter),
         }
     }
@@ -217,10 +214,7 @@ impl Ruling {
 impl Case<'_> {
     /// CPU time of all threads together, as a share of the look: 2 for two CPUs.
     fn cpus_used(&self) -> f64 {
-        let used: u64 = self.seen.threads.iter().map(|it| it.running_ns).sum();
-        // That of a command has also children that came and went between two moments.
-        let command = self.seen.command.as_ref().map_or(0, CommandReading::cpu_ns);
-        used.max(command) as f64 / self.seen.window_ns.max(1) as f64
+        cpu_used::of(self.seen) as f64 / self.seen.window_ns.max(1) as f64
     }
 
     /// Share of the time in which it runs, or a thread of it waits for another to leave the CPU.
@@ -283,7 +277,7 @@ impl Case<'_> {
 
     /// Whether both ends run on the same CPUs, and use more of them than any other program.
     fn shares_cpus_with_client(&self) -> bool {
-        let own: u64 = self.seen.threads.iter().map(|it| it.running_ns).sum();
+        let own = cpu_used::of(self.seen);
         let client_ns = self.seen.load.map_or(0, |load| load.client_ns);
         let shared = self.seen.rise("load.shared_cpus");
         let widest = self.seen.threads.iter().map(|it| u64::from(it.cpus)).max();
@@ -389,7 +383,7 @@ fn called_from(seen: &Observation, at: &str) -> Option<String> {
 mod cases {
     //! Observations as they are recorded, cut down to what a rule reads.
 
-    use model::command::CommandEnd;
+    use model::command::{CommandEnd, CommandReading};
     use model::observation::{SeenLoad, SeenThread};
 
     use super::*;
@@ -521,6 +515,17 @@ mod tests {
         let found = explain(&Observation::default());
         assert_eq!(found.limiter, None);
         assert_eq!(found.ledger.missing_share, 1.0);
+    }
+
+    #[test]
+    fn of_two_sides_of_one_thing_the_larger_share_stands_with_its_own_words_and_gain() {
+        let side = |share| limiter("processes", share, percent(share), Vec::new(), "");
+        let all = merged(vec![side(0.167), side(0.43)]);
+        assert_eq!(all.len(), 1);
+        let found = &all[0];
+        assert_eq!((found.share, &found.what[..]), (0.43, "43 %"));
+        assert_eq!(found.gain, gain(0.43));
+        assert_eq!(found.shown_by, ["17 %"]);
     }
 
     #[test]

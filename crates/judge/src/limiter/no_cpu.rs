@@ -4,6 +4,7 @@ use model::explanation::{AccountKind, Hindrance};
 use model::observation::SeenThread;
 
 use super::{Case, Ruling, interrupts, limiter, percent, ruled_out};
+use crate::cpu_used;
 
 const WHAT: &str = "waiting for a CPU";
 /// No more is promised than where such a part of the time is left.
@@ -67,7 +68,7 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
 /// Share of the time in which a thread of the program waits for another of it to leave the CPU: that is the work of the
 /// other. Whoever else is on these CPUs has its part of the wait.
 pub(super) fn for_own_threads(case: &Case<'_>) -> f64 {
-    let own: u64 = case.seen.threads.iter().map(|it| it.running_ns).sum();
+    let own = cpu_used::of(case.seen);
     let outside = case.seen.rise("program.cpus_busy_ns").saturating_sub(own);
     let part = |thread: &SeenThread| {
         let others = own.saturating_sub(thread.running_ns);

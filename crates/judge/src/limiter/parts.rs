@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::stacks::{REST, Stack, StackFrame, Stacks};
+use model::stacks::{Stack, StackFrame, Stacks};
 
 /// A part of the work that could be less, by functions that only it goes through.
 pub(super) struct WorkPart {
@@ -155,6 +155,8 @@ pub(super) const PARTS: [WorkPart; 11] = [
 const ENOUGH: f64 = 0.15;
 /// A function that takes so much by itself is the work.
 const HOT: f64 = 0.25;
+/// Of fewer samples the share of a function is not known to within some 20 points.
+const ENOUGH_SAMPLES: u64 = 30;
 
 /// Of the CPU time, 0 to 1.
 pub(super) fn largest(stacks: &Stacks) -> Option<(&'static WorkPart, f64)> {
@@ -178,9 +180,13 @@ pub(super) fn of_sleep(at: &str) -> Option<&'static WorkPart> {
     parts.find(|part| part.functions.iter().any(|name| at.starts_with(name)))
 }
 
-/// The function of the program that takes most by itself, and of the kernel what it calls, as a share of the CPU time.
+/// The function of the program that takes most by itself, and of the kernel what it calls, as a share of the CPU time. A
+/// file without names, which stands in brackets, is no function, and nobody can make all of it cheaper.
 pub(super) fn hot(stacks: &Stacks) -> Option<(String, f64)> {
-    let own = innermost(stacks, |leaf| !leaf.kernel && leaf.name != REST);
+    if stacks.samples < ENOUGH_SAMPLES {
+        return None;
+    }
+    let own = innermost(stacks, |leaf| !leaf.kernel && !leaf.name.starts_with('['));
     let most = own
         .into_iter()
         .max_by(|one, other| one.1.total_cmp(&other.1));
@@ -234,8 +240,11 @@ impl WorkPart {
 
 #[cfg(test)]
 mod tests {
+    use model::stacks::REST;
+
     use super::*;
 
+    /// With these weights, of as many samples as a function needs.
     fn stacks(seen: &[(&[&str], u64)]) -> Stacks {
         let frame = |name: &&str| match name.strip_suffix("_[k]") {
             Some(name) => StackFrame::of_kernel(name),
@@ -244,7 +253,10 @@ mod tests {
         let seen = seen
             .iter()
             .map(|(names, weight)| (names.iter().map(frame).collect(), *weight));
-        Stacks::of(100, seen)
+        Stacks {
+            samples: ENOUGH_SAMPLES,
+            ..Stacks::of(100, seen)
+        }
     }
 
     #[test]
@@ -280,5 +292,15 @@ mod tests {
             hot(&stacks(&[(&[REST], 60), (&["app", "a"], 40)])),
             Some(("a".to_owned(), 0.4))
         );
+    }
+
+    #[test]
+    fn a_file_without_names_and_a_few_samples_make_no_hot_function() {
+        let stripped = stacks(&[(&["app", "[libcrypto.so.3]"], 60), (&["app", "a"], 10)]);
+        assert_eq!(hot(&stripped), None);
+        let mut seen = stacks(&[(&["app", "parse"], 100)]);
+        assert_eq!(hot(&seen), Some(("parse".to_owned(), 1.0)));
+        seen.samples -= 1;
+        assert_eq!(hot(&seen), None);
     }
 }

@@ -121,7 +121,10 @@ mod tests {
                 StackFrame::of_kernel("tcp_sendmsg"),
             ];
             let frames = vec![StackFrame::of_program("main"), StackFrame::of_program(name)];
-            Some(Stacks::of(100, [(frames, 40), (rest, 60)]))
+            Some(Stacks {
+                samples: 100,
+                ..Stacks::of(100, [(frames, 40), (rest, 60)])
+            })
         };
         let asked: [(&str, Rule, &str, f64); 2] = [
             ("SSL_do_handshake", part::rule, "handshakes", 0.4 * 0.9),

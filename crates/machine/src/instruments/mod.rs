@@ -8,6 +8,7 @@ pub mod cpu;
 pub mod dram;
 mod interrupts;
 pub mod moments;
+mod process_time;
 pub mod senders;
 pub mod stacks;
 pub mod threads;

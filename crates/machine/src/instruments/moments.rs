@@ -14,6 +14,7 @@ use sys::kernel_file;
 use sys::tcp_queues::{Ends, QueueLook, Queues};
 
 use super::behind::BehindWatch;
+use super::process_time::TimeWatch;
 use super::threads;
 use crate::process_stat::ProcessStat;
 use crate::targets;
@@ -41,8 +42,13 @@ pub struct MomentWatch {
 /// What was seen.
 #[derive(Debug, Default)]
 pub struct Seen {
-    /// From the first reading of the threads to the last, ns.
+    /// From the first reading of the threads to the last, or to the end of the program, ns.
     pub window_ns: u64,
+    /// Whether all its processes ended before the look did.
+    pub has_ended: bool,
+    /// What it used in its own code and in the kernel, with threads and children that have ended, ns; `None` of one whose
+    /// processes come and go, or where it is hidden.
+    pub used_ns: Option<[u64; 2]>,
     /// Those that ran within it, the busiest first.
     pub threads: Vec<SeenThread>,
     /// What was going on.
@@ -130,6 +136,7 @@ struct Looks {
     taken: usize,
     /// What each thread had used when it was last seen.
     used: BTreeMap<u32, SeenThread>,
+    time: TimeWatch,
     behind: BehindWatch,
     found: Vec<Glimpse>,
 }
@@ -152,6 +159,11 @@ impl Looks {
             opened,
             taken: 0,
             used: BTreeMap::new(),
+            time: match watchee.is_short {
+                // Whoever started it has the kernel's count.
+                true => TimeWatch::default(),
+                false => TimeWatch::begin(&watchee.pids),
+            },
             behind: BehindWatch::default(),
             found: Vec::new(),
             watchee,
@@ -164,6 +176,7 @@ impl Looks {
         if self.watchee.is_short {
             self.used.extend(threads::of_all(&self.watchee.pids));
         }
+        self.time.list();
         self.listed_ns = clock::monotonic_ns();
         let Some(look) = &self.look else { return };
         let ports: BTreeSet<u16> = self.watchee.listens.iter().map(SocketAddr::port).collect();
@@ -183,7 +196,8 @@ impl Looks {
     }
 
     fn take(&mut self, random: &mut SplitMix64) {
-        if self.found.len() >= MOST_MOMENTS {
+        if self.found.len() >= MOST_MOMENTS || self.time.has_ended() {
+            // There is nothing more to be seen.
             return;
         }
         let is_due = self.taken.is_multiple_of(LISTED_FOR);
@@ -204,7 +218,22 @@ impl Looks {
         if let Some(look) = self.look.as_ref().filter(|_| is_glance(self.taken)) {
             self.behind.see(look, &self.watchee);
         }
+        self.keep_threads();
         self.taken += 1;
+    }
+
+    /// What its threads have used until now, four times a second and of many once: it may end at any time.
+    fn keep_threads(&mut self) {
+        let often = match self.threads.len() {
+            ..=MOST_THREADS => LISTED_FOR / 4,
+            _ => LISTED_FOR,
+        };
+        if !self.watchee.is_short && self.taken.is_multiple_of(often) {
+            let used = threads::of_all(&self.watchee.pids);
+            if !used.is_empty() {
+                self.used = used;
+            }
+        }
     }
 
     /// Who has the request of a connection drawn at random; of several, and seldom, where connections do not last: what is
@@ -253,19 +282,24 @@ impl Looks {
             let queues = look.of(&Ends::of_listener(*listens)).ok().flatten();
             if let Some(queues) = queues {
                 let most = self.listening.get_or_insert(queues);
-                most.unread = most.unread.max(queues.unread);
+                if fullness(queues) > fullness(*most) {
+                    *most = queues;
+                }
             }
         }
     }
 
-    fn end(self) -> Seen {
-        let window_ns = clock::monotonic_ns() - self.opened_ns;
+    fn end(mut self) -> Seen {
+        let has_ended = self.time.has_ended();
+        let ended_ns = self.time.ended_ns().unwrap_or_else(clock::monotonic_ns);
         let mut used = self.used;
         used.extend(threads::of_all(&self.watchee.pids));
         let mut threads = threads::between(&self.opened, used);
         threads.sort_by_key(|thread| std::cmp::Reverse(thread.running_ns));
         Seen {
-            window_ns,
+            window_ns: ended_ns - self.opened_ns,
+            has_ended,
+            used_ns: self.time.end(),
             moments: counted(self.found, &threads),
             threads,
             listening: self.listening,
@@ -382,18 +416,26 @@ fn is_for_a_child(at: &str) -> bool {
     at.starts_with(CHILD) || at.starts_with(VFORK)
 }
 
-/// Where some functions are seen, a thread without one was on its way into its sleep or out of it.
+/// Connections that wait at a listener, as a part of those that may.
+fn fullness(queues: Queues) -> f64 {
+    f64::from(queues.unread) / f64::from(queues.unacked.max(1))
+}
+
+/// A thread whose function was seen at some moment was, at one without, on its way into its sleep or out of it. Those
+/// of another user's thread are hidden at all moments, whatever is seen of the threads beside it.
 fn named(mut found: Vec<Glimpse>) -> Vec<Glimpse> {
     let of = |doing: &Doing| match doing {
         Doing::Asleep(at) | Doing::Blocked(at) => Some(at != HIDDEN),
         _ => None,
     };
-    let mut all = found.iter().flat_map(|moment| &moment.threads);
-    if all.any(|(_, doing)| of(doing) == Some(true)) {
-        let threads = found.iter_mut().flat_map(|moment| &mut moment.threads);
-        for (_, doing) in threads.filter(|(_, doing)| of(doing) == Some(false)) {
-            *doing = Doing::Running;
-        }
+    let all = found.iter().flat_map(|moment| &moment.threads);
+    let with_one = all.filter(|(_, doing)| of(doing) == Some(true));
+    let visible: BTreeSet<u32> = with_one.map(|(id, _)| *id).collect();
+    let threads = found.iter_mut().flat_map(|moment| &mut moment.threads);
+    let is_on_its_way =
+        |(id, doing): &&mut (u32, Doing)| of(doing) == Some(false) && visible.contains(id);
+    for (_, doing) in threads.filter(is_on_its_way) {
+        *doing = Doing::Running;
     }
     found
 }
@@ -550,21 +592,51 @@ mod tests {
     }
 
     #[test]
-    fn a_sleep_without_a_function_is_work_where_others_have_one_and_hidden_where_none_has() {
-        let moment = |at: &str| Glimpse {
-            holder: Holder::Unread,
-            threads: vec![(1, Doing::Asleep(at.to_owned()))],
+    fn a_sleep_without_a_function_is_work_where_its_thread_had_one_and_else_hidden() {
+        let moment = |threads: &[(u32, &str)]| {
+            let asleep = |(id, at): &(u32, &str)| (*id, Doing::Asleep((*at).to_owned()));
+            Glimpse {
+                holder: Holder::Unread,
+                threads: threads.iter().map(asleep).collect(),
+            }
         };
         let doings = |found| -> Vec<Doing> {
             let named = named(found).into_iter().flat_map(|it| it.threads);
             named.map(|(_, doing)| doing).collect()
         };
-        assert_eq!(
-            doings(vec![moment("pipe_read"), moment(HIDDEN)])[1],
-            Doing::Running
-        );
-        let hidden = doings(vec![moment(HIDDEN), moment(HIDDEN)]);
-        assert_eq!(hidden[1], Doing::Asleep(HIDDEN.to_owned()));
+        let hidden = Doing::Asleep(HIDDEN.to_owned());
+        // The first is another user's: nothing is seen of it, however much is of the second.
+        let found = doings(vec![
+            moment(&[(1, HIDDEN), (2, "pipe_read")]),
+            moment(&[(1, HIDDEN), (2, HIDDEN)]),
+        ]);
+        assert_eq!(found[2..], [hidden.clone(), Doing::Running]);
+        let found = doings(vec![moment(&[(1, HIDDEN)]), moment(&[(1, HIDDEN)])]);
+        assert_eq!(found, [hidden.clone(), hidden]);
+    }
+
+    #[test]
+    fn of_a_program_that_has_ended_no_moment_is_taken_and_what_it_used_is_known() {
+        let mut spins = std::process::Command::new("sh");
+        let mut child = spins.args(["-c", "while :; do :; done"]).spawn().unwrap();
+        let watchee = Watchee {
+            pids: vec![child.id()],
+            ..Watchee::default()
+        };
+        let mut looks = Looks::begin(watchee);
+        let used_ns = || clock::process_cpu_ns(child.id()).unwrap_or(0);
+        let begun_ns = used_ns();
+        let limit = Duration::from_secs(20);
+        assert!(clock::wait_until(limit, || used_ns() > begun_ns + 200_000_000));
+        let mut random = SplitMix64::new(1);
+        looks.take(&mut random);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        looks.take(&mut random);
+        let seen = looks.end();
+        assert!(seen.has_ended && seen.threads[0].running_ns > 100_000_000);
+        assert!(seen.used_ns.unwrap().iter().sum::<u64>() > 100_000_000);
+        assert_eq!(seen.moments.iter().map(|it| it.count).sum::<f64>(), 1.0);
     }
 
     #[test]

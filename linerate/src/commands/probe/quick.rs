@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use agent::wires::OwnWires;
-use anyhow::ensure;
+use anyhow::{anyhow, ensure};
 use machine::probes::quick::{ProbePlace, ROUNDS, Series, measure};
 use minijinja::context;
 use minijinja::value::Serde;
@@ -13,6 +13,7 @@ use model::ceiling::{Ceiling, NoCeiling};
 use report::numbers;
 use schemars::JsonSchema;
 use serde::Serialize;
+use sys::scratch_file::unnamed;
 use sys::stop::{Again, StopSignal};
 
 use super::CpuChoice;
@@ -71,7 +72,7 @@ pub(crate) struct Probed {
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
     let cpus = arguments.cpus.chosen()?;
-    let folder = arguments.folder.clone().unwrap_or_else(std::env::temp_dir);
+    let folder = arguments.folder()?;
     let _stop = StopSignal::listen(Again::Kills)?;
     let mut progress = ProgressLine::new(console, 0);
     let far = arguments.far()?;
@@ -101,6 +102,20 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
 }
 
 impl Arguments {
+    /// Where the file is to be. Who names a folder asks for its disk, so that without it there is nothing to measure.
+    fn folder(&self) -> anyhow::Result<PathBuf> {
+        let Some(folder) = &self.folder else {
+            return Ok(std::env::temp_dir());
+        };
+        unnamed(folder).map_err(|why| {
+            anyhow!(
+                "--folder {}: no file can be written there: {why}: name a folder that you may write to, on a file system that has files without a name (O_TMPFILE), or leave --folder out",
+                folder.display()
+            )
+        })?;
+        Ok(folder.clone())
+    }
+
     /// Where on another machine.
     fn far(&self) -> anyhow::Result<Option<SocketAddr>> {
         ensure!(
