@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::common::load_server;
 use crate::common::processes::{Ours, is_alive, offspring, signal};
 use crate::common::server::Server;
-use crate::common::{Folder, answer, assert_says, errors, linerate, refusal_of};
+use crate::common::{Folder, answer, assert_says, errors, linerate, refusal_of, words};
 
 /// How long anything here may take. Nothing that is waited for would happen by itself meanwhile:
 /// the runs take many minutes, their blocks one.
@@ -192,6 +192,59 @@ fn a_load_says_what_it_measured_until_then() {
         assert!(page.contains(headline), "{page}{words}");
         assert_says(&page, "stopped by Ctrl-C");
     }
+}
+
+/// Stops packets that would go for an hour, and the value that they tell.
+fn stopped_packets(mut run: Running, when: &str) -> serde_json::Value {
+    let below = offspring(run.child.id());
+    run.signal("INT");
+    let mut told = String::new();
+    let stdout = run.child.stdout.take();
+    stdout.unwrap().read_to_string(&mut told).unwrap();
+    let (status, said) = run.ends(&below);
+    assert_eq!(status.code(), Some(130), "{said}");
+    assert_says(&said, &format!("stopped by Ctrl-C (SIGINT){when}"));
+    serde_json::from_str(&told).unwrap()
+}
+
+#[test]
+fn packets_say_what_became_of_them_until_then() {
+    let folder = Folder::new("signal-packets");
+    for flags in [
+        "-d 1h",
+        "-d 1h --rate 10k",
+        // The next would be due in a minute.
+        "-d 1h --rate 1 --burst 64",
+        "--raw -d 1h",
+    ] {
+        let command = linerate(&folder, &words(&format!("packets --json {flags}")));
+        let run = Running::start(command);
+        let pid = run.child.id();
+        // Both ends are threads, of raw frames in a process below.
+        let threads = |pid: &u32| {
+            let listed = std::fs::read_dir(format!("/proc/{pid}/task"));
+            listed.map_or(0, Iterator::count)
+        };
+        wait_for(|| {
+            let all = [vec![pid], offspring(pid)].concat();
+            all.iter().any(|pid| threads(pid) > 2)
+        });
+        let told = stopped_packets(run, "");
+        assert!(told["received"].as_u64() > Some(0), "{flags}: {told:#}");
+        let seconds = told["window_seconds"].as_f64().unwrap();
+        assert!(seconds < 3600.0, "{flags}: {told:#}");
+    }
+}
+
+#[test]
+fn a_search_for_the_highest_rate_of_packets_tells_the_last_that_held_until_then() {
+    let folder = Folder::new("signal-find");
+    let flags = words("packets --json --find --size 64 --loss 5%");
+    let mut run = Running::start(linerate(&folder, &flags));
+    run.says("packets/s holds");
+    let told = stopped_packets(run, ", in the midst of the search");
+    assert!(told["received"].as_u64() > Some(0), "{told:#}");
+    assert!(told["highest"]["blocks"].as_u64() > Some(0), "{told:#}");
 }
 
 #[test]

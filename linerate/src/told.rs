@@ -79,7 +79,8 @@ fn environment(width: usize) -> Environment<'static> {
     });
     templates.add_filter("seconds", |value: Value| number(&value, numbers::seconds));
     templates.add_filter("plain", |value: Value| number(&value, |n| n.to_string()));
-    templates.add_filter("bytes", |value: Value| shown_as(&value).map(numbers::bytes));
+    templates.add_filter("bytes", |value: Value| number(&value, bytes));
+    templates.add_filter("bits", |value: Value| number(&value, numbers::bit_rate));
     templates.add_filter("link", |value: Value| {
         shown_as(&value).map(|plan| report::link::words(&plan))
     });
@@ -171,6 +172,14 @@ fn row((label, columns): (&str, usize), value: &Value, width: usize) -> String {
     hanging(&label, &value.to_string(), width).join("\n") + "\n"
 }
 
+/// Bytes to three significant digits in the decimal unit that suits them, and a few as they are.
+fn bytes(count: f64) -> String {
+    match count < 1e3 {
+        true => format!("{count:.0} B"),
+        false => numbers::quantity(count, "bytes"),
+    }
+}
+
 /// Bytes in the largest binary unit of which there is one at least.
 fn size(bytes: f64) -> String {
     const UNITS: [(&str, u64); 5] = [
@@ -203,6 +212,19 @@ mod tests {
             (1 << 51, "2048 TiB"),
         ] {
             assert_eq!(size(bytes as f64), told);
+        }
+    }
+
+    #[test]
+    fn bytes_that_were_carried_have_three_digits_however_few_they_were() {
+        for (count, told) in [
+            (0.0, "0 B"),
+            (84.0, "84 B"),
+            (62_500.0, "62.5 kB"),
+            (1.31e6, "1.31 MB"),
+            (2.642e9, "2.64 GB"),
+        ] {
+            assert_eq!(bytes(count), told);
         }
     }
 

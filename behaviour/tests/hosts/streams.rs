@@ -53,7 +53,7 @@ fn stopped_they_tell_what_was_carried_until_then() {
     let stdout = child.stdout.take();
     stdout.unwrap().read_to_string(&mut said).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));
-    assert_says(&said, "Gbit/s up");
+    assert_says(&said, "bit/s up");
     assert_nothing_is_left(&site);
 }
 

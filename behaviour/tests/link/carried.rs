@@ -129,3 +129,13 @@ fn an_ordinary_user_has_a_link_too_and_nothing_is_left_behind() {
     let programs = processes.filter_map(|entry| std::fs::read_link(entry.path().join("exe")).ok());
     assert_eq!(programs.filter(|path| *path == program).count(), 0);
 }
+
+#[test]
+fn nothing_that_goes_over_a_link_is_told_to_cost_as_traffic_does() {
+    let folder = folder("link-price");
+    let line = "exec ./linerate stream $LINERATE_SERVER --for 100ms";
+    let words = ["link", "--delay", "1ms", "--", "sh", "-c", line];
+    let said = errors(&linerate(&folder, &words).output().unwrap());
+    assert_says(&said, "nobody takes streams at 198.18.0.2:5201");
+    assert!(!said.contains("list prices"), "{said}");
+}

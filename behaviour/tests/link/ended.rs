@@ -1,8 +1,8 @@
 //! How a link ends, with the command or before it.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader};
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::PathBuf;
 use std::process::Stdio;
 
@@ -166,4 +166,22 @@ fn a_command_that_is_not_there_is_named() {
     let folder = Folder::new("link-absent");
     let words = refusal_of(&mut linerate(&folder, &["link", "--", "no-such-program"]));
     assert_says(&words, "no-such-program could not be started");
+}
+
+#[test]
+fn a_command_that_is_on_no_path_is_not_only_forbidden_where_a_folder_of_the_path_is_closed() {
+    crate::common::needs_root!();
+    let folder = Folder::new("link-closed-path");
+    let closed = folder.path().join("closed");
+    fs::create_dir(&closed).unwrap();
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o700)).unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let mut link = linerate(&folder, &["link", "--", "no-such-program"]);
+    link.env("PATH", format!("{}:{path}", closed.display()));
+    let words = refusal_of(&mut link);
+    assert_says(
+        &words,
+        "no-such-program could not be started: it is not on the PATH",
+    );
+    assert_says(&words, "closed to him");
 }

@@ -11,11 +11,11 @@ use super::number;
 use crate::common::listener::Listener;
 use crate::common::{Folder, answer, assert_says, errors, linerate, refused, words};
 
-const COOKIE: [u8; 37] = *b"abcdefghijklmnopqrstuvwxyz2345672345\0";
-const PARAMETERS: &str = r#"{"tcp":true,"omit":0,"time":1,"num":0,"blockcount":0,"parallel":1,"len":131072,
+pub(super) const COOKIE: [u8; 37] = *b"abcdefghijklmnopqrstuvwxyz2345672345\0";
+pub(super) const PARAMETERS: &str = r#"{"tcp":true,"omit":0,"time":1,"num":0,"blockcount":0,"parallel":1,"len":131072,
     "client_version":"3.12"}"#;
 
-fn message(json: &[u8]) -> Vec<u8> {
+pub(super) fn message(json: &[u8]) -> Vec<u8> {
     let length = u32::try_from(json.len()).unwrap();
     [&length.to_be_bytes()[..], json].concat()
 }
@@ -204,12 +204,12 @@ fn a_stream_of_udp_is_opened_by_the_datagram_that_does_so_and_by_no_other() {
 fn serves_on(listener: &Listener) {
     let folder = Folder::new("stream-next");
     let flags = ["stream", &listener.address, "-q", "-n", "1M"];
-    assert_says(&answer(&mut linerate(&folder, &flags)), "Gbit/s up");
+    assert_says(&answer(&mut linerate(&folder, &flags)), "bit/s up");
 }
 
 /// What becomes of a client of a server that says some bytes at once, does something, and says others when the test
 /// is over.
-fn client(
+pub(super) fn client(
     flags: &str,
     at_once: &[u8],
     meanwhile: impl FnOnce(&TcpListener, UdpSocket) + Send,
@@ -250,21 +250,21 @@ fn client_of(at_once: &[u8], at_the_end: &[u8]) -> String {
 }
 
 /// What a server says that has had a test of one stream.
-const AGREED: [u8; 4] = [9, 10, 1, 2];
+pub(super) const AGREED: [u8; 4] = [9, 10, 1, 2];
 
 /// The results of one stream, and the word that ends it all.
-fn results(json: &str) -> Vec<u8> {
+pub(super) fn results(json: &str) -> Vec<u8> {
     [&[13][..], &message(json.as_bytes()), &[14]].concat()
 }
 
 /// Of a server of iperf3, with what it tells of its streams.
-fn told(streams: &str) -> String {
+pub(super) fn told(streams: &str) -> String {
     let cpu = r#""cpu_util_total":1,"cpu_util_user":1,"cpu_util_system":0"#;
     format!(r#"{{{cpu},"sender_has_retransmits":0,"streams":[{streams}]}}"#)
 }
 
 /// Of a stream of which so many bytes and datagrams came, in so many seconds.
-fn came(id: u32, bytes: &str, packets: u32, seconds: f64) -> String {
+pub(super) fn came(id: u32, bytes: &str, packets: u32, seconds: f64) -> String {
     format!(
         r#"{{"id":{id},"bytes":{bytes},"retransmits":-1,"jitter":0,"errors":0,"packets":{packets},
         "start_time":0,"end_time":{seconds}}}"#
@@ -351,7 +351,7 @@ fn flooded(listener: &TcpListener) {
     let _ = stream.into_raw_fd();
 }
 
-fn json_of(output: &Output) -> Value {
+pub(super) fn json_of(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", errors(output)))
 }
 

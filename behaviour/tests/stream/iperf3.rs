@@ -82,6 +82,8 @@ fn check(said: &Value, flags: &str) {
     let both = if flags.contains("--bidir") { 2 } else { 1 };
     let listed = said["end"]["streams"].as_array().unwrap().len();
     assert_eq!(listed, streams * both, "{flags}: {said:#}");
+    let connected = said["start"]["connected"].as_array().unwrap().len();
+    assert_eq!(connected, listed, "{flags}: {said:#}");
     if let Some(rate) = flags.split("-b ").nth(1).filter(|_| flags.contains("-t 1")) {
         let megabits: f64 = rate.split('M').next().unwrap().parse().unwrap();
         let seen = number(&said["end"]["sum_received"]["bits_per_second"]) / 1e6;
@@ -194,6 +196,42 @@ fn the_cpu_time_that_is_told_is_that_of_both_kinds_and_all_of_it() {
     let sender = &said["end"]["streams"][0]["sender"];
     let least = number(&sender["min_rtt"]);
     assert!((least..=number(&sender["max_rtt"])).contains(&number(&sender["mean_rtt"])));
+}
+
+#[test]
+fn what_scripts_read_of_iperf3_stands_where_iperf3_has_it() {
+    let listener = Listener::start(&[]);
+    let folder = Folder::new("stream-shape-of-iperf3");
+    let said = |flags: &str| {
+        let flags = format!("stream {} -q --iperf3-json -t 1 {flags}", listener.address);
+        json(&linerate(&folder, &words(&flags)).output().unwrap(), &flags)
+    };
+    let tcp = said("-P 2");
+    let interval = &tcp["intervals"][0];
+    let streams = interval["streams"].as_array().unwrap().iter();
+    let again: f64 = streams.map(|one| number(&one["retransmits"])).sum();
+    assert_eq!(number(&interval["sum"]["retransmits"]), again, "{tcp:#}");
+    let time = tcp["start"]["timestamp"]["time"].as_str().unwrap();
+    let time = httpdate::parse_http_date(time).unwrap();
+    let since = time.duration_since(std::time::UNIX_EPOCH).unwrap();
+    assert_eq!(tcp["start"]["timestamp"]["timesecs"], since.as_secs());
+    for (flags, is_sender) in [("-u -b 5M -l 1000", true), ("-u -b 5M -l 1000 -R", false)] {
+        let udp = said(flags);
+        let end = &udp["end"];
+        assert_eq!(end["sum_sent"]["sender"], true, "{flags}: {udp:#}");
+        assert_eq!(end["sum_received"]["sender"], false, "{flags}: {udp:#}");
+        assert_eq!(end["sum"]["sender"], is_sender, "{flags}: {udp:#}");
+        assert_eq!(end["sum"]["bytes"], end["sum_sent"]["bytes"], "{udp:#}");
+        assert_eq!(end["sum_sent"]["lost_packets"], 0, "{udp:#}");
+        assert_eq!(
+            end["sum"]["jitter_ms"], end["sum_received"]["jitter_ms"],
+            "{udp:#}"
+        );
+        let sum = &udp["intervals"][0]["sum"];
+        let packets = number(&sum["bytes"]) / 1000.0;
+        let told = sum.get("packets").map(number);
+        assert_eq!(told, is_sender.then_some(packets), "{flags}: {udp:#}");
+    }
 }
 
 /// One that serves once, and where it is to listen: at a port that nobody had a moment ago.

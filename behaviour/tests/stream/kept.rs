@@ -67,7 +67,7 @@ fn a_test_that_ended_has_a_report_of_each_way_and_its_folder_is_not_taken_twice(
     let folder = Folder::new("stream-kept");
     let flags = words("stream -q --for 500ms --interval 100ms --both --out run");
     let told = answer(&mut linerate(&folder, &flags));
-    assert_says(&told, "Gbit/s down over 1 stream of TCP");
+    assert_says(&told, "bit/s down over 1 stream of TCP");
     let page = folder.text("run/report.html");
     for part in ["<svg", "plateau", "The limit down was", "CPU-s per GB"] {
         assert!(page.contains(part), "{part}");

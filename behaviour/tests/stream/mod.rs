@@ -3,11 +3,12 @@
 mod hostile;
 mod iperf3;
 mod kept;
+mod opened;
 mod served;
 
 use serde_json::Value;
 
-use crate::common::{Folder, answer, assert_says, linerate, refusal_of, words};
+use crate::common::{Folder, answer, assert_says, errors, linerate, refusal_of, words};
 
 /// What is said of streams as JSON, in a folder of a test's own name.
 fn streams(test: &str, flags: &str) -> Value {
@@ -177,6 +178,14 @@ fn datagrams_are_told_by_their_numbers_and_none_is_lost_at_a_modest_rate() {
             "{said:#}"
         );
     }
+    for way in said["ways"].as_array().unwrap() {
+        assert_eq!(way["late"], 0, "{said:#}");
+        assert!(number(&way["jitter_ms"]) >= 0.0, "{said:#}");
+    }
+    let folder = Folder::new("stream-udp-page");
+    let flags = words("stream -q -u -n 1M --rate 80M");
+    let page = answer(&mut linerate(&folder, &flags));
+    assert_says(&page, " lost; jitter ");
 }
 
 #[test]
@@ -234,7 +243,7 @@ fn the_page_names_the_limit_what_was_done_and_what_it_cost() {
         &words("stream -n 20M -P 2 --latency"),
     ));
     for piece in [
-        "Gbit/s up over 2 streams of TCP; the limit was ",
+        "bit/s up over 2 streams of TCP; the limit was ",
         "by copy, 655,360 bytes at once; received by discard (MSG_TRUNC)",
         "both ends ",
         "CPU-s per GB",
@@ -244,6 +253,17 @@ fn the_page_names_the_limit_what_was_done_and_what_it_cost() {
     ] {
         assert_says(&page, piece);
     }
+}
+
+#[test]
+fn a_slow_path_is_told_in_a_unit_that_fits_it() {
+    let folder = Folder::new("stream-slow");
+    let flags = words("stream --udp --rate 500k --write-size 1000 --for 1s");
+    let output = linerate(&folder, &flags).output().unwrap();
+    let page = String::from_utf8_lossy(&output.stdout);
+    assert_says(&page, "kbit/s up over 1 stream of UDP");
+    assert_says(&page, " kB received in ");
+    assert_says(&errors(&output), "kbit/s");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::process::{Child, Stdio};
 
 use serde_json::Value;
 
-use super::number;
+use super::{hostile, number};
 use crate::common::listener::Listener;
 use crate::common::processes::signal;
 use crate::common::{Folder, answer, assert_says, errors, linerate, refusal_of, words};
@@ -144,6 +144,26 @@ fn a_listener_that_dies_leaves_its_client_what_came_until_then() {
     let way = &said["ways"][0];
     let came = number(&way["received_bytes"]);
     assert!(came > 0.0 && came <= number(&way["sent_bytes"]), "{said:#}");
+    // It told nothing of itself, which is not 0.
+    for place in [
+        "/server_program",
+        "/server/cpu_seconds_per_gb",
+        "/server/busy_percent",
+        "/server/waiting_percent",
+        "/cpu_seconds_per_gb",
+    ] {
+        assert_eq!(said.pointer(place), Some(&Value::Null), "{place}: {said:#}");
+    }
+}
+
+#[test]
+fn a_server_that_went_before_it_told_what_it_took_has_no_line_of_the_page() {
+    let output = hostile::client("--for 100ms", &hostile::AGREED, |_, _| (), &[13]);
+    let page = String::from_utf8_lossy(&output.stdout);
+    assert_says(&page, "  client    ");
+    for other in ["  server ", "both ends", "iperf3"] {
+        assert!(!page.contains(other), "{other}: {page}");
+    }
 }
 
 /// A whole test beside others: what was begun before it runs by then.

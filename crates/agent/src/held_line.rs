@@ -7,6 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use sys::epoll::{Epoll, Events, Interest};
+use sys::stop::StopSignal;
 
 /// An input that ends when nothing has come for a time.
 #[derive(Debug)]
@@ -37,6 +38,29 @@ impl<R: Read + AsFd> HeldLine<R> {
         Self {
             ends_at_stop: false,
             ..self
+        }
+    }
+
+    /// Waits until something comes or we are asked to stop.
+    ///
+    /// # Errors
+    /// `UnexpectedEof` when it falls silent, `EMFILE` at the limit of open files.
+    pub(crate) fn wait_or_stop(&self, stop: &StopSignal) -> io::Result<()> {
+        let ready = Epoll::new()?;
+        ready.add(self.input.as_fd(), 0, Interest::READ)?;
+        ready.add(stop.as_fd(), 1, Interest::READ)?;
+        let limit_ns = u64::try_from(self.limit.as_nanos()).unwrap_or(u64::MAX);
+        let deadline_ns = sys::clock::monotonic_ns().saturating_add(limit_ns);
+        let mut events = Events::with_capacity(2);
+        loop {
+            let left_ns = deadline_ns.saturating_sub(sys::clock::monotonic_ns());
+            ready.wait(&mut events, Some(left_ns))?;
+            if events.iter().next().is_some() {
+                return Ok(());
+            }
+            if left_ns == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
         }
     }
 }

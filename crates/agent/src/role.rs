@@ -18,6 +18,7 @@ use model::failure::Failure;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sys::process::ChildSetup;
+use sys::stop::StopSignal;
 
 use crate::held_line::HeldLine;
 use crate::link::{self, LinkOrder};
@@ -170,6 +171,21 @@ impl RoleProcess {
         let said: io::Result<Said<T>> = heard(&mut self.tells);
         let said = said.unwrap_or_else(|error| Err(silence(&error)));
         said.map_err(|why| failure(self.name, &why))
+    }
+
+    /// The same. Once we are asked to stop its input ends, by which it comes to its end and says what there is.
+    pub(crate) fn said_or_stopped<T: DeserializeOwned>(
+        &mut self,
+        stop: &StopSignal,
+    ) -> Result<T, Failure> {
+        if self.tells.buffer().is_empty() {
+            let waited = self.tells.get_ref().wait_or_stop(stop);
+            waited.map_err(|error| failure(self.name, &silence(&error)))?;
+        }
+        if sys::stop::heard().is_some() {
+            self.dismiss();
+        }
+        self.said()
     }
 
     /// Ends its input, by which it knows that it is over.

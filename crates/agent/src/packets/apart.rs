@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use model::failure::Failure;
 use serde::{Deserialize, Serialize};
+use sys::stop::StopSignal;
 use traffic::packets::{
     Exchanged, FarInlet, GreetingWords, PacketPlan, Received, Sent, SocketSettings, send_far,
 };
@@ -54,11 +55,11 @@ impl FarEnds {
         })
     }
 
-    /// Sends packets from one to the other.
+    /// Sends packets from one to the other, until we are asked to stop.
     ///
     /// # Errors
     /// Says what could not be done, and where.
-    pub fn exchange(&mut self, plan: &PacketPlan) -> Result<Exchanged, Failure> {
+    pub fn exchange(&mut self, plan: &PacketPlan, stop: &StopSignal) -> Result<Exchanged, Failure> {
         self.receiver.order(plan)?;
         // The port alone: where they go is not for the far end to say.
         let (port, words): (u16, GreetingWords) = self.receiver.said()?;
@@ -68,7 +69,7 @@ impl FarEnds {
             words,
         };
         self.sender.order(&sending)?;
-        let sent: Result<(Sent, Option<u32>), Failure> = self.sender.said();
+        let sent: Result<(Sent, Option<u32>), Failure> = self.sender.said_or_stopped(stop);
         let count = sent.as_ref().map_or(0, |(sent, _)| sent.packets);
         self.receiver.order(&count)?;
         // A sender can fail since the receiver did.

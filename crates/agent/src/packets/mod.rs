@@ -11,6 +11,7 @@ use machine::rig::{Lab, is_inside};
 use model::failure::Failure;
 use serde::{Deserialize, Serialize};
 use sys::namespace::NetworkNamespace;
+use sys::stop::StopSignal;
 use traffic::packets::{Exchanged, PacketPlan, exchange_raw, raw_inlet, raw_outlet};
 
 use crate::role::{Role, RoleProcess, Said, here, say};
@@ -26,7 +27,7 @@ pub(crate) struct FramesOrder {
     receiver: (u32, i32),
 }
 
-/// Sends raw frames from the client of a rig to its server; `program` is Linerate.
+/// Sends raw frames from the client of a rig to its server until we are asked to stop; `program` is Linerate.
 ///
 /// # Errors
 /// Says what could not be done, and where.
@@ -34,6 +35,7 @@ pub fn exchange_between(
     program: &Path,
     lab: &Lab,
     plan: &PacketPlan,
+    stop: &StopSignal,
 ) -> Result<Exchanged, Failure> {
     let [client, .., server] = lab.hosts() else {
         return Err(Failure {
@@ -45,7 +47,7 @@ pub fn exchange_between(
         plan: plan.clone(),
         receiver: server.held_as(),
     });
-    RoleProcess::start(here(program, Some(client))?, &role)?.said()
+    RoleProcess::start(here(program, Some(client))?, &role)?.said_or_stopped(stop)
 }
 
 /// Sends and receives as it is told, and says what came of it.

@@ -28,7 +28,7 @@ doubts! {
             *limit_ns as f64 / 1e6,
             *latest_ns as f64 / 1e6
         ),
-            "send fewer packets, or stop other work; only as root may the link go before it",
+            "send fewer packets, or stop other work",
             severity: *late_share,
             apart: direction;
 

@@ -11,10 +11,16 @@ use model::{Effect, Estimate};
 /// Stands where a number is missing or no number.
 pub const MISSING: &str = "–";
 
-/// A whole number with thousands separators: `1,203,164`.
+/// From here on figures have more digits than anybody counts, and soon more than the number holds.
+const HUGE: f64 = 1e15;
+
+/// A whole number with thousands separators: `1,203,164`; `2.50e25` where it is huge.
 pub fn whole(value: f64) -> String {
     if !value.is_finite() {
         return MISSING.to_owned();
+    }
+    if value.abs() >= HUGE {
+        return with_exponent(value);
     }
     let digits = format!("{:.0}", value.abs());
     let mut grouped = String::with_capacity(digits.len() * 4 / 3);
@@ -35,7 +41,7 @@ pub fn rate(value: f64) -> String {
     if value.abs() < 99.95 && value.fract() != 0.0 {
         return three_digits(value);
     }
-    if !value.is_finite() || value.abs() < 1000.0 {
+    if !(1000.0..HUGE).contains(&value.abs()) {
         return whole(value);
     }
     let unit = 10_f64.powf(value.abs().log10().floor() - 2.0);
@@ -112,7 +118,7 @@ pub fn three_digits(value: f64) -> String {
     match value.abs() {
         size if !size.is_finite() => MISSING.to_owned(),
         0.0 => "0".to_owned(),
-        size if size < 9.995e-5 => format!("{value:.2e}").replace('-', "−"),
+        size if size < 9.995e-5 => with_exponent(value),
         size if size < 9.995 => {
             let decimals = (2.0 - size.log10().floor()).max(2.0) as usize;
             format!("{value:.decimals$}").replace('-', "−")
@@ -120,6 +126,10 @@ pub fn three_digits(value: f64) -> String {
         size if size < 99.95 => format!("{value:.1}").replace('-', "−"),
         _ => rate(value),
     }
+}
+
+fn with_exponent(value: f64) -> String {
+    format!("{value:.2e}").replace('-', "−")
 }
 
 /// A figure in its unit: `304 µs` for 303,972 `ns`, `8.00 MB`, `12.3 rounds`.
@@ -232,6 +242,9 @@ pub fn ratio_roughly(ratio: f64) -> String {
     if reads_as_change(ratio) {
         return published_gain(percent / 100.0);
     }
+    if ratio >= HUGE {
+        return format!("{} times", with_exponent(ratio));
+    }
     format!("{} times", (ratio * 1e4).round() / 1e4)
 }
 
@@ -321,6 +334,17 @@ pub fn bytes(count: u64) -> String {
     }
 }
 
+/// Bits a second to three significant digits in the unit that suits them: `500 kbit/s`, `21.1 Gbit/s`.
+pub fn bit_rate(bits_per_second: f64) -> String {
+    let (divisor, unit) = match bits_per_second.abs() {
+        few if few < 999.5 => (1.0, "bit/s"),
+        small if small < 999.5e3 => (1e3, "kbit/s"),
+        middle if middle < 999.5e6 => (1e6, "Mbit/s"),
+        _ => (1e9, "Gbit/s"),
+    };
+    format!("{} {unit}", three_digits(bits_per_second / divisor))
+}
+
 /// A text with no-break spaces between numbers and their units.
 pub fn glued(text: &str) -> String {
     [" %", " µs", " ms", " ns", " times", "n = "]
@@ -335,7 +359,10 @@ fn signed_to(percent: f64, decimals: usize) -> String {
     if !percent.is_finite() {
         return MISSING.to_owned();
     }
-    let size = format!("{:.decimals$}", percent.abs());
+    let size = match percent.abs() {
+        huge if huge >= HUGE => with_exponent(huge),
+        size => format!("{size:.decimals$}"),
+    };
     let is_zero = size.chars().all(|digit| matches!(digit, '0' | '.'));
     match (is_zero, percent < 0.0) {
         (true, _) => size,

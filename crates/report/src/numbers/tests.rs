@@ -21,6 +21,17 @@ fn a_rate_keeps_three_digits() {
 }
 
 #[test]
+fn a_huge_figure_is_told_by_its_exponent() {
+    let shown = [2.5e25, -2.5e25, 1e308, f64::MAX].map(rate);
+    assert_eq!(shown, ["2.50e25", "−2.50e25", "1.00e308", "1.80e308"]);
+    assert_eq!(whole(999_999_999_999_999.0), "999,999,999,999,999");
+    assert_eq!(quantity(2.5e25, "s"), "2.50e25 s");
+    assert_eq!(ratio(5e24), "5.00e24 times");
+    assert_eq!(ratio_roughly(5e24), "5.00e24 times");
+    assert_eq!(change_roughly(5e24), "+5.00e26 %");
+}
+
+#[test]
 fn microseconds_and_durations_take_the_digits_and_the_unit_that_suit_them() {
     assert_eq!([6.1, 11.94, 132.4].map(micros), ["6.10", "11.9", "132"]);
     assert_eq!([6.12, 0.31].map(micros_roughly), ["6.1 µs", "0.31 µs"]);
@@ -136,5 +147,16 @@ fn quantiles_shares_and_sizes_read_as_people_write_them() {
     assert_eq!(
         [16_400_000_000, 512_000_000, 400].map(bytes),
         ["16.4 GB", "512 MB", "400 B"]
+    );
+    let rates = [0.0, 64_000.0, 500_123.0, 1.5e9, 21.129e9].map(bit_rate);
+    assert_eq!(
+        rates,
+        [
+            "0 bit/s",
+            "64.0 kbit/s",
+            "500 kbit/s",
+            "1.50 Gbit/s",
+            "21.1 Gbit/s"
+        ]
     );
 }

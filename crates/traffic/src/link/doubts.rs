@@ -92,6 +92,9 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert!(words.contains("3.0 % of its packets up"), "{words}");
         assert!(words.contains("the latest 0.9 ms"), "{words}");
+        // The link went first already.
+        let advice = found[0].advice();
+        assert!(!advice.contains("root"), "{advice}");
     }
 
     #[test]

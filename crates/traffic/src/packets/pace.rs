@@ -17,6 +17,8 @@ const BEFORE: Duration = Duration::from_millis(5);
 const AWAKE_NS: u64 = 100_000;
 /// In a gap that is longer a sender hears that the other end has gone, up to so long before the end of it.
 const LONG_GAP_NS: u64 = 10_000_000;
+/// In it that we are asked to stop is looked for so often.
+const LOOK_NS: u64 = 100_000_000;
 /// What was due and has not left so long after the end is not sent: a sender that cannot keep up would
 /// go on for ever.
 const AFTER_NS: u64 = 100_000_000;
@@ -65,7 +67,7 @@ impl Due {
     }
 
     /// Waits for the next, and says how many are due then, at most so many but for a whole burst; none
-    /// when it is over, or the other end has gone in a long gap.
+    /// when it is over, or in a long gap the other end has gone or we are asked to stop.
     pub(super) fn wait(&mut self, most: u64, window: &Window) -> u64 {
         let due_ns = self.next_ns();
         if due_ns >= self.end_ns || self.left == 0 {
@@ -75,9 +77,13 @@ impl Due {
         if now_ns > self.end_ns.saturating_add(AFTER_NS) {
             return 0;
         }
-        let long_ns = due_ns.saturating_sub(now_ns + LONG_GAP_NS);
-        if long_ns > 0 && window.ends_within(Duration::from_nanos(long_ns)) {
-            return 0;
+        while now_ns + LONG_GAP_NS < due_ns {
+            let look_ns = LOOK_NS.min(due_ns - now_ns - LONG_GAP_NS);
+            let is_over = window.ends_within(Duration::from_nanos(look_ns));
+            if is_over || sys::stop::heard().is_some() {
+                return 0;
+            }
+            now_ns = clock::monotonic_ns();
         }
         if now_ns + 2 * AWAKE_NS < due_ns {
             clock::sleep_until_ns(due_ns - AWAKE_NS);

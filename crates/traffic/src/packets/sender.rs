@@ -83,7 +83,7 @@ fn send_by_clock(
     sent.begun_ns = due.begun_ns;
     let most = window.burst();
     // A receiver that has failed says why.
-    while !window.is_over() {
+    while !window.is_over() && !is_stopped(sent) {
         let count = due.wait(most, window);
         if count == 0 {
             break;
@@ -99,6 +99,7 @@ impl Until {
     /// How many may still be sent; of a time one burst at least, so that there is something to tell.
     fn left(self, sent: &Sent) -> u64 {
         match self {
+            _ if is_stopped(sent) => 0,
             Self::Count(all) => all.saturating_sub(sent.packets),
             Self::Time(time) => {
                 let passed_ns = clock::monotonic_ns() - sent.begun_ns;
@@ -107,6 +108,11 @@ impl Until {
             }
         }
     }
+}
+
+/// Whether we are asked to stop, and there is something to tell.
+fn is_stopped(sent: &Sent) -> bool {
+    sent.packets > 0 && sys::stop::heard().is_some()
 }
 
 fn refusal(plan: &PacketPlan, source: io::Error) -> PacketError {

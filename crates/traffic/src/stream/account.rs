@@ -1,6 +1,7 @@
 //! What came of streams by both ends' accounts. What a server tells is held against what is known here, and
 //! what cannot be is not believed.
 
+use std::ops::RangeInclusive;
 use std::os::fd::AsFd as _;
 use std::sync::atomic::Ordering;
 
@@ -36,19 +37,26 @@ pub(super) fn check(
     ran: &Ran,
     passed_seconds: f64,
 ) -> Result<(), BadMessage> {
-    let most_seconds = passed_seconds * (1.0 + MOST_DRIFT) + MOST_DELAY_SECONDS;
-    let least_seconds = ran.seconds() / 2.0 - MOST_DELAY_SECONDS;
+    let times_that_can_be = times(ran.seconds(), passed_seconds);
+    let most_seconds = *times_that_can_be.end();
     let pairs = flows.iter().zip(of_flows(told, flows));
     let streams = pairs.filter_map(|(flow, told)| stream_fault(flow, told));
-    let mut times = told.streams.iter().filter_map(StreamResult::seconds);
-    let is_time = |seconds: f64| (least_seconds..=most_seconds).contains(&seconds);
+    let mut seconds = told.streams.iter().filter_map(StreamResult::seconds);
+    let is_time = |seconds: f64| times_that_can_be.contains(&seconds);
     let own = told.linerate.as_ref();
     let what = streams
-        .chain((!times.all(is_time)).then_some("a time that cannot be"))
+        .chain((!seconds.all(is_time)).then_some("a time that cannot be"))
         .chain(own.and_then(|own| own_fault(own, flows, most_seconds)))
         .next();
     let code = RECEIVING_RESULTS;
     what.map_or(Ok(()), |what| Err(BadMessage::Unfit { what, code }))
+}
+
+/// What a server's time can be. It begins before that of the client, which waits for the word, and ends after it:
+/// a shorter one makes its rate larger than it was.
+fn times(ran_seconds: f64, passed_seconds: f64) -> RangeInclusive<f64> {
+    let least = ran_seconds * (1.0 - MOST_DRIFT) - MOST_DELAY_SECONDS;
+    least..=passed_seconds * (1.0 + MOST_DRIFT) + MOST_DELAY_SECONDS
 }
 
 /// What is told of each flow, in the order of these.
@@ -190,7 +198,7 @@ fn total(
             FlowSocket::Udp(_) => datagrams(flow, ran.seconds(), told, late),
         },
         tcp,
-        addresses: flow.socket.addresses(),
+        addresses: flow.addresses,
     }
 }
 
@@ -253,6 +261,13 @@ pub(super) fn congestion(flows: &[Flow]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_server_had_the_time_of_its_client_and_no_more_than_passed() {
+        let can_be = |seconds: f64| times(10.0, 12.0).contains(&seconds);
+        assert!([9.7, 10.0, 12.3].into_iter().all(can_be));
+        assert!(![5.0, 9.6, 12.4].into_iter().any(can_be));
+    }
 
     #[test]
     fn of_datagrams_of_which_none_came_all_are_lost() {

@@ -15,7 +15,7 @@ use wire::iperf3::{
 
 use super::account::{self, ServerTold, congestion};
 use super::asking::{cookie, parameters};
-use super::carrying::Carrying;
+use super::carrying::{Carrying, or_nothing};
 use super::control::{Control, PATIENCE, by_path, not_taken};
 use super::echo::{self, EchoState};
 use super::ending::TestEnding;
@@ -26,6 +26,8 @@ use super::{
     Carrier, EndCost, StreamEchoes, StreamError, StreamInterval, StreamPlan, Streamed, Way,
 };
 
+/// Where no answer comes to the first datagram of a stream, that one or the answer is lost, and it is sent again.
+const HELLO_AGAIN: Duration = Duration::from_millis(500);
 /// No time at all would be for ever.
 const LEAST_WAIT: Duration = Duration::from_millis(1);
 
@@ -171,7 +173,7 @@ impl Client<'_> {
 
     /// A socket of UDP that the server knows.
     fn hello(&self, number: u32) -> Result<UdpSocket, StreamError> {
-        use std::io::ErrorKind::{TimedOut, WouldBlock};
+        use std::io::ErrorKind::TimedOut;
         let Address::Tcp(server) = self.address else {
             return Err(StreamError::NoDatagrams);
         };
@@ -182,13 +184,25 @@ impl Client<'_> {
         let hello = || -> std::io::Result<UdpSocket> {
             let socket = UdpSocket::bind(any)?;
             socket.connect(server)?;
-            socket.send(&UDP_HELLO)?;
             let until = clock::now() + PATIENCE;
+            let mut due = clock::now();
             let mut answer = [0; 8];
-            // Datagrams of a stream that is under way may come before its answer.
             while clock::now() < until {
-                let left = until.saturating_duration_since(clock::now());
+                if clock::now() >= due {
+                    socket.send(&UDP_HELLO)?;
+                    due = clock::now() + HELLO_AGAIN;
+                }
+                let left = due.saturating_duration_since(clock::now());
                 socket.set_read_timeout(Some(left.max(LEAST_WAIT)))?;
+                match socket.peek(&mut answer) {
+                    // Datagrams of a stream that is under way say that it is open, and are for its worker.
+                    Ok(bytes) if bytes > UDP_ANSWER.len() => return Ok(socket),
+                    Ok(_) => {}
+                    Err(error) => {
+                        or_nothing(Err(error))?;
+                        continue;
+                    }
+                }
                 let bytes = socket.recv(&mut answer)?;
                 if [UDP_ANSWER, OLD_UDP_ANSWER]
                     .iter()
@@ -200,7 +214,7 @@ impl Client<'_> {
             Err(TimedOut.into())
         };
         hello().map_err(|source| match source.kind() {
-            TimedOut | WouldBlock => StreamError::NoAnswer {
+            TimedOut => StreamError::NoAnswer {
                 address: server,
                 seconds: PATIENCE.as_secs(),
             },
@@ -269,6 +283,10 @@ impl Client<'_> {
         broken: Option<String>,
     ) -> Streamed {
         let streams = account::totals(flows, &ran, told.as_ref());
+        let is_ours = match &told {
+            Some(told) => Some(told.linerate.is_some()),
+            None => self.plan.is_to_iperf3.then_some(false),
+        };
         let is_known = told.is_some();
         let told = told.unwrap_or_default();
         let own = told.linerate;
@@ -286,8 +304,8 @@ impl Client<'_> {
             window_ns: ran.window_ns,
             streams,
             client: ran.cost,
-            server: own.as_ref().map_or(of_iperf3, |own| own.cost),
-            is_ours: own.is_some() || !is_known && !self.plan.is_to_iperf3,
+            server: is_known.then(|| own.as_ref().map_or(of_iperf3, |own| own.cost)),
+            is_ours,
             server_totals: own.as_ref().map_or(Vec::new(), |own| own.totals.clone()),
             server_intervals: own.map(|own| own.intervals).unwrap_or_default(),
             intervals: ran.readings.intervals,

@@ -6,8 +6,9 @@ use std::os::fd::AsFd as _;
 use std::sync::atomic::Ordering;
 
 use sys::{clock, datagram};
-use wire::iperf3::DatagramHead;
+use wire::iperf3::{DatagramHead, UDP_ANSWER, is_udp_hello};
 
+use super::Way;
 use super::carrying::{Carrying, Pace, or_nothing};
 use super::flow::{Flow, FlowCount};
 
@@ -103,9 +104,12 @@ pub(super) fn receive(carrying: &Carrying<'_>, flow: &Flow, socket: &UdpSocket) 
         for datagram in buffer[..merged.bytes].chunks(each) {
             if let Some(head) = DatagramHead::read(datagram, carrying.manner.is_wide) {
                 arrivals.note(head, came_us);
+                flow.count.add(datagram.len());
+            } else if flow.way == Way::Up && is_udp_hello(datagram) {
+                // The client has not heard that it is open. To lose one more is as well.
+                let _ = socket.send(&UDP_ANSWER);
             }
         }
-        flow.count.add(merged.bytes);
         arrivals.tell(&flow.count);
     }
     Ok(())

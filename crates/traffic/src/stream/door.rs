@@ -120,13 +120,24 @@ impl UdpDoor {
         })
     }
 
-    /// The next stream, of a client at an address and of nobody else, by the datagram that opens one.
-    pub(super) fn accept(&mut self, client: IpAddr) -> Result<UdpSocket, StreamError> {
+    /// The next stream, of a client at an address and of nobody else, by the datagram that opens one. Whoever has not
+    /// heard that the one before it is open says so by that one, and opens no other until it has.
+    pub(super) fn accept(
+        &mut self,
+        client: IpAddr,
+        before: Option<&UdpSocket>,
+    ) -> Result<UdpSocket, StreamError> {
         let unopened = |source| StreamError::Open { number: 0, source };
         let patience = self.next.set_read_timeout(Some(Duration::from_millis(100)));
         patience.map_err(unopened)?;
         let mut datagram = [0; UDP_HELLO.len() + 1];
         while clock::now() < self.until {
+            if let Some(before) = before
+                && pass_over(before).map_err(unopened)?
+            {
+                // One that is lost is asked for again.
+                let _ = before.send(&UDP_ANSWER);
+            }
             let Ok((bytes, from)) = self.next.recv_from(&mut datagram) else {
                 continue;
             };
@@ -143,12 +154,24 @@ impl UdpDoor {
         // The next one must be there before the client knows, and begins another stream.
         let next = bulk::shared_udp(self.address)?;
         let taken = std::mem::replace(&mut self.next, next);
-        taken.set_nonblocking(true)?;
-        let stray = (0..MOST_STRAY).map_while(|_| taken.recv(&mut []).ok());
-        stray.for_each(drop);
-        taken.set_nonblocking(false)?;
+        pass_over(&taken)?;
         taken.send(&UDP_ANSWER)?;
         self.came += 1;
         Ok(taken)
     }
+}
+
+/// Passes over what has come so far; whether a datagram that opens a stream was among it.
+fn pass_over(socket: &UdpSocket) -> io::Result<bool> {
+    let mut has_hello = false;
+    let mut datagram = [0; UDP_HELLO.len() + 1];
+    socket.set_nonblocking(true)?;
+    for _ in 0..MOST_STRAY {
+        let Ok(bytes) = socket.recv(&mut datagram) else {
+            break;
+        };
+        has_hello |= is_udp_hello(&datagram[..bytes]);
+    }
+    socket.set_nonblocking(false)?;
+    Ok(has_hello)
 }

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use model::Histogram;
 use sys::clock;
+use wire::iperf3::{UDP_ANSWER, is_udp_hello};
 
 use super::StreamEchoes;
 use super::carrying::or_nothing;
@@ -166,6 +167,8 @@ fn answer(socket: &UdpSocket, is_over: &AtomicBool) {
     while !is_over.load(Ordering::Relaxed) {
         match or_refused(socket.recv(&mut datagram)) {
             Ok(0) => {}
+            // The client has not heard that it is open.
+            Ok(bytes) if is_udp_hello(&datagram[..bytes]) => drop(socket.send(&UDP_ANSWER)),
             Ok(bytes) => drop(socket.send(&datagram[..bytes])),
             Err(_) => return,
         }

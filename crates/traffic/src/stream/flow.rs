@@ -26,7 +26,7 @@ impl AsFd for FlowSocket {
 
 impl FlowSocket {
     /// Both ends, the own one first.
-    pub(super) fn addresses(&self) -> Option<[SocketAddr; 2]> {
+    fn addresses(&self) -> Option<[SocketAddr; 2]> {
         let [local, remote] = match self {
             Self::Tcp(socket) => [socket.local_addr(), socket.peer_addr()],
             Self::Udp(socket) => [socket.local_addr(), socket.peer_addr()],
@@ -43,6 +43,8 @@ pub(super) struct Flow {
     pub(super) way: Way,
     pub(super) sends: bool,
     pub(super) socket: FlowSocket,
+    /// As they were at the begin: a connection that the other end has closed has none.
+    pub(super) addresses: Option<[SocketAddr; 2]>,
     pub(super) count: FlowCount,
 }
 
@@ -78,11 +80,13 @@ impl FlowCount {
 impl Flow {
     pub(super) fn new(id: u32, way: Way, sends: bool, socket: FlowSocket) -> Self {
         let count = FlowCount::default();
+        let addresses = socket.addresses();
         Self {
             id,
             way,
             sends,
             socket,
+            addresses,
             count,
         }
     }

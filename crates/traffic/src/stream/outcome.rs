@@ -21,9 +21,10 @@ pub struct Streamed {
     /// Of each stream that a server of ours sends, its account over all of the window; empty of iperf3.
     pub server_totals: Vec<(u32, TcpReading)>,
     pub client: EndCost,
-    pub server: EndCost,
-    /// Whether the server is one of ours, which tells more.
-    pub is_ours: bool,
+    /// `None` of a server that went before it told.
+    pub server: Option<EndCost>,
+    /// Whether the server is one of ours, which tells more; `None` where it told nothing.
+    pub is_ours: Option<bool>,
     /// Of each write, or each datagram.
     pub write_bytes: u64,
     /// Congestion controls of the client's connections and of the server's, by the kernel's names.

@@ -39,7 +39,8 @@ impl Room {
         let fits = taken.tests < MOST_TESTS;
         taken.tests += u32::from(fits);
         drop(taken);
-        fits.then_some(TestRoom {
+        // One that is made is also dropped, and gives back what it has not taken.
+        fits.then(|| TestRoom {
             room: self,
             streams: 0,
             bytes: 0,
@@ -89,5 +90,10 @@ mod tests {
         assert!(!all[1].take(1, 0) && !all[1].take(0, 1));
         drop(all.swap_remove(0));
         assert!(all[0].take(MOST_STREAMS, 0) && room.test().is_some());
+        all.extend(room.test());
+        assert!(room.test().is_none());
+        all.clear();
+        all.extend(std::iter::from_fn(|| room.test()));
+        assert_eq!(all.len(), MOST_TESTS as usize);
     }
 }

@@ -1,6 +1,6 @@
 //! A test of a client, from its parameters to the results.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::ops::ControlFlow;
 use std::os::fd::AsFd as _;
 use std::time::Duration;
@@ -78,7 +78,6 @@ impl<'a> Session<'a> {
             Err(error) => return Err(self.refuse(error)),
         };
         self.control.say(State::TestStart, "the test begins")?;
-        self.control.say(State::TestRunning, "the test begins")?;
         let ran = self.carry(&asked, &manner, &opened.flows)?;
         self.exchange(&asked, &opened.flows, &ran)?;
         let sum = |sends: bool| {
@@ -178,11 +177,11 @@ impl<'a> Session<'a> {
         };
         self.control
             .say(State::CreateStreams, "the streams are due")?;
-        let mut next = || match &mut door {
-            Some((door, client)) => door.accept(*client),
+        let mut next = |before: Option<&UdpSocket>| match &mut door {
+            Some((door, client)) => door.accept(*client, before),
             None => Err(StreamError::Busy),
         };
-        let echo = has_echo.then(&mut next).transpose()?;
+        let echo = has_echo.then(|| next(None)).transpose()?;
         let echo = echo.map(Answering::begin).transpose().map_err(unopened)?;
         let sockets: Vec<FlowSocket> = match arrivals {
             Some(arrivals) => {
@@ -191,8 +190,12 @@ impl<'a> Session<'a> {
                 streams.map(FlowSocket::Tcp).collect()
             }
             None => {
-                let streams = ways.iter().map(|_| next().map(FlowSocket::Udp));
-                streams.collect::<Result<_, _>>()?
+                let mut streams: Vec<UdpSocket> = Vec::new();
+                for _ in &ways {
+                    let stream = next(streams.last())?;
+                    streams.push(stream);
+                }
+                streams.into_iter().map(FlowSocket::Udp).collect()
             }
         };
         let places = ways.into_iter().zip(sockets).enumerate();
@@ -230,6 +233,8 @@ impl<'a> Session<'a> {
         };
         // What ends it is the client's word, also where bytes do.
         let carrying = Carrying::new(manner, None);
+        // By this word the client's time begins, which ours has in it.
+        self.control.say(State::TestRunning, "the test begins")?;
         let control = &mut self.control;
         let look = |turn, passed| {
             let during = "the test runs";

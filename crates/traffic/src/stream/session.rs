@@ -58,7 +58,7 @@ pub(super) fn run(
                 if enough && over.is_none() {
                     over = Some((now_ns, None));
                 }
-                due_ns += interval_ns;
+                due_ns = next_due_ns(due_ns, now_ns, interval_ns);
             }
             if let Some((end_ns, broken)) = over {
                 return Ok((end_ns.saturating_sub(begun_ns), broken));
@@ -74,6 +74,14 @@ pub(super) fn run(
         cost,
         broken,
     })
+}
+
+/// When the interval after one that was due ends. Those that a pause has missed are one, and none after it is shorter
+/// than half of what was asked for: what comes at once then is no rate of the path.
+const fn next_due_ns(due_ns: u64, now_ns: u64, interval_ns: u64) -> u64 {
+    let late_ns = now_ns.saturating_sub(due_ns);
+    let missed = (late_ns + interval_ns / 2) / interval_ns;
+    due_ns + (missed + 1) * interval_ns
 }
 
 fn cost(flows: &[Flow], worked: &[Worked], window_ns: u64) -> EndCost {
@@ -142,5 +150,17 @@ impl Ran {
             streams: streams.collect(),
             linerate: own,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_that_a_pause_has_missed_are_one_and_none_after_it_is_short() {
+        let next = |now_ns| next_due_ns(100, now_ns, 10);
+        assert_eq!([90, 100, 104].map(next), [110; 3]);
+        assert_eq!([170, 173, 179].map(next), [180, 180, 190]);
     }
 }

@@ -1,11 +1,12 @@
 //! A command on a host of the rig: started there as an ordinary user, awaited, ended.
 
+use std::io::{self, ErrorKind};
 use std::os::fd::AsFd as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Command, ExitStatus};
 use std::time::Duration;
 
-use anyhow::Context as _;
+use anyhow::anyhow;
 use machine::rig::Host;
 use sys::descent::Descent;
 use sys::epoll::{Epoll, Events, Interest};
@@ -34,7 +35,7 @@ impl<'a> Party<'a> {
         sys::process::prepare_child(command, setup);
         let program = command.get_program().display().to_string();
         let child = command.spawn();
-        let child = child.with_context(|| format!("{program} could not be started"))?;
+        let child = child.map_err(|error| not_started(&program, error))?;
         Ok(Self { child, host })
     }
 
@@ -86,8 +87,19 @@ impl Drop for Party<'_> {
     }
 }
 
+/// Where a folder of the PATH may not be searched, the kernel says that of a program that is in none of them, too.
+fn not_started(program: &str, error: io::Error) -> anyhow::Error {
+    if error.kind() == ErrorKind::PermissionDenied && !program.contains('/') {
+        return anyhow!(
+            "{program} could not be started: it is not on the PATH, or may not be run by the ordinary user as whom it \
+             runs (folders of root's PATH are closed to him)"
+        );
+    }
+    anyhow::Error::new(error).context(format!("{program} could not be started"))
+}
+
 /// On an ordinary user's rig a child is root over it, and so comes down too.
-fn descent() -> std::io::Result<Descent> {
+fn descent() -> io::Result<Descent> {
     match Descent::from_here()? {
         Descent::Stay => Ok(Descent::IntoNamespace),
         descent => Ok(descent),

@@ -46,7 +46,7 @@ pub(crate) struct HighestRate {
     blocks: u32,
 }
 
-/// Searches; with the last block that held.
+/// Searches, until we are asked to stop; with the last block that held.
 pub(super) fn highest(
     place: RigKind,
     plan: &PacketPlan,
@@ -83,7 +83,12 @@ pub(super) fn highest(
             arrivals,
             burst,
         });
-        let went = exchange(&plan)?;
+        let went = exchange(&plan);
+        // What a block has come to that was cut short says nothing of the rate.
+        if sys::stop::heard().is_some() {
+            break;
+        }
+        let went = went?;
         let seen = seen(&went, tolerated_share, place);
         console.note(&format!(
             "  {}: {rate:.0} packets/s {}",

@@ -20,6 +20,7 @@ use model::reading::{MachineCpu, MachinePerUnit};
 use model::rig::RigKind;
 use schemars::JsonSchema;
 use serde::Serialize;
+use sys::stop::{Again, StopSignal};
 use traffic::packets::{Exchanged, PacketPlan, exchange};
 
 use super::quantiles::Quantiles;
@@ -28,8 +29,8 @@ use crate::agents::{FAR_SILENCE, far_roles};
 use crate::console::Console;
 use crate::failure::words;
 use crate::ourselves::OURSELVES;
-use crate::shape;
 use crate::told::{self, template};
+use crate::{shape, stopping};
 pub(crate) use arguments::Arguments;
 use find::HighestRate;
 
@@ -180,19 +181,22 @@ impl Carrier {
         })
     }
 
-    fn exchange(&mut self, plan: &PacketPlan) -> anyhow::Result<Exchanged> {
+    fn exchange(&mut self, plan: &PacketPlan, stop: &StopSignal) -> anyhow::Result<Exchanged> {
         match self {
             Self::Loopback => Ok(exchange(plan)?),
             Self::Lab(lab) => {
-                agent::packets::exchange_between(Path::new(OURSELVES), lab, plan).map_err(words)
+                let program = Path::new(OURSELVES);
+                agent::packets::exchange_between(program, lab, plan, stop).map_err(words)
             }
-            Self::Far(ends) => ends.exchange(plan).map_err(words),
+            Self::Far(ends) => ends.exchange(plan, stop).map_err(words),
         }
     }
 }
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
     let place = arguments.place()?;
+    // What was measured until then is told.
+    let stop = StopSignal::listen(Again::Kills)?;
     let cpus = match place {
         RigKind::Hosts => CpuSplit::default(),
         _ => machine::cpus::here(&CpuWish::default()).context("asking for CPUs")?,
@@ -203,23 +207,36 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
         [plan.sender_cpu, plan.receiver_cpu] = ends.cpus;
         console.note(&arguments.spending(&plan).forecast());
     }
-    let mut through = |plan: &PacketPlan| carrier.exchange(plan);
+    let mut through = |plan: &PacketPlan| carrier.exchange(plan, &stop);
     let mut watch = MachineWatch::new();
     watch.open();
     let packets = if arguments.find {
         let (spread, tolerated) = (arguments.arrivals(), arguments.tolerated_share());
-        let (plan, went, highest) =
-            find::highest(place, &plan, spread, tolerated, console, through)?;
-        let mut packets = Packets::of(place, &plan, &went, None);
-        packets.highest = Some(highest);
-        packets
+        let found = find::highest(place, &plan, spread, tolerated, console, through);
+        found.map(|(plan, went, highest)| Packets {
+            highest: Some(highest),
+            ..Packets::of(place, &plan, &went, None)
+        })
     } else {
-        let went = through(&plan)?;
-        let spent = watch.spent().filter(|_| place != RigKind::Hosts);
-        Packets::of(place, &plan, &went, spent)
+        through(&plan).map(|went| {
+            let spent = watch.spent().filter(|_| place != RigKind::Hosts);
+            Packets::of(place, &plan, &went, spent)
+        })
     };
-    told::say(&packets, template!("packets"), arguments.json, console);
-    Ok(ExitCode::SUCCESS)
+    let Some(signal) = sys::stop::heard() else {
+        told::say(&packets?, template!("packets"), arguments.json, console);
+        return Ok(ExitCode::SUCCESS);
+    };
+    let when = match &packets {
+        Err(_) => ", before there were figures",
+        Ok(_) if arguments.find => ", in the midst of the search",
+        Ok(_) => "",
+    };
+    console.error(&format!("stopped by {}{when}", stopping::name(signal)));
+    if let Ok(packets) = &packets {
+        told::say(packets, template!("packets"), arguments.json, console);
+    }
+    Ok(stopping::exit_code(signal))
 }
 
 impl From<&Histogram> for Times {

@@ -1,8 +1,12 @@
 //! What came of streams in the shape of `iperf3 -J`, for programs that read that.
 
+use std::time::{Duration, SystemTime};
+
 use serde_json::{Value, json};
 use sys::address::Address;
-use traffic::stream::{Carrier, IntervalOfStream, StreamPlan, StreamTotal, StreamUntil, Way};
+use traffic::stream::{
+    Carrier, IntervalOfStream, StreamInterval, StreamPlan, StreamTotal, StreamUntil, Way,
+};
 
 use super::shape::{StreamWay, Streams};
 
@@ -15,11 +19,16 @@ pub(super) fn of(plan: &StreamPlan, streams: &Streams, begun_ns: u64) -> Value {
         let seconds = [streams.window_seconds, way.received_seconds];
         end[sent] = sum(way, seconds[0], way.sent_bytes, streams, is_udp);
         end[received] = sum(way, seconds[1], way.received_bytes, streams, is_udp);
-        if is_udp && way.way == plan.ways[0] {
-            end["sum"] = end[received].clone();
+        if is_udp {
+            // What was sent, with what became of it.
+            if way.way == plan.ways[0] {
+                end["sum"] = end[sent].clone();
+            }
+            tell_ends_apart(&mut end, [sent, received]);
         }
     }
-    let [host, remote] = streams.cpu_percents;
+    let percents = |cpu: Option<[f64; 3]>| [0, 1, 2].map(|at| cpu.map(|cpu| cpu[at]));
+    let [host, remote] = streams.cpu_percents.map(percents);
     end["cpu_utilization_percent"] = json!({
         "host_total": host[0], "host_user": host[1], "host_system": host[2],
         "remote_total": remote[0], "remote_user": remote[1], "remote_system": remote[2],
@@ -28,15 +37,16 @@ pub(super) fn of(plan: &StreamPlan, streams: &Streams, begun_ns: u64) -> Value {
         end["sender_tcp_congestion"] = streams.congestion_of(plan.ways[0]).into();
         end["receiver_tcp_congestion"] = streams.congestion_of(other(plan.ways[0])).into();
     }
+    let datagram_bytes = is_udp.then_some(streams.write_bytes.max(1));
     let mut said = json!({
         "start": start(plan, streams, begun_ns),
         "intervals": streams.intervals.iter().map(|interval| {
             let (from, seconds) = (interval.start_seconds, interval.seconds);
-            let of_stream = |one: &IntervalOfStream| interval_of(one, from, seconds, is_udp);
+            let of_stream = |one: &IntervalOfStream| interval_of(one, from, seconds, datagram_bytes);
             let mut value = json!({ "streams": interval.streams.iter().map(of_stream).collect::<Vec<_>>() });
             for (at, way) in plan.ways.iter().enumerate() {
                 let name = if at == 0 { "sum" } else { "sum_bidir_reverse" };
-                value[name] = span(from, seconds, interval.bytes(*way), *way == Way::Up);
+                value[name] = sum_of_interval(interval, *way, datagram_bytes);
             }
             value
         }).collect::<Vec<_>>(),
@@ -64,7 +74,10 @@ fn start(plan: &StreamPlan, streams: &Streams, begun_ns: u64) -> Value {
     json!({
         "connected": connected.collect::<Vec<_>>(),
         "version": format!("linerate {}", crate::shape::VERSION),
-        "timestamp": { "timesecs": begun_ns / 1_000_000_000 },
+        "timestamp": {
+            "time": httpdate::fmt_http_date(SystemTime::UNIX_EPOCH + Duration::from_nanos(begun_ns)),
+            "timesecs": begun_ns / 1_000_000_000,
+        },
         "connecting_to": match &streams.server_at {
             Address::Tcp(server) => json!({ "host": server.ip().to_string(), "port": server.port() }),
             Address::Unix(_) => json!(null),
@@ -100,17 +113,48 @@ fn span(start: f64, seconds: f64, bytes: u64, is_sender: bool) -> Value {
     })
 }
 
-fn interval_of(one: &IntervalOfStream, start: f64, seconds: f64, is_udp: bool) -> Value {
+/// Of a sender the datagrams are as many as their bytes hold; those that others sent are told at the end alone.
+fn interval_of(
+    one: &IntervalOfStream,
+    start: f64,
+    seconds: f64,
+    datagram_bytes: Option<u64>,
+) -> Value {
     let is_sender = one.way == Way::Up;
     let mut value = span(start, seconds, one.bytes, is_sender);
     value["socket"] = one.number.into();
-    if let (Some(tcp), true, false) = (one.tcp, is_sender, is_udp) {
+    if let (Some(each), true) = (datagram_bytes, is_sender) {
+        value["packets"] = one.bytes.div_ceil(each).into();
+    }
+    if let (Some(tcp), true, None) = (one.tcp, is_sender, datagram_bytes) {
         value["retransmits"] = tcp.retransmits.into();
         value["snd_cwnd"] = tcp.congestion_window_bytes.into();
         value["snd_wnd"] = tcp.peer_window_bytes.into();
         value["rtt"] = tcp.rtt_us.into();
         value["rttvar"] = tcp.rtt_variation_us.into();
         value["pmtu"] = tcp.path_mtu_bytes.into();
+    }
+    value
+}
+
+/// All streams of a way together.
+fn sum_of_interval(interval: &StreamInterval, way: Way, datagram_bytes: Option<u64>) -> Value {
+    let (start, seconds, bytes) = (
+        interval.start_seconds,
+        interval.seconds,
+        interval.bytes(way),
+    );
+    let is_sender = way == Way::Up;
+    let mut value = span(start, seconds, bytes, is_sender);
+    let of_way = || interval.streams.iter().filter(|one| one.way == way);
+    let again: Option<u64> = of_way().map(|one| one.tcp.map(|tcp| tcp.retransmits)).sum();
+    match (datagram_bytes, again, is_sender) {
+        (Some(each), _, true) => {
+            let packets: u64 = of_way().map(|one| one.bytes.div_ceil(each)).sum();
+            value["packets"] = packets.into();
+        }
+        (None, Some(again), true) => value["retransmits"] = again.into(),
+        _ => {}
     }
     value
 }
@@ -185,6 +229,15 @@ fn sum(way: &StreamWay, seconds: f64, bytes: u64, streams: &Streams, is_udp: boo
     value["jitter_ms"] =
         (of_way().map(|one| one.jitter_ms).sum::<f64>() / of_way().count().max(1) as f64).into();
     value
+}
+
+/// Whichever end this one is: who sends knows of no losses.
+fn tell_ends_apart(end: &mut Value, [sent, received]: [&str; 2]) {
+    end[sent]["sender"] = true.into();
+    end[received]["sender"] = false.into();
+    for unknown in ["lost_packets", "lost_percent", "jitter_ms"] {
+        end[sent][unknown] = 0.into();
+    }
 }
 
 fn other(way: Way) -> Way {

@@ -22,6 +22,7 @@ use model::Topology;
 use model::cpus::CpuWish;
 use model::rig::RigKind;
 use model::run::Rig;
+use report::numbers;
 use study::hosts::Hosts;
 use sys::address::Address;
 use sys::socket_file::SocketFile;
@@ -250,9 +251,9 @@ fn said(served: &StreamServed) -> String {
         Err(error) => format!("{client}: {error}"),
         Ok(([received, sent], time)) => {
             let seconds = time.as_secs_f64();
-            let rate = |bytes: &u64| *bytes as f64 * 8.0 / 1e9 / seconds.max(1e-9);
+            let rate = |bytes: &u64| numbers::bit_rate(*bytes as f64 * 8.0 / seconds.max(1e-9));
             format!(
-                "{client}: received {:.3} Gbit/s, sent {:.3} Gbit/s for {seconds:.1} s{beside}",
+                "{client}: received {}, sent {} for {seconds:.1} s{beside}",
                 rate(received),
                 rate(sent)
             )
@@ -269,13 +270,14 @@ fn line(interval: &StreamInterval) -> String {
             .filter(|one| one.way == way)
             .collect();
         let tcp = || streams.iter().filter_map(|one| one.tcp);
-        let rate = interval.bytes(way) as f64 * 8.0 / 1e9 / interval.seconds.max(1e-9);
+        let rate = interval.bytes(way) as f64 * 8.0 / interval.seconds.max(1e-9);
+        let rate = numbers::bit_rate(rate);
         let rtt = tcp().map(|tcp| tcp.rtt_us).max().filter(|_| way == Way::Up);
         let rtt = rtt.map(|us| format!(", rtt {:.2} ms", f64::from(us) / 1e3));
         let again: u64 = tcp().map(|tcp| tcp.retransmits).sum();
         let again = (again > 0).then(|| format!(", {again} sent again"));
         let rest = [rtt, again].map(Option::unwrap_or_default).concat();
-        (!streams.is_empty()).then(|| format!("{way} {rate:.3} Gbit/s{rest}"))
+        (!streams.is_empty()).then(|| format!("{way} {rate}{rest}"))
     };
     let ways: Vec<String> = [Way::Up, Way::Down]
         .into_iter()

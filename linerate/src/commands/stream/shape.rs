@@ -33,9 +33,9 @@ pub(crate) struct Streams {
     server_address: String,
     #[serde(skip)]
     pub(super) server_at: Address,
-    /// What the server was.
-    #[schemars(extend("enum" = ["linerate", "iperf3"]))]
-    server_program: &'static str,
+    /// What the server was; null of one that went before it told.
+    #[schemars(extend("enum" = ["linerate", "iperf3", null]))]
+    server_program: Option<&'static str>,
     /// Streams each way.
     streams_each_way: u32,
     /// Length of the window, s.
@@ -56,9 +56,9 @@ pub(crate) struct Streams {
     pub(super) ways: Vec<StreamWay>,
     /// The end that asked.
     client: StreamEnd,
-    /// The end that was asked; of iperf3 its process, as it tells it.
+    /// The end that was asked; of iperf3 its process, as it tells it. Its figures are null where it went before it told.
     server: StreamEnd,
-    /// CPU time of both ends' workers per 10⁹ bytes received, s.
+    /// CPU time of both ends' workers per 10⁹ bytes received, s; null where nothing was, or the server's is not known.
     pub(super) cpu_seconds_per_gb: Option<f64>,
     /// CPU time of all CPUs of this machine per 10⁹ bytes received, s; null where it is hidden, and where
     /// an end is elsewhere.
@@ -75,9 +75,10 @@ pub(crate) struct Streams {
     ended_sure: Option<bool>,
     /// What ended it before its time, with which the figures are those until then; null where nothing did.
     pub(super) broken: Option<String>,
-    /// CPU time of the client's workers and of the server as shares of the window, %: all, their own code, the kernel.
+    /// CPU time of the client's workers and of the server as shares of the window, %: all, their own code, the kernel;
+    /// `None` where the server's is not known.
     #[serde(skip)]
-    pub(super) cpu_percents: [[f64; 3]; 2],
+    pub(super) cpu_percents: [Option<[f64; 3]>; 2],
     /// What makes the figures doubtful.
     doubts: Vec<WordedDoubt>,
 }
@@ -101,6 +102,11 @@ pub(crate) struct StreamWay {
     lost_share: Option<f64>,
     /// Datagrams received, a second; null likewise.
     datagrams_per_second: Option<f64>,
+    /// Datagrams received after one that was sent later, or once more, count; null likewise, and where a receiver
+    /// does not tell.
+    late: Option<u64>,
+    /// How much the time on the way varies, by RFC 1889, the mean of its streams, ms; null likewise.
+    jitter_ms: Option<f64>,
     /// How evenly its streams shared, by Jain's index: 1 where all had the same.
     fairness: Option<f64>,
     /// Smoothed round trip at the end, the largest of its streams, µs; null where the sender does not tell.
@@ -118,12 +124,12 @@ pub(crate) struct StreamWay {
 /// An end, and what its workers spent.
 #[derive(Serialize, JsonSchema)]
 struct StreamEnd {
-    /// CPU time per 10⁹ bytes received, s; null where nothing was.
+    /// CPU time per 10⁹ bytes received, s; null where nothing was, or it is not known.
     cpu_seconds_per_gb: Option<f64>,
-    /// Share of the window for which its busiest worker had a CPU, %.
-    busy_percent: f64,
-    /// Share of the window for which that one waited for a CPU that others had, %.
-    waiting_percent: f64,
+    /// Share of the window for which its busiest worker had a CPU, %; null where it is not known.
+    busy_percent: Option<f64>,
+    /// Share of the window for which that one waited for a CPU that others had, %; null where it is not known.
+    waiting_percent: Option<f64>,
     /// Of what was sent in place, the share that the kernel copied after all, 0 to 1; null where nothing was.
     copied_share: Option<f64>,
 }
@@ -172,16 +178,17 @@ impl Streams {
             .sum();
         // ns per byte are s per GB.
         let per_gb = |ns: u64| (bytes > 0).then(|| ns as f64 / bytes as f64);
-        let end = |cost: &EndCost| StreamEnd {
-            cpu_seconds_per_gb: per_gb(cost.cpu_ns),
-            busy_percent: cost.busy_share * 100.0,
-            waiting_percent: cost.waiting_share * 100.0,
-            copied_share: cost.copied_share,
-        };
-        let cpu_percents = [&went.client, &went.server].map(|cost| {
-            let times = [cost.cpu_ns, cost.user_ns, cost.system_ns];
-            times.map(|ns| ns as f64 / went.window_ns.max(1) as f64 * 100.0)
+        let costs = [Some(went.client), went.server];
+        let [client, server] = costs.map(|cost| StreamEnd {
+            cpu_seconds_per_gb: cost.and_then(|cost| per_gb(cost.cpu_ns)),
+            busy_percent: cost.map(|cost| cost.busy_share * 100.0),
+            waiting_percent: cost.map(|cost| cost.waiting_share * 100.0),
+            copied_share: cost.and_then(|cost| cost.copied_share),
         });
+        let percent = |ns: u64| ns as f64 / went.window_ns.max(1) as f64 * 100.0;
+        let cpu_percents = costs
+            .map(|cost| cost.map(|cost| [cost.cpu_ns, cost.user_ns, cost.system_ns].map(percent)));
+        let server_ns = went.server.map(|cost| cost.cpu_ns);
         let ways = plan.ways.iter();
         let ways: Vec<StreamWay> = ways
             .map(|way| StreamWay::of(*way, plan, &went, rates))
@@ -198,7 +205,9 @@ impl Streams {
             place: setting.place,
             server_address: setting.server.to_string(),
             server_at: setting.server,
-            server_program: if went.is_ours { "linerate" } else { "iperf3" },
+            server_program: went
+                .is_ours
+                .map(|is_ours| if is_ours { "linerate" } else { "iperf3" }),
             streams_each_way: plan.streams,
             window_seconds: went.window_ns.max(1) as f64 / 1e9,
             write_bytes: went.write_bytes,
@@ -208,9 +217,9 @@ impl Streams {
             client_congestion,
             server_congestion,
             ways,
-            client: end(&went.client),
-            server: end(&went.server),
-            cpu_seconds_per_gb: per_gb(went.client.cpu_ns + went.server.cpu_ns),
+            client,
+            server,
+            cpu_seconds_per_gb: server_ns.and_then(|ns| per_gb(went.client.cpu_ns + ns)),
             machine_cpu_seconds_per_gb: MachinePerUnit::of(setting.machine, per_gb),
             latency: went.echoes.as_ref().map(StreamLatency::of),
             streams: went.streams,
@@ -259,11 +268,12 @@ impl StreamWay {
             };
             (bits / due).min(most)
         });
-        let of_end = |cost: &EndCost| EndSigns {
+        let of_end = |cost: EndCost| EndSigns {
             busy: cost.busy_share,
             waiting: cost.waiting_share,
         };
-        let [client, server] = [of_end(&went.client), of_end(&went.server)];
+        let client = of_end(went.client);
+        let server = went.server.map(of_end).unwrap_or_default();
         (signs.sender, signs.receiver) = match way {
             Way::Up => (client, server),
             Way::Down => (server, client),
@@ -283,6 +293,8 @@ impl StreamWay {
             retransmits: again.filter(|_| !is_udp),
             lost_share: is_told.then(|| lost as f64 / sent.max(1) as f64),
             datagrams_per_second: is_told.then(|| sent.saturating_sub(lost) as f64 / seconds),
+            late: late(&streams),
+            jitter_ms: is_told.then(|| jitter_ms(&streams)),
             fairness: fairness(&shares),
             rtt_us: sending.map(|sending| sending.rtt_us),
             plateaus: rates.plateaus,
@@ -291,6 +303,18 @@ impl StreamWay {
             limit_words: limit.words,
         }
     }
+}
+
+/// Datagrams of all streams that came late, where each receiver tells.
+fn late(streams: &[&StreamTotal]) -> Option<u64> {
+    let mut late = streams.iter().map(|one| one.datagrams?.late);
+    late.try_fold(0_u64, |sum, one| Some(sum.saturating_add(one?)))
+}
+
+/// Of streams of datagrams, the mean.
+fn jitter_ms(streams: &[&StreamTotal]) -> f64 {
+    let jitters = streams.iter().filter_map(|one| one.datagrams);
+    jitters.map(|one| one.jitter_ms).sum::<f64>() / streams.len().max(1) as f64
 }
 
 /// More than was asked for, whatever let it through.

@@ -1,0 +1,117 @@
+//! Streams of datagrams over a path that loses those by which they are opened.
+
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::os::fd::IntoRawFd as _;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::hostile::{AGREED, COOKIE, PARAMETERS, came, client, json_of, message, results, told};
+use super::number;
+use crate::common::listener::Listener;
+
+const LONG: Duration = Duration::from_secs(20);
+
+#[test]
+fn whoever_has_not_heard_that_a_stream_is_open_asks_again_and_is_answered_and_not_counted() {
+    let listener = Listener::start(&["--iperf3"]);
+    let mut control = TcpStream::connect(&listener.address).unwrap();
+    control.set_read_timeout(Some(LONG)).unwrap();
+    control.write_all(&COOKIE).unwrap();
+    let asked = PARAMETERS
+        .replace("\"tcp\"", "\"udp\"")
+        .replace("\"parallel\":1", "\"parallel\":2")
+        .replace("131072", "1000");
+    control.write_all(&message(asked.as_bytes())).unwrap();
+    let mut states = [0; 2];
+    control.read_exact(&mut states).unwrap();
+    assert_eq!(states, [9, 10]);
+    let ask = |client: &UdpSocket| {
+        client.send(b"9876").unwrap();
+        let mut answer = [0; 8];
+        assert_eq!(client.recv(&mut answer).unwrap(), 4);
+        assert_eq!(&answer[..4], b"6789");
+    };
+    let [first, second] = [(); 2].map(|()| {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket.connect(&listener.address).unwrap();
+        socket.set_read_timeout(Some(LONG)).unwrap();
+        socket
+    });
+    // While the other one is due, and while the test runs.
+    for client in [&first, &first, &second] {
+        ask(client);
+    }
+    control.read_exact(&mut states).unwrap();
+    assert_eq!(states, [1, 2]);
+    ask(&second);
+    let said = results_of(&mut control);
+    for stream in said["streams"].as_array().unwrap() {
+        assert_eq!(
+            (number(&stream["bytes"]), number(&stream["packets"])),
+            (0.0, 0.0)
+        );
+    }
+}
+
+/// Ends a test of two streams, and what the listener tells of it.
+fn results_of(control: &mut TcpStream) -> Value {
+    control.write_all(&[4]).unwrap();
+    let mut state = [0];
+    control.read_exact(&mut state).unwrap();
+    assert_eq!(state, [13]);
+    let streams = [1, 3].map(|id| came(id, "0", 0, 0.1)).join(",");
+    let own = message(told(&streams).as_bytes());
+    control.write_all(&own).unwrap();
+    let mut length = [0; 4];
+    control.read_exact(&mut length).unwrap();
+    let mut json = vec![0; usize::try_from(u32::from_be_bytes(length)).unwrap()];
+    control.read_exact(&mut json).unwrap();
+    serde_json::from_slice(&json).unwrap()
+}
+
+/// Who says hello for the second time, the first of which is lost.
+fn second_hello(socket: &UdpSocket) -> SocketAddr {
+    socket.set_read_timeout(Some(LONG)).unwrap();
+    let clients = [(); 2].map(|()| {
+        let mut hello = [0; 8];
+        let (bytes, client) = socket.recv_from(&mut hello).unwrap();
+        assert_eq!(&hello[..bytes], b"9876");
+        client
+    });
+    clients[1]
+}
+
+#[test]
+fn a_client_says_hello_again_until_it_is_answered() {
+    let answer = |_: &TcpListener, socket: UdpSocket| {
+        let client = second_hello(&socket);
+        socket.send_to(b"6789", client).unwrap();
+        // It stays open.
+        let _ = socket.into_raw_fd();
+    };
+    let told = results(&told(&came(1, "0", 0, 0.1)));
+    let said = json_of(&client("-u --for 100ms --json", &AGREED, answer, &told));
+    assert!(number(&said["ways"][0]["sent_bytes"]) > 0.0, "{said:#}");
+}
+
+#[test]
+fn what_a_stream_brings_answers_a_hello_too_and_is_counted_with_what_comes_out_of_order() {
+    let bring = |_: &TcpListener, socket: UdpSocket| {
+        let client = second_hello(&socket);
+        for number in [1, 3, 2] {
+            let mut datagram = [0; 1000];
+            datagram[15] = number;
+            socket.send_to(&datagram, client).unwrap();
+        }
+        let _ = socket.into_raw_fd();
+    };
+    let told = results(&told(&came(1, "3000", 3, 0.5)));
+    let flags = "-u -R --write-size 1000 --for 500ms --json";
+    let said = json_of(&client(flags, &AGREED, bring, &told));
+    let way = &said["ways"][0];
+    assert_eq!(number(&way["received_bytes"]), 3000.0, "{said:#}");
+    assert_eq!((&way["late"], &way["lost_share"]), (&1.into(), &0.0.into()));
+    assert!(number(&way["jitter_ms"]) >= 0.0, "{said:#}");
+}
