@@ -103,6 +103,20 @@ fn a_last_line_that_was_cut_short_is_left_out_and_measured_again() {
 }
 
 #[test]
+fn a_report_that_cannot_be_written_is_told_of_beside_the_figures() {
+    let Run { run, blocks } = whole_run();
+    let folder = folder_with("unwritten", run, blocks);
+    std::fs::create_dir(folder.path().join("run/report.html")).unwrap();
+    for more in [&[][..], &["--json"]] {
+        let output = study(&folder, "report", more);
+        let said = errors(&output);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(!output.stdout.is_empty(), "{said}");
+        assert_says(&said, "no report: run/report.html: ");
+    }
+}
+
+#[test]
 fn a_folder_that_cannot_be_had_is_known_before_the_machine_is_looked_at() {
     let folder = Folder::new("refused");
     std::fs::write(folder.path().join("file"), "mine").unwrap();

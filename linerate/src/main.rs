@@ -13,6 +13,7 @@ mod ladder_flags;
 mod left_set;
 mod listening;
 mod load_forms;
+mod new_folder;
 mod ourselves;
 mod ownership;
 mod progress;

@@ -113,7 +113,9 @@ impl Progress for ConsoleProgress<'_> {
 /// What a plan will see, and how long it takes.
 fn foreseen(outlook: &Outlook) -> String {
     let rounds = outlook.rounds;
-    let planned = humantime::format_duration(Duration::from_secs(outlook.planned_ms / 1000));
+    // No round takes no time.
+    let seconds = outlook.planned_ms.div_ceil(1000).max(1);
+    let planned = humantime::format_duration(Duration::from_secs(seconds));
     match outlook.expected_visible {
         Some(visible) => format!(
             "within {rounds} rounds ({planned}) this machine can see changes of {} from about {:.1} % on",
@@ -147,6 +149,11 @@ mod tests {
         let few = foreseen(&outlook(2, None));
         let expected = "2 rounds take 4s; too few rounds to see any change: a verdict takes 10";
         assert_eq!(few, expected);
+        let short = foreseen(&Outlook {
+            planned_ms: 640,
+            ..outlook(2, None)
+        });
+        assert!(short.starts_with("2 rounds take 1s; "), "{short}");
         let unknown = foreseen(&outlook(10, None));
         assert!(unknown.ends_with("too little is known to say what they will see"));
         let known = foreseen(&outlook(10, Some(0.015)));

@@ -14,6 +14,7 @@ use sys::stop::{Again, StopSignal};
 use crate::agents::{Agents, Place};
 use crate::console::Console;
 use crate::left_set;
+use crate::new_folder::NewFolder;
 use crate::progress::ConsoleProgress;
 use crate::shown;
 use crate::stopping;
@@ -88,17 +89,18 @@ impl RunFlags {
         self.seed.unwrap_or_else(fresh_seed)
     }
 
-    /// The folder asked for, or one under `linerate-runs` that carries study and time.
-    pub(crate) fn folder(&self, study: &str) -> PathBuf {
-        self.out.clone().unwrap_or_else(|| stamped(study))
+    /// The folder asked for, or one of its own under `linerate-runs` that carries study and time.
+    pub(crate) fn folder(&self, study: &str) -> NewFolder {
+        let named = self.out.clone().map(NewFolder::named);
+        named.unwrap_or_else(|| stamped(study))
     }
 }
 
-/// A folder for a run of that name, under `linerate-runs`, that carries the time.
-pub(crate) fn stamped(name: &str) -> PathBuf {
+/// A folder for a run of that name alone, under `linerate-runs`, that carries the time.
+pub(crate) fn stamped(name: &str) -> NewFolder {
     let utc = humantime::format_rfc3339_seconds(sys::clock::wall()).to_string();
     let stamp: String = utc.chars().filter(|c| !matches!(c, '-' | ':')).collect();
-    PathBuf::from(RUNS).join(format!("{name}-{stamp}"))
+    NewFolder::unused(&Path::new(RUNS).join(format!("{name}-{stamp}")))
 }
 
 /// A seed that nobody has chosen.
@@ -135,24 +137,15 @@ pub(crate) fn measure(
 
 /// Says what an order comes to: what would be climbed, what would be set for it, and what is missing. That loads
 /// nothing, so it does no harm to a machine at work.
-pub(crate) fn plan(
-    order: Order,
-    place: &Place,
-    folder: &Path,
-    console: &Console,
-) -> anyhow::Result<ExitCode> {
+pub(crate) fn plan(order: Order, place: &Place, console: &Console) -> anyhow::Result<ExitCode> {
     let compares_programs = order.study.compares_programs();
     let mut planned = None;
-    with_campaign(
-        place,
-        RunFolder::of_new(folder),
-        true,
-        console,
-        |campaign| {
-            planned = Some(campaign.plan(order)?);
-            Ok(())
-        },
-    )?;
+    // Nothing is kept of it.
+    let nowhere = RunFolder::of_new(Path::new(RUNS));
+    with_campaign(place, nowhere, true, console, |campaign| {
+        planned = Some(campaign.plan(order)?);
+        Ok(())
+    })?;
     let planned = planned.expect("it is there where the campaign did well");
     let is_climbed = |arm: &&Arm| matches!(arm.role, Role::Baseline | Role::Step);
     for arm in planned.arms.iter().filter(is_climbed) {

@@ -45,12 +45,32 @@ pub(crate) struct Judged<'a> {
     levers: Option<LeversTried>,
 }
 
-/// Reads a run folder, judges it, writes its report and says the answer.
+/// Reads a run folder, judges it, writes its report and says the answer. What was measured has not failed where its
+/// report cannot be written, which is told.
 pub(crate) fn show(folder: &Path, json: bool, console: &Console) -> anyhow::Result<ExitCode> {
+    show_and_write(folder, json, console).map(|(code, _)| code)
+}
+
+/// As [`show`], where the report is what was asked for: without it that has failed.
+pub(crate) fn report(folder: &Path, json: bool, console: &Console) -> anyhow::Result<ExitCode> {
+    let (code, is_written) = show_and_write(folder, json, console)?;
+    Ok(match is_written {
+        true => code,
+        false => ExitCode::from(crate::COULD_NOT_RUN),
+    })
+}
+
+/// The exit code of what was judged, and whether its report was written.
+fn show_and_write(
+    folder: &Path,
+    json: bool,
+    console: &Console,
+) -> anyhow::Result<(ExitCode, bool)> {
     let shown = match report::folder::kind(folder)? {
         RunKind::Load => {
-            show_with(folder, json, console, |_| None)?;
-            return Ok(ExitCode::SUCCESS);
+            let judged = judged(folder, console)?;
+            let is_written = show_judged(&judged, folder, json, console, None);
+            return Ok((ExitCode::SUCCESS, is_written));
         }
         RunKind::Commands => commands(folder, console)?,
         RunKind::Bench => bench(folder, console)?,
@@ -58,8 +78,8 @@ pub(crate) fn show(folder: &Path, json: bool, console: &Console) -> anyhow::Resu
         RunKind::Look => look(folder, console)?,
         RunKind::Streams => streams(folder, console)?,
     };
-    shown.say(folder, json, console);
-    Ok(shown.code)
+    let is_written = shown.say(folder, json, console);
+    Ok((shown.code, is_written))
 }
 
 /// Reads, judges and writes a run folder, and says the answer with what else there is to say of this
@@ -76,14 +96,15 @@ pub(crate) fn show_with(
     Ok(judged.2)
 }
 
-/// Writes the report of a run that was judged, and says the answer with what else there is to say.
+/// Writes the report of a run that was judged, and says the answer with what else there is to say. Whether the report
+/// was written.
 pub(crate) fn show_judged(
     (run, blocks, judgement): &JudgedRun,
     folder: &Path,
     json: bool,
     console: &Console,
     addition: Option<Addition>,
-) {
+) -> bool {
     let (text, (slo, levers)) = addition
         .map(|it| (it.text, (it.slo, it.levers)))
         .unwrap_or_default();
@@ -103,10 +124,11 @@ pub(crate) fn show_judged(
         next_steps: report::next_steps(run, judgement, &resume),
         code: ExitCode::SUCCESS,
     };
-    shown.say(folder, json, console);
+    let is_written = shown.say(folder, json, console);
     if !json && !text.is_empty() {
         console.say(&text);
     }
+    is_written
 }
 
 fn commands(folder: &Path, console: &Console) -> anyhow::Result<Shown> {
@@ -248,8 +270,8 @@ impl Shown {
         }
     }
 
-    /// Writes report and stacks into the folder and says the answer.
-    fn say(&self, folder: &Path, json: bool, console: &Console) {
+    /// Writes report and stacks into the folder and says the answer. Whether the report was written.
+    fn say(&self, folder: &Path, json: bool, console: &Console) -> bool {
         for (name, text) in &self.stacks {
             let file = folder.join(name);
             if let Err(error) = foreign::file::replace(&file, text.as_bytes()) {
@@ -257,10 +279,14 @@ impl Shown {
             }
         }
         let written = self.write(folder);
+        let is_written = written.is_ok();
         self.tell(json, console);
         if json {
+            if let Err(error) = written {
+                console.error(&error);
+            }
             self.next_steps.iter().for_each(|line| console.note(line));
-            return;
+            return is_written;
         }
         console.say(&format!("\nrepeat: {}", self.command));
         match written {
@@ -273,6 +299,7 @@ impl Shown {
         for line in &self.next_steps {
             console.say(line);
         }
+        is_written
     }
 }
 

@@ -60,6 +60,19 @@ fn a_service_that_ends_at_once_shows_the_end_of_its_log() {
 }
 
 #[test]
+fn a_service_that_goes_into_the_background_is_told_to_stay() {
+    let words = refused_run("background", START, "exit 0");
+    assert_says(
+        &words,
+        &[
+            "Fake ended before it was ready",
+            "exit status: 0",
+            "must stay in the foreground",
+        ],
+    );
+}
+
+#[test]
 fn a_service_that_never_gets_ready_is_given_up_and_stopped() {
     let from =
         format!("[\"-c\", \"{START}\"]\n[ready]\nwhen = {{ http = \"/json\" }}\nwithin_ms = 5000");
@@ -117,7 +130,7 @@ fn a_service_that_says_nothing_of_being_ready_is_not() {
         ("{ command = [\"false\"] }", "`false`"),
         (
             "{ command = [\"no-such-program\"] }",
-            "no program `no-such-program`",
+            "needs `no-such-program`",
         ),
     ] {
         let to = format!("when = {when}\nwithin_ms = 3000");
@@ -169,13 +182,17 @@ fn a_preparation_that_does_not_end_is_ended_with_its_children() {
 }
 
 #[test]
-fn a_program_that_a_preparation_needs_is_named_with_the_line_that_installs_it() {
+fn a_program_that_a_preparation_needs_is_named_and_the_service_is_not_called_absent() {
     let to = "[[prepare]]\ncommand = [\"no-such-program\"]\nwithin_ms = 1000\n[start]";
     let words = Bench::with_fake("prepare-absent", "[start]", to).refusal();
     assert_says(
         &words,
-        &["no program `no-such-program`", "sudo apt-get install fake"],
+        &[
+            "Fake needs `no-such-program` to be prepared",
+            "mend the service's file",
+        ],
     );
+    assert!(!words.contains("is not installed"), "{words}");
 }
 
 #[test]

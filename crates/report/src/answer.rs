@@ -35,7 +35,7 @@ struct Ends<'a> {
 
 fn ladder(run: &RunRecord, judgement: &Judgement) -> String {
     let Some((ends, verdict)) = ends(run, judgement) else {
-        return too_little(judgement);
+        return too_little(run, judgement);
     };
     match verdict {
         Verdict::Better => format!(
@@ -184,7 +184,7 @@ fn compare(run: &RunRecord, judgement: &Judgement) -> String {
         .map(|step| compared(run, judgement, step))
         .collect();
     if sentences.is_empty() {
-        return too_little(judgement);
+        return too_little(run, judgement);
     }
     if let Some(scaled) = judgement.scale.as_ref().and_then(scale::sentence) {
         return scaled;
@@ -254,7 +254,14 @@ fn void(run: &RunRecord, judgement: &Judgement) -> String {
     reason.unwrap_or_else(|| "the doubts below void this comparison".to_owned())
 }
 
-fn too_little(judgement: &Judgement) -> String {
+fn too_little(run: &RunRecord, judgement: &Judgement) -> String {
+    if judgement.steps.is_empty() && judgement.rounds_done >= judgement.rounds_planned {
+        let why = match run.study.steps.is_empty() {
+            true => "the study has no step",
+            false => "none of the study's steps could be taken here",
+        };
+        return format!("Nothing was compared: {why}.");
+    }
     let ladder = judgement.ladder.as_ref();
     let (done, planned, what) = match ladder.and_then(|ladder| ladder.confirmed.as_ref()) {
         Some(confirmed) => (
@@ -412,6 +419,22 @@ mod tests {
         judgement.rounds_done = 1;
         let sentence = sentence(&sample::run(), &judgement);
         assert!(sentence.contains("1 of 16 rounds"), "{sentence}");
+    }
+
+    #[test]
+    fn where_no_step_was_taken_it_is_not_rounds_that_are_missing() {
+        let (mut run, mut judgement) = (sample::run(), sample::judgement());
+        judgement.steps.clear();
+        judgement.whole = None;
+        let said = sentence(&run, &judgement);
+        let none = "Nothing was compared: none of the study's steps could be taken here.";
+        assert_eq!(said, none);
+        run.study.steps.clear();
+        for kind in [DesignKind::Ladder, DesignKind::Compare] {
+            run.study.design.kind = kind;
+            let said = sentence(&run, &judgement);
+            assert_eq!(said, "Nothing was compared: the study has no step.");
+        }
     }
 
     #[test]

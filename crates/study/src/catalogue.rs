@@ -79,6 +79,11 @@ fn from_disk(path: String) -> Result<Found, Refusal> {
 }
 
 fn unknown(name: &str) -> Refusal {
+    if name.contains('/') || Path::new(name).is_file() {
+        return Refusal(format!(
+            "`{name}` is no name of a study, and the path of its file ends in `.toml`"
+        ));
+    }
     let mut known = on_disk(FOLDER);
     known.extend(built_in_names().map(str::to_owned));
     let meant = did_you_mean(name, known.iter().map(String::as_str));

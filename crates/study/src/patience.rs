@@ -6,12 +6,16 @@ use model::Ask;
 use model::message::Whom;
 use model::study::Program;
 
+use crate::service_spec::LONGEST_START_MS;
+
 /// How long an answer from across a network may take beyond what was asked for.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// How much longer the first answer may take: the line is connected before it, and an agent for keys may hang.
 const CONNECTING: Duration = Duration::from_secs(10);
 /// How long a service may take to come up: the most that its file can grant, and connecting.
-const STARTING: Duration = Duration::from_secs(630);
+const STARTING: Duration = Duration::from_millis(LONGEST_START_MS + 30_000);
+/// How long a target may take to go: the longest grace that the file of a service can grant, and killing what is left.
+const STOPPING: Duration = Duration::from_secs(630);
 /// How long one probe may take on a machine at work: at rest all together take some four seconds (docs/probes.md).
 const PROBING: Duration = Duration::from_secs(10);
 
@@ -35,6 +39,18 @@ pub(crate) fn limit_of(ask: &Ask) -> Duration {
                 program: Program::Service(_),
                 ..
             } => STARTING,
+            Ask::Stop { .. } => STOPPING,
             _ => Duration::ZERO,
         }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_is_waited_for_as_long_as_the_grace_that_its_file_may_grant() {
+        let target = "baseline".to_owned();
+        assert!(limit_of(&Ask::Stop { target }) > Duration::from_secs(600) + PATIENCE);
+    }
 }

@@ -15,6 +15,8 @@ type Complaint = (Vec<String>, String);
 
 /// The longest that a service may take to come up or to go, ms.
 const LONGEST_MS: u32 = 600_000;
+/// The longest that all its preparations and its start may take together, ms: a build, and a slow start.
+pub(crate) const LONGEST_START_MS: u64 = 1_200_000;
 
 /// Reads a service from its text; `file` is the name that errors give.
 ///
@@ -190,11 +192,19 @@ fn time_complaint(service: &Service) -> Option<Complaint> {
         let keys = ["prepare", &at.to_string(), "within_ms"];
         (field(&keys), prepare.within_ms)
     });
-    let (keys, _) = of_service
-        .into_iter()
-        .chain(of_prepare)
-        .find(|(_, ms)| !(1..=LONGEST_MS).contains(ms))?;
-    Some((keys, format!("expected 1 to {LONGEST_MS} ms")))
+    let mut all = of_service.into_iter().chain(of_prepare);
+    if let Some((keys, _)) = all.find(|(_, ms)| !(1..=LONGEST_MS).contains(ms)) {
+        return Some((keys, format!("expected 1 to {LONGEST_MS} ms")));
+    }
+    let prepare = service.prepare.iter();
+    let prepare_ms: u64 = prepare.map(|prepare| u64::from(prepare.within_ms)).sum();
+    let start_ms = prepare_ms + u64::from(service.ready.within_ms);
+    (start_ms > LONGEST_START_MS).then(|| {
+        let what = format!(
+            "with all preparations that is {start_ms} ms; expected {LONGEST_START_MS} ms at most"
+        );
+        (field(&["ready", "within_ms"]), what)
+    })
 }
 
 /// A word in braces that is no variable is more likely a slip than meant.
@@ -354,6 +364,13 @@ mod tests {
             let from = "= \"{message}\"";
             is_named(from, &format!("= {like}"), "\"/plaintext\" =", expected);
         }
+    }
+
+    #[test]
+    fn preparations_that_take_too_long_together_are_named() {
+        let from = "grace_ms = 2000";
+        let prepare = "\n[[prepare]]\ncommand = [\"true\"]\nwithin_ms = 600000".repeat(2);
+        is_named(from, &format!("{from}{prepare}"), "within_ms", "1205000 ms");
     }
 
     #[test]

@@ -16,6 +16,7 @@ use study::explain::{ExplainOrder, Whose};
 use super::versus;
 use crate::agents::Place;
 use crate::console::Console;
+use crate::new_folder::NewFolder;
 use crate::request::{RequestFlags, WHERE};
 use crate::rig_flags::HostsFlag;
 use crate::run::{self, Left, RunFolder};
@@ -123,13 +124,11 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
                 "{} is another run: `linerate study report` judges it",
                 folder.display()
             );
-            folder.clone()
+            NewFolder::named(folder.clone())
         }
         None => {
-            let folder = arguments
-                .out
-                .clone()
-                .unwrap_or_else(|| run::stamped("explain"));
+            let named = arguments.out.clone().map(NewFolder::named);
+            let folder = named.unwrap_or_else(|| run::stamped("explain"));
             if let Some(stopped) = look(arguments, &folder, console)? {
                 return Ok(stopped);
             }

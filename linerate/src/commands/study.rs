@@ -186,7 +186,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
             word,
             json,
         } => resume(folder, *yes, word, *json, console),
-        StudyAction::Report { folder, json } => shown::show(folder, *json, console),
+        StudyAction::Report { folder, json } => shown::report(folder, *json, console),
         StudyAction::Compare { one, other, json } => compare(one, other, *json, console),
     }
 }
@@ -251,10 +251,10 @@ pub(crate) fn measure(
     if let Place::Linked(plan) = &place {
         console.note(&format!("link: {}", report::link::words(plan)));
     }
-    let folder = flags.folder(&match target.name() {
+    let run_name = match target.name() {
         Some(service) => format!("{}-{service}", study.name),
         None => study.name.clone(),
-    });
+    };
     let command = repeat::command(&["study", "run", name], seed, console);
     let order = Order {
         cpus: cpus.wish(),
@@ -264,8 +264,9 @@ pub(crate) fn measure(
         ..Order::new(study, targets, seed, command)
     };
     if ladder.dry_run {
-        return run::plan(order, &place, &folder, console);
+        return run::plan(order, &place, console);
     }
+    let folder = flags.folder(&run_name);
     match run::measure(order, &place, &folder, flags, console)? {
         Some(stopped) => Ok(stopped),
         None => shown::show(&folder, flags.json, console),

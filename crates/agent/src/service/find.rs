@@ -154,7 +154,15 @@ pub(super) fn locate_helper(
         .chain(places::folders(&service.find.places));
     let mut found = folders.map(|folder| folder.join(name));
     let found = found.find(|path| places::is_program(path));
-    found.ok_or_else(|| absent(&service.title, &service.find, name))
+    // What installs the service itself need not install this.
+    found.ok_or_else(|| Failure {
+        what: format!(
+            "{} needs `{name}` to be prepared or to be seen ready, and there is none on the PATH or in {}",
+            service.title,
+            places::beside_path(&service.find.places)
+        ),
+        advice: "install it, or mend the service's file".to_owned(),
+    })
 }
 
 fn out_of_reach(find: &Find, path: &Path) -> Failure {

@@ -374,6 +374,7 @@ mod tests {
         judgement.whole = None;
         judgement.control = None;
         judgement.sequential = None;
+        judgement.rounds_done = 0;
         let page = render(&sample::run(), &[], &judgement);
         assert!(page.contains("Too little was measured") && !page.contains("<svg"));
     }

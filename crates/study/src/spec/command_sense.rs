@@ -172,6 +172,11 @@ fn published(study: &CommandStudy) -> Sense {
             levels(study, &place, others)?;
             against(figure, others, place)?;
         }
+        if let (Some(low), Some(high)) = (figure.at_least, figure.at_most) {
+            must(low <= high, place!["published", index, "at_most"], || {
+                format!("`at_least` is {low} and `at_most` is {high}; expected no less")
+            })?;
+        }
     }
     Ok(())
 }

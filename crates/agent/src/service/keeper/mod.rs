@@ -10,6 +10,7 @@ mod owner;
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::process::ExitStatus;
 use std::time::Duration;
 
 use machine::targets;
@@ -170,7 +171,10 @@ impl Kept {
             ended.is_some() || owner.wants_an_end() || seen.is_ok()
         });
         match (ended, seen) {
-            (Some(status), _) => Err(self.failure(&format!("ended before it was ready: {status}"))),
+            (Some(status), _) => Err(self.failure(&format!(
+                "ended before it was ready: {status}{}",
+                in_background(status)
+            ))),
             (None, Ok(())) => Ok(()),
             (None, Err(_)) if answered => Err(self.failure("was not waited for any longer")),
             (None, Err(seen)) => Err(self.failure(&format!(
@@ -245,6 +249,14 @@ impl Drop for Kept {
         sys::clock::wait_until(grace, || !matches!(self.leader.try_wait(), Ok(None)));
         // All of its group at once, before the rest is killed one after the other.
         let _ = self.leader.end();
+    }
+}
+
+/// What is amiss with a service that does well and ends: most likely a child of it goes on in its place.
+fn in_background(status: ExitStatus) -> &'static str {
+    match status.success() {
+        true => "; a service must stay in the foreground (as nginx does with `daemon off;`)",
+        false => "",
     }
 }
 
