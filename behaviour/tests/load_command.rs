@@ -141,6 +141,20 @@ fn a_url_that_is_none_is_refused_with_what_one_looks_like() {
 }
 
 #[test]
+fn an_answer_that_cannot_be_read_is_refused_in_words() {
+    let long = format!("HTTP/1.1 200 OK\r\nA: {}\r\n\r\n", "b".repeat(70_000));
+    let two_lengths = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok";
+    for (answer, reason) in [
+        (long.as_str(), "a head, or trailers, longer than the 64 KiB"),
+        ("HTTP/1.1 101 Other\r\n\r\n", "(101 is none)"),
+        (two_lengths, "or two that differ"),
+    ] {
+        let error = refusal(&format!("http://{}/", answer_with(answer)), &[]);
+        assert_says(&error, reason);
+    }
+}
+
+#[test]
 fn secrets_stay_out_of_errors() {
     let error = refusal("http://user:secret@127.0.0.1/", &[]);
     assert!(

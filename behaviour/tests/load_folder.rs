@@ -61,12 +61,18 @@ fn goes_on(name: &str, arguments: &[&str]) -> (Value, Folder) {
         panic!("{}", errors(&resumed));
     });
     assert_eq!(found["is_over"], true, "{found:#}");
+    assert_says(&errors(&resumed), "going on with the ");
     let after = folder.text("run/blocks.jsonl");
     assert!(after.starts_with(whole), "what was saved stays");
     assert!(
         after.contains("\"epoch\":1"),
         "the others are of a later epoch"
     );
+
+    let again = study(&folder, &["resume", "run", "--trust", "--json"]);
+    assert_says(&errors(&again), " is over; told again from run");
+    assert!(!errors(&again).contains(" ns"), "{}", errors(&again));
+    assert_eq!(folder.text("run/blocks.jsonl"), after);
 
     let told = study(&folder, &["report", "run", "--json"]);
     assert_eq!(told.stdout, resumed.stdout);

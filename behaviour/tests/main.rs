@@ -26,6 +26,7 @@ mod listening;
 mod load_bins;
 mod load_command;
 mod load_count;
+mod load_doubts;
 mod load_download;
 mod load_engine;
 mod load_folder;

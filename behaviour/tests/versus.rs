@@ -288,4 +288,6 @@ fn a_run_until_the_difference_is_known_ends_at_its_first_look_where_it_is_and_is
         let said = errors(&{ refused }.output().unwrap());
         assert_says(&said, "from 0.1 to 90 per cent");
     }
+    let alone = ["versus", &url, &url, "--for", "3s"];
+    assert_says(&refusal_of(&mut linerate(&folder, &alone)), "--until");
 }

@@ -68,6 +68,17 @@ fn a_load_tells_of_the_machine_beside_its_client() {
 }
 
 #[test]
+fn of_a_load_shorter_than_its_ticks_the_machine_is_not_said_to_have_done_less_than_the_client() {
+    let folder = Folder::new("whole-short");
+    let server = Server::start(&[]);
+    let url = format!("http://{}/json", server.address);
+    let value = json(&folder, &["load", &url, "-n", "100", "-c", "4", "--json"]);
+    let client_us = value["client_cpu_us_per_request"].as_f64().unwrap();
+    let machine_us = value["machine_us_per_request"]["cpu"].as_f64();
+    assert!(machine_us.is_none_or(|us| us >= client_us), "{value}");
+}
+
+#[test]
 fn datagrams_tell_of_the_machine_beside_their_ends() {
     let folder = Folder::new("whole-datagrams");
     let exchange = ["packets", "--duration", "500ms"];

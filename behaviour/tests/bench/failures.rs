@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::bench::{measured, refused};
-use crate::common::{Folder, assert_says, errors, linerate};
+use crate::common::{Folder, answer, assert_says, errors, linerate};
 
 #[test]
 fn a_missing_program_is_named_with_what_to_do_with_and_without_a_shell() {
@@ -72,6 +72,14 @@ fn one_that_hangs_is_ended_after_its_time_with_its_children() {
     let words = || std::fs::read_to_string(format!("/proc/{child}/cmdline")).unwrap_or_default();
     let is_gone = sys::clock::wait_until(Duration::from_secs(20), || !words().contains("600"));
     assert!(is_gone, "{child} is still there: {}", words());
+}
+
+#[test]
+fn the_help_says_that_what_the_timeout_ended_is_no_failure_to_ignore() {
+    let folder = Folder::new("bench-ignore-help");
+    let help = answer(&mut linerate(&folder, &["bench", "-h"]));
+    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_says(&help, "all but those that --timeout ended");
 }
 
 #[test]

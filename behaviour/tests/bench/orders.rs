@@ -114,6 +114,15 @@ fn parameters_are_filled_into_commands_names_and_what_runs_around_them() {
 }
 
 #[test]
+fn parameters_of_what_runs_around_a_command_alone_tell_its_rows_apart() {
+    let folder = Folder::new("bench-unseen");
+    let unseen = words("-r 1 -L a 1,2 -L b x -L c 3 -p A={a}{b}{c} --env B={b}");
+    let value = measured(&folder, &[&unseen[..], &["test {c} = 3"]].concat());
+    let expected = ["B=x test 3 = 3 (a = 1)", "B=x test 3 = 3 (a = 2)"];
+    assert_eq!(arms(&value, "title")[..2], expected);
+}
+
+#[test]
 fn each_command_has_its_own_preparation_where_there_are_as_many() {
     let folder = Folder::new("bench-prepare");
     let two = [

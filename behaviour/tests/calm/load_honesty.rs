@@ -14,11 +14,11 @@ use traffic::load::{Engine, LoadPlan, Loads as _, NoObserver};
 use crate::common::load_program::{doubts, load_json};
 use crate::common::load_server::{OK, answer_each};
 
-/// A server that takes 5 ms for each answer.
+/// A server that takes so many ms for each answer.
 #[expect(clippy::disallowed_methods, reason = "the server is to be slow")]
-fn slow_server() -> std::net::SocketAddr {
-    answer_each(|stream| {
-        thread::sleep(Duration::from_millis(5));
+fn slow_server(answer_ms: u64) -> std::net::SocketAddr {
+    answer_each(move |stream| {
+        thread::sleep(Duration::from_millis(answer_ms));
         let _ = stream.write_all(OK);
     })
 }
@@ -38,7 +38,7 @@ fn assert_is_mostly_not_the_limit(measure: impl Fn() -> serde_json::Value) {
 
 #[test]
 fn a_slow_server_does_not_make_the_client_the_limit() {
-    let server = slow_server();
+    let server = slow_server(5);
     assert_is_mostly_not_the_limit(|| {
         let load = load_json(server, &["-c", "16", "-d", "1s", "--settle", "100ms"]);
         assert!(load["answered"].as_u64().unwrap() > 0);
@@ -49,7 +49,7 @@ fn a_slow_server_does_not_make_the_client_the_limit() {
 #[test]
 fn an_open_loop_beyond_capacity_says_that_the_rate_was_not_reached_and_requests_left_late() {
     // Four connections at 5 ms each carry 800 requests/s at most.
-    let server = slow_server();
+    let server = slow_server(5);
     assert_is_mostly_not_the_limit(|| {
         let load = load_json(server, &["-c", "4", "--rate", "3000", "-d", "2s"]);
         let doubts = doubts(&load);
@@ -57,6 +57,16 @@ fn an_open_loop_beyond_capacity_says_that_the_rate_was_not_reached_and_requests_
         assert!(doubts.contains(&"late_sends"), "{load:#}");
         load
     });
+}
+
+#[test]
+fn a_rate_that_a_server_keeps_up_with_is_reached_however_long_an_answer_takes() {
+    let server = slow_server(200);
+    let load = load_json(server, &["-c", "64", "--rate", "100", "-d", "2s"]);
+    // What left in the last 150 ms has no answer until the end.
+    let errors = &load["errors"];
+    assert!(errors["unfinished"].as_u64() > Some(0), "{load:#}");
+    assert!(!doubts(&load).contains(&"rate_not_reached"), "{load:#}");
 }
 
 #[test]

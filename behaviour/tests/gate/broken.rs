@@ -31,11 +31,11 @@ fn what_cannot_be_measured_is_told_and_leaves_nothing() {
         ),
         (
             &["--run", "true", "--build", grown],
-            &["the build of two (", "exited with 5"],
+            &["the build of two (", "exited with 5; try it"],
         ),
         (
             &["--run", grown],
-            &["two (", "exited with 5", "at both commits"],
+            &["two (", "exited with 5; it must", "at both commits"],
         ),
         (&["--run", "./bench {size}"], &["--set size=VALUE"]),
         (&["--run", "true", "--stacks"], &["--stacks", "versus"]),

@@ -139,6 +139,7 @@ mod tests {
         let rate = |achieved_rps| Doubt::RateNotReached {
             offered_rps: 1000.0,
             achieved_rps,
+            unanswered: 0,
         };
         assert_eq!(
             merged([rate(900.0), rate(500.0)].into_iter()),

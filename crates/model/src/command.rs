@@ -123,6 +123,15 @@ impl CommandReading {
     pub fn cpu_ns(&self) -> u64 {
         self.user_ns + self.system_ns
     }
+
+    /// How it ended and what it said last, for a sentence.
+    pub fn ending(&self) -> String {
+        let end = self.end.words();
+        match self.last_words.as_str() {
+            "" => end,
+            words => format!("{end}; its last words:\n{words}\n"),
+        }
+    }
 }
 
 /// How a command ended.

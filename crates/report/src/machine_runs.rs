@@ -27,8 +27,10 @@ pub(crate) fn table<'a>(
     )
 }
 
+/// Where a tenth less is counted of the machine than of the process, the runs were too short for its ticks.
 fn cells(title: &str, process: Option<f64>, found: &MachineRuns) -> Vec<String> {
     let each = found.each();
+    let is_whole = process.is_none_or(|ns| each.busy_ns() as f64 >= 0.9 * ns);
     let process = process.map_or_else(String::new, |ns| numbers::quantity(ns, "ns"));
     let parts = [
         each.busy_ns(),
@@ -38,9 +40,35 @@ fn cells(title: &str, process: Option<f64>, found: &MachineRuns) -> Vec<String> 
         each.softirq_ns,
         each.stolen_ns,
     ];
-    let parts = parts.map(|ns| numbers::quantity(ns as f64, "ns"));
+    let parts = parts.map(|ns| match is_whole {
+        true => numbers::quantity(ns as f64, "ns"),
+        false => numbers::MISSING.to_owned(),
+    });
     [title.to_owned(), process]
         .into_iter()
         .chain(parts)
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_that_counted_less_than_the_process_is_not_known() {
+        let mut found = MachineRuns {
+            runs: 3,
+            ..MachineRuns::default()
+        };
+        let dashes = |found: &MachineRuns| {
+            let cells = cells("true", Some(720e3), found);
+            cells
+                .iter()
+                .filter(|cell| *cell == numbers::MISSING)
+                .count()
+        };
+        assert_eq!(dashes(&found), 6);
+        found.spent.user_ns = 30_000_000;
+        assert_eq!(dashes(&found), 0);
+    }
 }

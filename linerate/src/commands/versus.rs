@@ -85,8 +85,8 @@ pub(crate) struct Arguments {
     /// follow one another agree, as they do beside a compiler, the interval is wider for it.
     #[arg(long, value_name = "PERCENT", value_parser = values::parse_percent, conflicts_with_all = ["smallest_effect", "smoke", "rounds"])]
     until: Option<f64>,
-    /// How long to go on at most, of --until
-    #[arg(long = "for", value_name = "TIME", default_value = "5m", value_parser = values::parse_duration, hide_short_help = true)]
+    /// How long to go on at most, of --until, though not before 16 rounds are done
+    #[arg(long = "for", value_name = "TIME", default_value = "5m", value_parser = values::parse_duration, requires = "until", hide_short_help = true)]
     at_most: Duration,
     /// Load threads; connections are dealt evenly between them
     #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000), hide_short_help = true)]

@@ -154,11 +154,7 @@ fn ended_well(
 ) -> Result<CommandReading, String> {
     match ran {
         Ok((reading, _)) if reading.end.is_success() => Ok(reading),
-        Ok((reading, _)) => Err(format!(
-            "{}; its last words:\n{}",
-            reading.end.words(),
-            reading.last_words
-        )),
+        Ok((reading, _)) => Err(reading.ending()),
         Err(CommandTrouble::Failed(failure)) => Err(failure.what),
         Err(CommandTrouble::Stopped) => Err("was ended by a signal to us".to_owned()),
     }

@@ -55,7 +55,7 @@ impl Tally {
     }
 
     /// All eight blocks are in, or seven can agree upon nothing any more.
-    fn is_over(&self) -> bool {
+    pub(super) fn is_over(&self) -> bool {
         let against = BLOCKS - AGREE;
         let disagree = self.held > against && self.failed + self.not_offered > against;
         self.blocks() >= BLOCKS || disagree

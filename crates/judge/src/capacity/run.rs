@@ -1,13 +1,13 @@
 //! A search for a capacity from its blocks to its judgement.
 
-use model::BlockRecord;
 use model::doubt::worded;
 use model::judgement::{Likely, LoadSlo, SloBlock, TallyShape};
 use model::load_run::SavedLoad;
 use model::objective::Objective;
+use model::{BlockRecord, Doubt};
 
 use super::course::{BlockVerdict, Course, Look, OFFERED};
-use super::{Seen, TRUST, Tally};
+use super::{Capacity, Seen, TRUST, Tally};
 
 /// Judges a search for the highest rate that holds an objective; `None` where it had not begun, or has
 /// blocks that no such search asks for.
@@ -27,6 +27,8 @@ pub fn judge_capacity(
     course.next_rps();
     let found = course.found();
     let [low, high] = found.likely_rps;
+    let mut doubts = run.doubts.clone();
+    doubts.extend(disagreed_below(&found));
     Some(LoadSlo {
         linerate_version: run.linerate_version.clone(),
         target: study.target.clone(),
@@ -51,8 +53,22 @@ pub fn judge_capacity(
         likely_rps: Likely { low, high },
         hysteresis: found.hysteresis,
         blocks: told?,
-        doubts: worded(&run.doubts),
+        doubts: worded(&doubts),
         notes: study.notes.clone(),
+    })
+}
+
+/// Rates at which the blocks disagreed say nothing against one above that holds, and still it may have held by
+/// chance: the more so, the more rates were tried.
+fn disagreed_below(found: &Capacity) -> Option<Doubt> {
+    let holds_rps = found.holds?.rate_rps;
+    let split = found.undecided.iter().filter(|tally| tally.is_over());
+    let below = split.map(|tally| tally.rate_rps);
+    let below: Vec<f64> = below.filter(|rate_rps| *rate_rps < holds_rps).collect();
+    Some(Doubt::LowerRatesDisagreed {
+        rates: u32::try_from(below.len()).unwrap_or(u32::MAX),
+        lowest_rps: below.into_iter().min_by(f64::total_cmp)?,
+        holds_rps,
     })
 }
 
@@ -84,5 +100,45 @@ fn block_shape(block: &BlockRecord, told: BlockVerdict) -> SloBlock {
         response_us_p99: micros(0.99),
         failed_share: reading.failed_share(),
         client_occupied_share: reading.cpu.client_occupied_share.unwrap_or(busy_share),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(rate_rps: f64, [held, failed]: [u32; 2]) -> Tally {
+        Tally {
+            rate_rps,
+            held,
+            failed,
+            not_offered: 0,
+        }
+    }
+
+    #[test]
+    fn a_rate_that_holds_above_others_at_which_the_blocks_disagreed_is_doubted() {
+        let found = |undecided| Capacity {
+            holds: Some(at(31_600.0, [7, 1])),
+            fails: None,
+            undecided,
+            likely_rps: [11_600.0, 38_100.0],
+            hysteresis: None,
+            blocks: 160,
+            is_over: true,
+        };
+        // One was given up before its blocks could disagree, one is above.
+        let others = vec![at(29_000.0, [6, 0]), at(34_800.0, [2, 2])];
+        assert_eq!(disagreed_below(&found(others.clone())), None);
+        let split = vec![at(30_100.0, [3, 2]), at(15_300.0, [2, 3])];
+        let doubt = Doubt::LowerRatesDisagreed {
+            rates: 2,
+            lowest_rps: 15_300.0,
+            holds_rps: 31_600.0,
+        };
+        assert_eq!(
+            disagreed_below(&found([split, others].concat())),
+            Some(doubt)
+        );
     }
 }

@@ -52,7 +52,13 @@ doubts! {
             offered_rps: f64,
             /// Rate that was answered, requests/s.
             achieved_rps: f64,
-        } => ("{offered_rps:.0} requests/s were to be offered, {achieved_rps:.0} were answered"),
+            /// Requests that were due and had no answer, whose times are told too low, count; 0 in older runs.
+            #[serde(default)]
+            unanswered: u64,
+        } => (
+            "{offered_rps:.0} requests/s were to be offered, {achieved_rps:.0} were answered{}",
+            told_too_low(*unanswered)
+        ),
             "offer less: the server or the client cannot keep up",
             severity: -achieved_rps / offered_rps;
 
@@ -71,6 +77,29 @@ doubts! {
         } => ("{} of the requests failed", percent(*failed_share)),
             "look at the bins of `errors` and at the server's log",
             severity: *failed_share;
+
+        /// A server answered no more well before the window closed.
+        StoppedAnswering {
+            /// Without a right answer at the end of the window, s.
+            silent_seconds: f64,
+            /// Attempts to connect that failed, count.
+            connects_failed: u64,
+        } => (
+            "no right answer came in the last {silent_seconds:.1} s of the window{}",
+            and_connects_failed(*connects_failed)
+        ),
+            "see why the server stopped answering; the rate told is over the whole window",
+            severity: *silent_seconds;
+
+        /// More attempts to connect failed than succeeded.
+        ConnectsFailed {
+            /// Attempts to connect that failed, count.
+            failed: u64,
+            /// Attempts to connect that succeeded, count.
+            made: u64,
+        } => ("{failed} attempts to connect failed, and {made} succeeded"),
+            "see whether the server went away or takes fewer connections: fewer than were asked for carried the load",
+            severity: *failed as f64;
 
         /// The A/A control differs at the level that voids the run.
         ControlDiffers {
@@ -297,6 +326,22 @@ doubts! {
             "give the server's host less other work, or blocks more time: what is thrown away \
             may depend on the arm",
             severity: f64::from(*missed);
+
+        /// A search found a rate that holds above others at which its blocks disagreed.
+        LowerRatesDisagreed {
+            /// Lower rates at which the blocks disagreed, count.
+            rates: u32,
+            /// The lowest of them, requests/s.
+            lowest_rps: f64,
+            /// The rate that was confirmed to hold, requests/s.
+            holds_rps: f64,
+        } => (
+            "at {rates} lower rate{}, from {lowest_rps:.0} requests/s on, the blocks disagreed: {holds_rps:.0} may \
+             hold by chance",
+            if *rates == 1 { "" } else { "s" }
+        ),
+            "search again with longer blocks (-d), or when the machine and the target are quieter",
+            severity: f64::from(*rates);
     }
     families {
         /// About commands that were compared.
@@ -318,9 +363,50 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
+/// Of requests without an answer only the time is known for which they had waited.
+fn told_too_low(unanswered: u64) -> String {
+    match unanswered {
+        0 => String::new(),
+        1 => "; one due request had no answer: the time told is too low for it".to_owned(),
+        _ => format!(
+            "; {unanswered} due requests had no answer: the times told are too low for them"
+        ),
+    }
+}
+
+/// A server that is gone refuses connections; one that hangs may take them.
+fn and_connects_failed(attempts: u64) -> String {
+    match attempts {
+        0 => String::new(),
+        1 => ", and an attempt to connect failed".to_owned(),
+        _ => format!(", and {attempts} attempts to connect failed"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_rate_that_was_not_reached_says_how_many_times_are_too_low() {
+        let what = |unanswered| {
+            let doubt = Doubt::RateNotReached {
+                offered_rps: 200.0,
+                achieved_rps: 93.0,
+                unanswered,
+            };
+            doubt.what()
+        };
+        assert!(what(0).ends_with("93 were answered"));
+        assert!(what(313).contains("; 313 due requests had no answer: the times told are too low"));
+    }
+
+    #[test]
+    fn a_rate_of_an_older_run_has_no_count_of_what_was_unanswered() {
+        let older = r#"{"doubt": "rate_not_reached", "offered_rps": 9.0, "achieved_rps": 5.0}"#;
+        let older: Doubt = serde_json::from_str(older).unwrap();
+        assert!(matches!(older, Doubt::RateNotReached { unanswered: 0, .. }));
+    }
 
     #[test]
     fn each_doubt_has_its_shape_in_the_schemas() {

@@ -1,6 +1,6 @@
 //! What a person sees of a search for a capacity: the answer, how it was found, the rates that decided.
 
-use model::judgement::{LoadSlo, TallyShape};
+use model::judgement::{Likely, LoadSlo, TallyShape};
 use model::load_run::SavedLoad;
 use model::objective::{Figure, Objective, Term};
 use model::{BlockRecord, Histogram};
@@ -149,7 +149,18 @@ fn failing(fails: &TallyShape, found: &LoadSlo) -> String {
 }
 
 fn likely(found: &LoadSlo) -> String {
-    let [low, high] = [found.likely_rps.low, found.likely_rps.high].map(numbers::rate);
+    let holds = found.holds.as_ref();
+    between(&found.likely_rps, holds.map_or(0.0, |of| of.rate_rps))
+}
+
+/// Never below what is confirmed to hold, wherever the bisection ended.
+fn between(likely: &Likely, holds_rps: f64) -> String {
+    let low_rps = likely.low.max(holds_rps);
+    let low = numbers::rate(low_rps);
+    if likely.high <= low_rps {
+        return format!("The limit seems to lie above {low} requests/s.");
+    }
+    let high = numbers::rate(likely.high);
     format!("The limit seems to lie between {low} and {high} requests/s.")
 }
 
@@ -252,5 +263,26 @@ fn response_ns(response: &Histogram, figure: Figure) -> Option<u64> {
         Figure::Quantile { percent } => response.quantile(percent / 100.0),
         Figure::Max => response.quantile(1.0),
         Figure::Mean => response.mean().map(|mean| mean.round() as u64),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_is_said_to_lie_nowhere_below_what_holds() {
+        let likely = Likely {
+            low: 11_600.0,
+            high: 38_100.0,
+        };
+        for (holds_rps, said) in [
+            (0.0, "between 11,600 and 38,100 requests/s."),
+            (31_600.0, "between 31,600 and 38,100 requests/s."),
+            (40_000.0, "above 40,000 requests/s."),
+        ] {
+            let limit = between(&likely, holds_rps);
+            assert_eq!(limit, format!("The limit seems to lie {said}"));
+        }
     }
 }

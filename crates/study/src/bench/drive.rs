@@ -244,12 +244,8 @@ impl<H: RunsCommands, P: BenchProgress, C: Clock> Hands for Drive<'_, H, P, C> {
 }
 
 fn failed(who: &str, reading: &CommandReading, advice: &str) -> CommandTrouble {
-    let words = match reading.last_words.as_str() {
-        "" => String::new(),
-        words => format!("; its last words:\n{words}\n"),
-    };
     CommandTrouble::Failed(Failure {
-        what: format!("{who} {}{words}", reading.end.words()),
+        what: format!("{who} {}", reading.ending()),
         advice: advice.to_owned(),
     })
 }

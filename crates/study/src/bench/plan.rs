@@ -177,6 +177,7 @@ impl BenchOrder {
         line: &str,
         values: &BTreeMap<String, String>,
     ) -> Result<BenchCommand, Refusal> {
+        let unseen = self.unseen(index, line, values);
         let line = fill(line, values);
         let environment = one_or_each(&self.environment, index);
         let assignments = environment.map(|given| fill(given, values));
@@ -214,7 +215,7 @@ impl BenchOrder {
             cleanup: beside(self.cleanup.as_ref())?,
             arm: BenchArm {
                 name: (index + 1).to_string(),
-                title: self.title(index, &line, (values, assignments.as_deref())),
+                title: self.title(index, &line, (values, assignments.as_deref())) + &unseen,
                 role,
                 command: line,
                 parameters: values.clone(),
@@ -238,17 +239,39 @@ impl BenchOrder {
         line: &str,
         (values, assignments): (&BTreeMap<String, String>, Option<&str>),
     ) -> String {
-        let own = index.checked_sub(usize::from(self.reference.is_some()));
-        let name = match own {
-            None => self.reference_name.as_ref(),
-            Some(own) if self.parameters.is_empty() => self.names.get(own),
-            Some(own) => one_or_each(&self.names, own),
-        };
         let typed = || match assignments {
             None | Some("") => line.to_owned(),
             Some(assignments) => format!("{assignments} {line}"),
         };
+        let name = self.name(index);
         name.map_or_else(typed, |name| fill(name, values))
+    }
+
+    /// The name that was given, its parameters not filled in.
+    fn name(&self, index: usize) -> Option<&String> {
+        match index.checked_sub(usize::from(self.reference.is_some())) {
+            None => self.reference_name.as_ref(),
+            Some(own) if self.parameters.is_empty() => self.names.get(own),
+            Some(own) => one_or_each(&self.names, own),
+        }
+    }
+
+    /// ` (threads = 1)`: the parameters of what runs around a command alone, without which its rows could not
+    /// be told apart.
+    fn unseen(&self, index: usize, line: &str, values: &BTreeMap<String, String>) -> String {
+        let environment = one_or_each(&self.environment, index);
+        let more = [environment, self.name(index)];
+        let seen = more.into_iter().flatten().map(String::as_str).chain([line]);
+        let unseen = self.parameters.iter().filter_map(|parameter| {
+            let value = values.get(&parameter.name)?;
+            let wanted = parameter.placeholder();
+            let is_seen = seen.clone().any(|template| template.contains(&wanted));
+            (!is_seen).then(|| format!("{} = {value}", parameter.name))
+        });
+        match &unseen.collect::<Vec<_>>()[..] {
+            [] => String::new(),
+            unseen => format!(" ({})", unseen.join(", ")),
+        }
     }
 
     /// The reference a second time, where there is something to compare.

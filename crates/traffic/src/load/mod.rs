@@ -24,6 +24,7 @@ mod outcome;
 mod plan;
 mod probe;
 mod recorder;
+mod silence;
 mod tally;
 mod usage;
 mod worker;

@@ -6,7 +6,7 @@ use model::{Doubt, Histogram};
 use super::recorder::Recorder;
 use super::tally::Live;
 use super::usage::Usage;
-use super::{Engine, LoadPlan};
+use super::{Engine, LoadPlan, silence};
 
 /// From this share of a thread's time on, the client holds the load back.
 const CLIENT_LIMIT_SHARE: f64 = 0.85;
@@ -16,6 +16,9 @@ const LATENESS_LIMIT_SHARE: f64 = 0.10;
 const LATENESS_MIN_COUNT: u64 = 1000;
 /// More of the offered rate than this must not be missing.
 const SHORTFALL_LIMIT_SHARE: f64 = 0.01;
+/// Requests that are out at a moment are more or fewer by chance: nearly never by more than so many times the
+/// root of their mean number.
+const OUT_BY_CHANCE: f64 = 3.0;
 /// A single failure in a thousand may be chance; more is worth a word.
 const FAILED_LIMIT_SHARE: f64 = 0.001;
 
@@ -80,6 +83,11 @@ pub struct LoadOutcome {
     /// end only where no answer took so long, and one that found no connection until then counts in
     /// `response` and `lateness`.
     pub latency: Option<LatencyReading>,
+    /// In open loop, requests that were due in the scored window and found no connection until the end.
+    pub due_unsent: u64,
+    /// Of the requests in the distribution of responses, those without an answer: never sent, given up, or out at
+    /// the end. They would have taken longer than it says.
+    pub due_unanswered: u64,
     pub connections: ConnectionCounts,
     /// Handshakes of the whole block, settling included; `None` in the clear.
     pub handshakes: Option<Handshakes>,
@@ -140,6 +148,8 @@ impl LoadOutcome {
             client_busy_share: 0.0,
             client_occupied_share: 0.0,
             latency: counted.latency,
+            due_unsent: 0,
+            due_unanswered: 0,
             connections: ConnectionCounts::default(),
             handshakes: plan.tls.as_ref().map(|_| Handshakes::default()),
             kinds: Vec::new(),
@@ -147,12 +157,14 @@ impl LoadOutcome {
             window_counts: Vec::new(),
             doubts: Vec::new(),
         };
-        let shortfall = shortfall(plan, window_ns, &workers);
+        let due = Due::of(&workers);
+        outcome.due_unsent = due.unsent;
+        outcome.due_unanswered = due.unanswered(outcome.latency.as_ref());
         for worker in workers {
             outcome.add(worker);
         }
         debug_assert!(outcome.ledger.balances(), "{:?}", outcome.ledger);
-        outcome.doubts = doubts(&outcome, shortfall);
+        outcome.doubts = doubts(plan, &outcome, &due);
         outcome
     }
 
@@ -201,29 +213,84 @@ impl LoadOutcome {
     }
 }
 
+/// What became of the requests of an open loop that were due in the window, over all threads.
+struct Due {
+    all: u64,
+    answered: u64,
+    unsent: u64,
+    unfinished: u64,
+}
+
+impl Due {
+    fn of(workers: &[WorkerOutcome<'_>]) -> Self {
+        let recorders = || workers.iter().map(|worker| &worker.recorder);
+        Self {
+            all: recorders().map(Recorder::due).sum(),
+            answered: recorders().map(|recorder| recorder.due_answered).sum(),
+            unsent: recorders().map(|recorder| recorder.due_unsent).sum(),
+            unfinished: recorders().map(|recorder| recorder.due_unfinished).sum(),
+        }
+    }
+
+    /// Those that count with the time for which they had waited: given up ones too, where times are recorded.
+    fn unanswered(&self, latency: Option<&LatencyReading>) -> u64 {
+        latency.map_or(self.unsent + self.unfinished, |latency| {
+            latency.response.total().saturating_sub(self.answered)
+        })
+    }
+
+    /// Of those that were out at the end, as many as a server that keeps up has out at any moment: what is due in
+    /// the time that an answer takes (Little's law). Where a server falls behind twice as many are out, since its
+    /// answers take longer all the time; and those that were never sent are on no way.
+    fn on_their_way(&self, outcome: &LoadOutcome) -> f64 {
+        let answer_ns = outcome.waited_ns as f64 / outcome.answered.max(1) as f64;
+        let usual = self.all as f64 * answer_ns / outcome.window_ns.max(1) as f64;
+        (self.unfinished as f64).min(usual + OUT_BY_CHANCE * usual.sqrt())
+    }
+}
+
 /// How far an open loop stayed below what it was to offer within the window. That is counted, not taken
 /// from the rate: Poisson arrivals differ from it by chance. Where the requests are counted all are due before
 /// the window ends, which waits for the last answer: there it is the rate.
-fn shortfall(plan: &LoadPlan, window_ns: u64, workers: &[WorkerOutcome<'_>]) -> Option<Doubt> {
+fn shortfall(plan: &LoadPlan, outcome: &LoadOutcome, due: &Due) -> Option<Doubt> {
     let rate_rps = plan.rate_rps()?;
-    let seconds = window_ns.max(1) as f64 / 1e9;
-    let recorders = || workers.iter().map(|worker| &worker.recorder);
-    let due: u64 = recorders().map(Recorder::due).sum();
-    let answered: u64 = recorders().map(|recorder| recorder.due_answered).sum();
+    let seconds = outcome.window_ns.max(1) as f64 / 1e9;
     let offered_rps = match plan.requests {
         Some(_) => rate_rps,
-        None => due as f64 / seconds,
+        None => due.all as f64 / seconds,
     };
-    let achieved_rps = offered_rps * answered as f64 / due.max(1) as f64;
-    let is_missed = achieved_rps < offered_rps * (1.0 - SHORTFALL_LIMIT_SHARE);
+    let (all, answered) = (due.all as f64, due.answered as f64);
+    let is_missed = answered + due.on_their_way(outcome) < all * (1.0 - SHORTFALL_LIMIT_SHARE);
     is_missed.then_some(Doubt::RateNotReached {
         offered_rps,
-        achieved_rps,
+        achieved_rps: offered_rps * answered / all.max(1.0),
+        unanswered: outcome.due_unanswered,
     })
 }
 
+/// That the server went away: it fell silent, or took fewer connections than it refused. Where the requests are
+/// counted the last ones are waited for while no other is under way, and silence says nothing.
+fn gone(plan: &LoadPlan, outcome: &LoadOutcome) -> Option<Doubt> {
+    let ConnectionCounts {
+        opened,
+        failed,
+        reopened,
+    } = outcome.connections;
+    let made = opened + reopened;
+    let silent_ns = silence::at_the_end_ns(&outcome.window_counts);
+    match silent_ns.filter(|_| plan.requests.is_none()) {
+        Some(silent_ns) => Some(Doubt::StoppedAnswering {
+            silent_seconds: silent_ns.min(outcome.window_ns) as f64 / 1e9,
+            connects_failed: failed,
+        }),
+        None => (failed > made).then_some(Doubt::ConnectsFailed { failed, made }),
+    }
+}
+
 /// What a sceptic would ask about this block.
-fn doubts(outcome: &LoadOutcome, shortfall: Option<Doubt>) -> Vec<Doubt> {
+fn doubts(plan: &LoadPlan, outcome: &LoadOutcome, due: &Due) -> Vec<Doubt> {
+    let gone = gone(plan, outcome);
+    let shortfall = shortfall(plan, outcome, due);
     let client =
         (outcome.client_occupied_share > CLIENT_LIMIT_SHARE).then_some(Doubt::ClientIsLimit {
             busy_share: outcome.client_occupied_share,
@@ -232,7 +299,7 @@ fn doubts(outcome: &LoadOutcome, shortfall: Option<Doubt>) -> Vec<Doubt> {
     let failed_share = outcome.ledger.errors.failed() as f64 / outcome.ledger.sent.max(1) as f64;
     let failed =
         (failed_share > FAILED_LIMIT_SHARE).then_some(Doubt::RequestsFailed { failed_share });
-    [client, shortfall, late, failed]
+    [gone, client, shortfall, late, failed]
         .into_iter()
         .flatten()
         .collect()
@@ -347,6 +414,63 @@ mod tests {
     }
 
     #[test]
+    fn what_a_server_that_keeps_up_has_out_at_any_moment_is_not_missing_from_the_rate() {
+        let doubts = |answer_ns: u64| {
+            let live = live(1);
+            let tally = &live.tallies()[0];
+            tally.scored.add(1000);
+            tally.waited_ns.add(1000 * answer_ns);
+            let mut worker = worker(tally, (0, 0), (1000, 850));
+            worker.recorder.due_unfinished = 150;
+            merged(&live, vec![worker]).doubts
+        };
+        assert!(doubts(200_000_000).is_empty());
+        // As of a queue that grows: the last wait for 150 ms, and those before them waited for less.
+        let behind = doubts(75_000_000);
+        assert!(matches!(behind[..], [Doubt::RateNotReached { .. }]));
+    }
+
+    #[test]
+    fn what_was_due_and_never_sent_is_told_and_its_times_with_it() {
+        let live = live(1);
+        let tally = &live.tallies()[0];
+        let mut worker = worker(tally, (0, 0), (0, 0));
+        (0..3).for_each(|_| worker.recorder.never_sent(0, SECOND));
+        let outcome = merged(&live, vec![worker]);
+        assert_eq!((outcome.due_unsent, outcome.due_unanswered), (3, 3));
+        let missed = Doubt::RateNotReached {
+            offered_rps: 3.0,
+            achieved_rps: 0.0,
+            unanswered: 3,
+        };
+        assert_eq!(outcome.doubts, [missed]);
+    }
+
+    #[test]
+    fn a_server_that_went_away_is_a_doubt_by_its_silence_or_by_what_it_refused() {
+        let live = live(1);
+        let tally = &live.tallies()[0];
+        let doubts = |ticks: [u64; 10], failed| {
+            let mut worker = worker(tally, (0, 0), (0, 0));
+            worker.recorder.ticks = ticks.to_vec();
+            worker.connections = ConnectionCounts {
+                opened: 4,
+                failed,
+                reopened: 0,
+            };
+            merged(&live, vec![worker]).doubts
+        };
+        let stopped = Doubt::StoppedAnswering {
+            silent_seconds: 0.6,
+            connects_failed: 9,
+        };
+        assert_eq!(doubts([90, 80, 90, 80, 0, 0, 0, 0, 0, 0], 9), [stopped]);
+        let refused = Doubt::ConnectsFailed { failed: 5, made: 4 };
+        assert_eq!(doubts([90; 10], 5), [refused]);
+        assert!(doubts([90; 10], 4).is_empty());
+    }
+
+    #[test]
     fn of_requests_that_are_counted_the_rate_is_that_of_the_plan_however_late_the_last_answer() {
         let live = live(1);
         let tally = &live.tallies()[0];
@@ -354,6 +478,7 @@ mod tests {
         let missed = Doubt::RateNotReached {
             offered_rps: 1000.0,
             achieved_rps: 500.0,
+            unanswered: 0,
         };
         assert_eq!(half.doubts, [missed]);
     }

@@ -60,6 +60,8 @@ pub(super) struct Recorder<'a> {
     pub(super) due_unsent: u64,
     /// Requests that were due in the window and were answered, whenever.
     pub(super) due_answered: u64,
+    /// Requests of an open loop that were due in the window and still out at the end.
+    pub(super) due_unfinished: u64,
     /// The longest service time of the window, once nothing more is answered.
     longest_ns: u64,
     /// Answers by tick of the block.
@@ -77,6 +79,7 @@ impl<'a> Recorder<'a> {
             due_sent: 0,
             due_unsent: 0,
             due_answered: 0,
+            due_unfinished: 0,
             longest_ns: 0,
             ticks: vec![0; edges.ticks()],
             ticked: 0,
@@ -150,7 +153,8 @@ impl<'a> Recorder<'a> {
         // out would make a server that hangs look fast. Other failures say nothing of speed.
         match (fate, self.scoring) {
             (Fate::Unfinished, Scoring::ByEnd) => self.record_hung(request),
-            (Fate::Answered | Fate::Timeout | Fate::Unfinished, _) => self.record(request, now_ns),
+            (Fate::Unfinished, Scoring::ByIntention) => self.record_out(request, now_ns),
+            (Fate::Answered | Fate::Timeout, _) => self.record(request, now_ns),
             _ => {}
         }
     }
@@ -172,6 +176,13 @@ impl<'a> Recorder<'a> {
         {
             distributions.service.record(waited_ns);
         }
+    }
+
+    /// A request of an open loop was still out at the end. What it had waited is a lower bound, and better than
+    /// nothing.
+    fn record_out(&mut self, request: RequestTimes, now_ns: u64) {
+        self.due_unfinished += u64::from(self.edges.hold(request.intended_ns));
+        self.record(request, now_ns);
     }
 
     /// A request of an open loop found no connection until the block was over. It is in no bin,
@@ -293,6 +304,19 @@ mod tests {
         assert_eq!((found.response.total(), found.service.total()), (1, 1));
         assert!(found.response.quantile(1.0) > found.service.quantile(1.0));
         assert_eq!((recorder.due_sent, recorder.due_answered), (1, 1));
+    }
+
+    #[test]
+    fn in_an_open_loop_what_is_out_at_the_end_has_waited_and_is_counted_apart() {
+        let tally = Tally::new(true);
+        let mut recorder = Recorder::new(EDGES, Scoring::ByIntention, &tally);
+        for due_ns in [1_500, 3_000] {
+            recorder.sent(request(due_ns, due_ns));
+            recorder.ended(request(due_ns, due_ns), Fate::Unfinished, 3_000 + TICK_NS);
+        }
+        let found = tally.latency(0.0).unwrap();
+        assert_eq!((found.service.total(), found.response.total()), (1, 1));
+        assert_eq!((recorder.due_unfinished, recorder.due_answered), (1, 0));
     }
 
     #[test]

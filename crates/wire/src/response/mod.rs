@@ -14,20 +14,30 @@ use head::{BodyFrame, Head};
 pub use head::{HEAD_LIMIT_BYTES, KnownHead};
 pub use mark::{BodyMark, Marker};
 
-/// Why bytes are no HTTP/1 answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Why bytes are no HTTP/1 answer; in words, what it was that somebody answered with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
     /// They do not begin with a status line of HTTP/1.
+    #[error(
+        "something that is not HTTP/1: it begins with no status line of an answer (101 is none)"
+    )]
     StatusLine,
     /// A header without a colon, or folded over two lines.
+    #[error(
+        "something that is not HTTP/1: a header without a name and a colon, or folded over two lines"
+    )]
     Header,
     /// A `Content-Length` that is no number, or two that differ.
+    #[error("something that is not HTTP/1: a Content-Length that is no number, or two that differ")]
     ContentLength,
     /// Headers or trailers beyond [`HEAD_LIMIT_BYTES`].
+    #[error("a head, or trailers, longer than the {} KiB read here", HEAD_LIMIT_BYTES / 1024)]
     HeadTooLong,
     /// A chunk whose size or end is wrong.
+    #[error("something that is not HTTP/1: a chunk whose size or end is wrong")]
     Chunk,
     /// The connection ended inside the answer.
+    #[error("a part of an answer: the connection ended inside it")]
     CutShort,
 }
 

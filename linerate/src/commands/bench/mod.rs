@@ -142,7 +142,7 @@ pub(crate) struct Arguments {
     /// Variables for a command and what runs around it: 'A=1 B=2'; one for all commands, or one for each
     #[arg(long, value_name = "ASSIGNMENTS", hide_short_help = true)]
     env: Vec<String>,
-    /// Count failed runs too: all, or only those with these exit codes
+    /// Count failed runs too: all but those that --timeout ended, or only those with these exit codes
     #[arg(short, long, value_name = "CODES", num_args = 0..=1, require_equals = true,
           default_missing_value = "all-non-zero")]
     ignore_failure: Option<order::IgnoredCodes>,

@@ -15,6 +15,9 @@ use super::target::Target;
 use crate::commands::quantiles::Quantiles;
 use crate::shape;
 
+/// A quantile that moves by less is told as it is.
+const ABOUT: f64 = 1.05;
+
 /// One load: what was asked for and how it went.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct LoadResult {
@@ -53,6 +56,11 @@ pub(crate) struct LoadResult {
     answered: u64,
     /// Requests not rightly answered, settling included, by fate.
     errors: Errors,
+    /// Open loop: requests that were due in the scored window and were never sent, count.
+    due_unsent: u64,
+    /// Open loop: of the requests in `latency_us.response`, those without an answer: never sent, given up or out
+    /// at the end. They count with the time for which they had waited, which is too low, count.
+    due_unanswered: u64,
     /// Right answers within the scored window, count.
     answered_in_window: u64,
     /// Bytes received within the scored window: heads, bodies and chunk framing.
@@ -63,8 +71,8 @@ pub(crate) struct LoadResult {
     throughput_rps: f64,
     /// CPU time of the client per right answer, µs; null when there was none.
     client_cpu_us_per_request: Option<f64>,
-    /// CPU time of all CPUs of this machine per right answer, µs; null where it is hidden, or
-    /// there was none.
+    /// CPU time of all CPUs of this machine per right answer, µs; null where it is hidden, there was none,
+    /// or the ticks that it is counted in missed so much that the client's is a tenth more.
     machine_us_per_request: Option<MachinePerUnit>,
     /// Share of the window in which the busiest load thread worked, 0 to 1.
     client_busy_share: f64,
@@ -148,6 +156,8 @@ impl LoadResult {
             let answered = outcome.answered;
             (answered > 0).then(|| cpu_ns as f64 / 1e3 / answered as f64)
         };
+        // A tenth is what ticks may miss of a load of seconds.
+        let is_whole = |spent: &MachineCpu| spent.busy_ns() >= outcome.client_cpu_ns / 10 * 9;
         let latency = outcome.latency.as_ref();
         let is_open = matches!(plan.pace, Pace::Open { .. });
         let open_only = |histogram| is_open.then(|| counted(histogram));
@@ -169,12 +179,14 @@ impl LoadResult {
             sent: outcome.ledger.sent,
             answered: outcome.ledger.answered,
             errors: outcome.ledger.errors,
+            due_unsent: outcome.due_unsent,
+            due_unanswered: outcome.due_unanswered,
             answered_in_window: outcome.answered,
             received_bytes: outcome.received_bytes,
             received_bytes_per_second: outcome.received_bytes_per_second(),
             throughput_rps: outcome.throughput_rps(),
             client_cpu_us_per_request: outcome.client_cpu_us_per_request(),
-            machine_us_per_request: MachinePerUnit::of(machine, per_request_us),
+            machine_us_per_request: MachinePerUnit::of(machine.filter(is_whole), per_request_us),
             client_busy_share: outcome.client_busy_share,
             client_occupied_share: outcome.client_occupied_share,
             latency_us: Latency {
@@ -195,6 +207,18 @@ impl LoadResult {
             notes,
         }
     }
+}
+
+/// Whether so large a share of the requests were answered within about their quantile, however long those would have
+/// taken that had no answer: they are in the distribution with the time for which they had waited.
+pub(super) fn is_firm(quantile: f64, outcome: &LoadOutcome) -> bool {
+    let Some(latency) = &outcome.latency else {
+        return false;
+    };
+    let unanswered = outcome.due_unanswered as f64 / latency.response.total().max(1) as f64;
+    let without_them = quantile + unanswered;
+    let time_ns = |quantile| latency.response.quantile(quantile).unwrap_or(0) as f64;
+    without_them <= 1.0 && time_ns(without_them) <= time_ns(quantile) * ABOUT
 }
 
 impl FirstAnswer {

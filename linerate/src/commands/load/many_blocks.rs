@@ -6,13 +6,14 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, bail, ensure};
 use clap::FromArgMatches as _;
-use judge::capacity::{BLOCKS_AS_A_RULE, BLOCKS_AT_MOST};
+use judge::capacity::{BLOCKS_AS_A_RULE, BLOCKS_AT_MOST, OFFERED, judge_capacity};
 use model::load_run::{Level, LoadWorkload, SavedLoad};
 use model::objective::{Objective, Term};
 use model::run::{Begun, RUN_FILE};
 use model::sweep::{Axis, Sweep};
 use model::{BlockRecord, Pace};
 use report::numbers;
+use study::plan::Design as _;
 use study::store::{KeptIn, Resumed, Store};
 use sys::stop::{Again, StopSignal};
 use traffic::load::LoadPlan;
@@ -51,7 +52,7 @@ pub(super) fn run(
     let folder = case.arguments.out.as_deref();
     let _stop = StopSignal::listen(Again::Kills)?;
     let (run, blocks, kept) = opened(workload, case, console)?;
-    forecast(&run, blocks.len(), case, console);
+    forecast(&run, &blocks, case, console);
     let mut hands = Blocks::of(case, console);
     let clock = study::Monotonic::default();
     let measured = study::load::run(&run, blocks, kept, &mut hands, &clock);
@@ -220,13 +221,21 @@ fn check_timeout(term: &Term, plan: &LoadPlan) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Says how long it takes, before it begins.
-fn forecast(run: &SavedLoad, done: usize, case: &Case<'_>, console: &Console) {
+/// Says how long it takes, before it begins or goes on; of what is over, that it is told again.
+fn forecast(run: &SavedLoad, blocks: &[BlockRecord], case: &Case<'_>, console: &Console) {
     let target = &run.study.target;
-    let time = |blocks: u32| {
-        let left = (blocks as usize).saturating_sub(done);
-        numbers::duration(case.block_ns() * left as u64)
-    };
+    let folder = case.arguments.out.as_deref();
+    if let Some(folder) = folder.filter(|_| !blocks.is_empty()) {
+        let folder = folder.display();
+        let what = match run.study.workload {
+            LoadWorkload::Sweep { .. } => "sweep",
+            LoadWorkload::Capacity { .. } => "search",
+        };
+        if is_over(run, blocks) {
+            return console.note(&format!("this {what} is over; told again from {folder}"));
+        }
+        console.note(&format!("going on with the {what} in {folder}"));
+    }
     console.note(&match &run.study.workload {
         LoadWorkload::Sweep { range, rounds } => format!(
             "sweeping {target} over {} levels of {} in {rounds} rounds of random order: {}; Ctrl-C ends it \
@@ -236,17 +245,38 @@ fn forecast(run: &SavedLoad, done: usize, case: &Case<'_>, console: &Console) {
                 Axis::Connections => "connections",
                 Axis::Rate => "requests/s",
             },
-            time(u32::try_from(run.arms.len()).unwrap_or(u32::MAX) * rounds)
+            numbers::duration(case.block_ns() * run.remaining(blocks).len() as u64)
         ),
         LoadWorkload::Capacity { objective } => format!(
             "searching the highest rate at which {target} holds {objective}: some {BLOCKS_AS_A_RULE} blocks \
-             of {} after {} of settling, {}, and {} at most; Ctrl-C ends it with what is known",
+             of {} after {} of settling, {}; Ctrl-C ends it with what is known",
             numbers::duration(case.plan.score_ns),
             numbers::duration(case.plan.settle_ns),
-            time(BLOCKS_AS_A_RULE),
-            time(BLOCKS_AT_MOST)
+            time_of_search(blocks, case.block_ns())
         ),
     });
+}
+
+/// Whether nothing of it is left to be measured.
+fn is_over(run: &SavedLoad, blocks: &[BlockRecord]) -> bool {
+    match &run.study.workload {
+        LoadWorkload::Sweep { .. } => run.remaining(blocks).is_empty(),
+        LoadWorkload::Capacity { objective } => {
+            judge_capacity(run, objective, blocks).is_some_and(|found| found.is_over)
+        }
+    }
+}
+
+/// What is left of a search as a rule, unless it has taken longer already, and at most.
+fn time_of_search(blocks: &[BlockRecord], block_ns: u64) -> String {
+    let offered = blocks.iter().filter(|block| block.arm == OFFERED);
+    let done = offered.count() as u64;
+    let left_ns = |blocks: u32| block_ns * u64::from(blocks).saturating_sub(done);
+    let at_most = format!("{} at most", numbers::duration(left_ns(BLOCKS_AT_MOST)));
+    match left_ns(BLOCKS_AS_A_RULE) {
+        0 => at_most,
+        usual_ns => format!("{}, and {at_most}", numbers::duration(usual_ns)),
+    }
 }
 
 fn say(

@@ -100,7 +100,12 @@ fn once(case: Case<'_>, console: &Console) -> anyhow::Result<ExitCode> {
     outcome.doubts.extend(cpu_doubts(&plan)?);
     let told = LoadResult::of((target, &plan), &outcome, machine, requests.mix(), notes);
     let page = || {
-        let page = context! { in_full => arguments.latency, ..Serde(&told) };
+        let page = context! {
+            in_full => arguments.latency,
+            p50_is_firm => came_to::is_firm(0.5, &outcome),
+            p99_is_firm => came_to::is_firm(0.99, &outcome),
+            ..Serde(&told)
+        };
         told::page(&page, template!("load"), console.width())
     };
     arguments.tell(&told, page, console);
@@ -162,7 +167,7 @@ fn load(
         notes.push(note);
         return Ok((outcome, machine));
     }
-    match settling::look(&outcome.window_counts, plan.settle_ns) {
+    match settling::of(&outcome, plan.settle_ns) {
         Settling::InTime => Ok((outcome, machine)),
         Settling::Never => {
             let longer = plan.requests.map_or("a longer -d", |_| "more of -n");

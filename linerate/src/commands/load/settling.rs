@@ -1,7 +1,8 @@
 //! Whether throughput had settled when scoring began.
 
 use judge::warmup::{WarmUp, mser5};
-use traffic::load::TICK_NS;
+use model::Doubt;
+use traffic::load::{LoadOutcome, TICK_NS};
 
 /// A start that changes the throughput by less than this is not worth leaving out.
 const WORTH_LEAVING_OUT: f64 = 0.03;
@@ -17,8 +18,18 @@ pub(super) enum Settling {
     Never,
 }
 
-/// Looks at the answers of each tick of a block of which the first `settle_ns` were not scored.
-pub(super) fn look(counts: &[u64], settle_ns: u64) -> Settling {
+/// Looks at a block of which the first `settle_ns` were not scored. One whose server stopped answering did not
+/// settle late, and no longer one would.
+pub(super) fn of(outcome: &LoadOutcome, settle_ns: u64) -> Settling {
+    let has_stopped = |doubt: &Doubt| matches!(doubt, Doubt::StoppedAnswering { .. });
+    match outcome.doubts.iter().any(has_stopped) {
+        true => Settling::InTime,
+        false => look(&outcome.window_counts, settle_ns),
+    }
+}
+
+/// Looks at the answers of each tick.
+fn look(counts: &[u64], settle_ns: u64) -> Settling {
     let settled = usize::try_from(settle_ns.div_ceil(TICK_NS)).unwrap_or(usize::MAX);
     let Some(scored) = counts.get(settled..) else {
         return Settling::InTime;

@@ -61,7 +61,7 @@ pub enum ExchangeFailure {
     SpeaksHttp1,
     #[error("answered with something that is not HTTP/2")]
     NoHttp2,
-    #[error("answered with something that is not HTTP/1: {0:?}")]
+    #[error("answered with {0}")]
     Malformed(Malformed),
 }
 
