@@ -170,37 +170,6 @@ fn a_stream_too_many_with_the_right_cookie_is_shut_out() {
     serves_on(&listener);
 }
 
-#[test]
-fn a_stream_of_udp_is_opened_by_the_datagram_that_does_so_and_by_no_other() {
-    let listener = Listener::start(&["--iperf3"]);
-    let mut control = TcpStream::connect(&listener.address).unwrap();
-    control.write_all(&COOKIE).unwrap();
-    let asked = PARAMETERS
-        .replace("\"tcp\"", "\"udp\"")
-        .replace("131072", "1000");
-    control.write_all(&message(asked.as_bytes())).unwrap();
-    let mut states = [0; 2];
-    control.read_exact(&mut states).unwrap();
-    assert_eq!(states, [9, 10]);
-    let [stray, client] = [(); 2].map(|()| {
-        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-        socket.connect(&listener.address).unwrap();
-        socket
-            .set_read_timeout(Some(std::time::Duration::from_secs(20)))
-            .unwrap();
-        socket
-    });
-    for datagram in [&b"hello"[..], b"none", b"", &[0x5a; 1000]] {
-        stray.send(datagram).unwrap();
-    }
-    client.send(b"9876").unwrap();
-    let mut answer = [0; 8];
-    assert_eq!(client.recv(&mut answer).unwrap(), 4);
-    assert_eq!(&answer[..4], b"6789");
-    control.read_exact(&mut states).unwrap();
-    assert_eq!(states, [1, 2]);
-}
-
 fn serves_on(listener: &Listener) {
     let folder = Folder::new("stream-next");
     let flags = ["stream", &listener.address, "-q", "-n", "1M"];

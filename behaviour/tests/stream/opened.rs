@@ -1,4 +1,4 @@
-//! Streams of datagrams over a path that loses those by which they are opened.
+//! How streams of datagrams are opened, also where the path loses what opens them.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -14,38 +14,28 @@ use crate::common::listener::Listener;
 const LONG: Duration = Duration::from_secs(20);
 
 #[test]
+fn a_stream_of_udp_is_opened_by_the_datagram_that_does_so_and_by_no_other() {
+    let listener = Listener::start(&["--iperf3"]);
+    let mut control = asks_for(1, &listener);
+    let [stray, client] = [(); 2].map(|()| socket_to(&listener));
+    for datagram in [&b"hello"[..], b"none", b"", &[0x5a; 1000]] {
+        stray.send(datagram).unwrap();
+    }
+    says_hello(&client);
+    assert_eq!(states(&mut control), [1, 2]);
+}
+
+#[test]
 fn whoever_has_not_heard_that_a_stream_is_open_asks_again_and_is_answered_and_not_counted() {
     let listener = Listener::start(&["--iperf3"]);
-    let mut control = TcpStream::connect(&listener.address).unwrap();
-    control.set_read_timeout(Some(LONG)).unwrap();
-    control.write_all(&COOKIE).unwrap();
-    let asked = PARAMETERS
-        .replace("\"tcp\"", "\"udp\"")
-        .replace("\"parallel\":1", "\"parallel\":2")
-        .replace("131072", "1000");
-    control.write_all(&message(asked.as_bytes())).unwrap();
-    let mut states = [0; 2];
-    control.read_exact(&mut states).unwrap();
-    assert_eq!(states, [9, 10]);
-    let ask = |client: &UdpSocket| {
-        client.send(b"9876").unwrap();
-        let mut answer = [0; 8];
-        assert_eq!(client.recv(&mut answer).unwrap(), 4);
-        assert_eq!(&answer[..4], b"6789");
-    };
-    let [first, second] = [(); 2].map(|()| {
-        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-        socket.connect(&listener.address).unwrap();
-        socket.set_read_timeout(Some(LONG)).unwrap();
-        socket
-    });
+    let mut control = asks_for(2, &listener);
+    let [first, second] = [(); 2].map(|()| socket_to(&listener));
     // While the other one is due, and while the test runs.
     for client in [&first, &first, &second] {
-        ask(client);
+        says_hello(client);
     }
-    control.read_exact(&mut states).unwrap();
-    assert_eq!(states, [1, 2]);
-    ask(&second);
+    assert_eq!(states(&mut control), [1, 2]);
+    says_hello(&second);
     let said = results_of(&mut control);
     for stream in said["streams"].as_array().unwrap() {
         assert_eq!(
@@ -53,6 +43,41 @@ fn whoever_has_not_heard_that_a_stream_is_open_asks_again_and_is_answered_and_no
             (0.0, 0.0)
         );
     }
+}
+
+/// A test of so many streams of UDP, which are due.
+fn asks_for(streams: u32, listener: &Listener) -> TcpStream {
+    let mut control = TcpStream::connect(&listener.address).unwrap();
+    control.set_read_timeout(Some(LONG)).unwrap();
+    control.write_all(&COOKIE).unwrap();
+    let asked = PARAMETERS
+        .replace("\"tcp\"", "\"udp\"")
+        .replace("\"parallel\":1", &format!("\"parallel\":{streams}"))
+        .replace("131072", "1000");
+    control.write_all(&message(asked.as_bytes())).unwrap();
+    assert_eq!(states(&mut control), [9, 10]);
+    control
+}
+
+fn states(control: &mut TcpStream) -> [u8; 2] {
+    let mut states = [0; 2];
+    control.read_exact(&mut states).unwrap();
+    states
+}
+
+fn socket_to(listener: &Listener) -> UdpSocket {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket.connect(&listener.address).unwrap();
+    socket.set_read_timeout(Some(LONG)).unwrap();
+    socket
+}
+
+/// Opens a stream, and is told that it is open.
+fn says_hello(client: &UdpSocket) {
+    client.send(b"9876").unwrap();
+    let mut answer = [0; 8];
+    assert_eq!(client.recv(&mut answer).unwrap(), 4);
+    assert_eq!(&answer[..4], b"6789");
 }
 
 /// Ends a test of two streams, and what the listener tells of it.
