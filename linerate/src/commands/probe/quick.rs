@@ -109,7 +109,7 @@ impl Arguments {
         };
         unnamed(folder).map_err(|why| {
             anyhow!(
-                "--folder {}: no file can be written there: {why}: name a folder that you may write to, on a file system that has files without a name (O_TMPFILE), or leave --folder out",
+                "--folder {}: no file can be written there: {why}; name a folder that you may write to, on a file system that has files without a name (O_TMPFILE), or leave --folder out",
                 folder.display()
             )
         })?;
