@@ -66,7 +66,7 @@ impl Found {
         let unknown = unknown.map(|line| (line.after, line.text.clone()));
         let mut lines: Vec<_> = entries.chain(unknown).collect();
         // Numbers rise, and an entry stays before what stood after it.
-        lines.sort_unstable_by_key(|(id, _)| *id);
+        lines.sort_by_key(|(id, _)| *id);
         lines
             .into_iter()
             .flat_map(|(_, line)| [line, vec![b'\n']].concat())

@@ -149,6 +149,25 @@ fn a_line_of_an_unknown_kind_is_named_by_its_number_and_kept_in_its_place() {
 }
 
 #[test]
+fn unknown_lines_stay_behind_their_entry_in_a_journal_of_any_length() {
+    let state = State::new("long");
+    let mut journal = state.open().unwrap();
+    for _ in 0..30 {
+        journal.add(this_process(), rig("one")).unwrap();
+    }
+    drop(journal);
+    let file = state.folder().join(FILE);
+    let known = fs::read_to_string(&file).unwrap();
+    let with_two_more = |line: &str| format!("{line}\n{{\"first\":1}}\n{{\"second\":2}}\n");
+    let text: String = known.lines().map(with_two_more).collect();
+    fs::write(&file, &text).unwrap();
+    let mut journal = state.open().unwrap();
+    journal.add(this_process(), rig("last")).unwrap();
+    let now = fs::read_to_string(&file).unwrap();
+    assert!(now.starts_with(&text), "{now}");
+}
+
+#[test]
 fn an_unknown_line_keeps_its_number_from_being_given_to_another() {
     let state = State::new("number");
     with_a_line_between(&state, "{\"id\":1,", "{\"moon\":1,\"id\":7,");
