@@ -69,7 +69,8 @@ fn pairs<'a>(seen: &'a [ArmStacks], judgement: &'a Judgement) -> Vec<ComparedSta
 impl<'a> ComparedStacks<'a> {
     /// What the graph is made of.
     fn remark(&self) -> String {
-        let of_both = |count: fn(&Stacks) -> u64| self.arms.map(|arm| count(&arm.stacks));
+        let [reference, own] = self.arms;
+        let of_both = |count: fn(&Stacks) -> u64| [own, reference].map(|arm| count(&arm.stacks));
         let [one, other] = of_both(|stacks| stacks.samples);
         let mut remark = format!("{one} and {other} samples outside the blocks");
         let cut = ("cut", of_both(|stacks| stacks.cut));

@@ -103,15 +103,15 @@ const fn row(form: Form) -> f64 {
 impl Flame<'_> {
     /// In which functions most time was spent, without those that they called.
     fn described(&self) -> String {
-        let mut own: BTreeMap<&str, u64> = BTreeMap::new();
+        let mut own: BTreeMap<Option<&StackFrame>, u64> = BTreeMap::new();
         for stack in &self.stacks.stacks {
-            let innermost = stack.frames.last().map(|frame| frame.name.as_str());
-            *own.entry(innermost.unwrap_or_default()).or_default() += stack.weight_ns;
+            *own.entry(stack.frames.last()).or_default() += stack.weight_ns;
         }
         let mut own: Vec<_> = own.into_iter().collect();
         own.sort_by_key(|(_, weight_ns)| std::cmp::Reverse(*weight_ns));
         let whole_ns = self.stacks.weight_ns() as f64;
-        let told = |(name, weight_ns): &(&str, u64)| {
+        let told = |(frame, weight_ns): &(Option<&StackFrame>, u64)| {
+            let name = frame.map_or("", |frame| &frame.name);
             format!("{name} {}", numbers::share(*weight_ns as f64 / whole_ns))
         };
         let told: Vec<String> = own.iter().take(MOST_TOLD).map(told).collect();

@@ -10,7 +10,11 @@ const MOST_POINTS: usize = 1_000;
 
 /// The lines of both ways, and how many intervals each point stands for.
 pub(crate) fn rates(blocks: &[StreamBlock], ways: &[StreamWayJudged]) -> (Curves, usize) {
-    let longest = blocks.len() / ways.len().max(1);
+    let count = |way: &StreamWayJudged| {
+        let own = blocks.iter().filter(|block| block.arm == way.way.name());
+        own.count()
+    };
+    let longest = ways.iter().map(count).max().unwrap_or(0);
     let together = longest.div_ceil(MOST_POINTS).max(1);
     let panel = |way: &StreamWayJudged| {
         let line = |title: &str, ink, path| Curve {

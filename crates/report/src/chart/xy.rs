@@ -248,7 +248,7 @@ impl Curves {
             let values = || told.iter().map(|at| at.1);
             let [low, high] = [values().reduce(f64::min), values().reduce(f64::max)]
                 .map(|end| end.map_or_else(String::new, shown));
-            return format!("{} marks, within {low} … {high}", told.len());
+            return format!("{} {} marks, within {low} … {high}", line.title, told.len());
         }
         let told: Vec<String> = told.iter().map(word).collect();
         format!("{} {}", line.title, told.join(", "))

@@ -71,7 +71,7 @@ pub fn micros_roughly(us: f64) -> String {
 /// A duration to three significant digits in the unit that suits it: `842 ns`, `84.2 µs`,
 /// `1.32 ms`, `2.40 s`.
 pub fn duration(ns: u64) -> String {
-    let (divisor, unit) = duration_unit(ns);
+    let (divisor, unit) = duration_unit(ns as f64);
     format!("{} {unit}", in_unit(ns, divisor))
 }
 
@@ -87,14 +87,14 @@ pub fn seconds(seconds: f64) -> String {
 
 /// A duration with its interval in the same unit: `84.2 µs (83.9 … 84.6)`.
 pub fn duration_with_interval(ns: u64, low_ns: u64, high_ns: u64) -> String {
-    let (divisor, unit) = duration_unit(ns);
+    let (divisor, unit) = duration_unit(ns as f64);
     let [value, low, high] = [ns, low_ns, high_ns].map(|ns| in_unit(ns, divisor));
     format!("{value} {unit} ({low} … {high})")
 }
 
 /// The unit in which a duration has one to three digits before the point, as ns and name.
-fn duration_unit(ns: u64) -> (f64, &'static str) {
-    match ns as f64 {
+fn duration_unit(ns: f64) -> (f64, &'static str) {
+    match ns {
         short if short < 999.5 => (1.0, "ns"),
         short if short < 999.5e3 => (1e3, "µs"),
         long if long < 999.5e6 => (1e6, "ms"),
@@ -191,7 +191,7 @@ pub fn counted(value: f64, unit: &str) -> String {
 fn shown_unit(value: f64, unit: &str) -> (f64, &str) {
     let size = value.abs();
     match unit {
-        "ns" if size >= 999.5 => duration_unit(size as u64),
+        "ns" => duration_unit(size),
         "bytes" => match size {
             small if small < 999.5 => (1.0, "B"),
             small if small < 999.5e3 => (1e3, "kB"),
@@ -327,9 +327,9 @@ pub fn quantile(quantile: f64) -> String {
 pub fn bytes(count: u64) -> String {
     let count = count as f64;
     match count {
-        few if few < 1e3 => format!("{count} B"),
-        small if small < 1e6 => format!("{} kB", whole(count / 1e3)),
-        middle if middle < 1e9 => format!("{:.0} MB", count / 1e6),
+        few if few < 999.5 => format!("{count} B"),
+        small if small < 999.5e3 => format!("{} kB", whole(count / 1e3)),
+        middle if middle < 999.5e6 => format!("{:.0} MB", count / 1e6),
         _ => format!("{:.1} GB", count / 1e9),
     }
 }
