@@ -1,5 +1,7 @@
 //! What went on around the measurement: other work, pressure, and a machine that shifts.
 
+use std::net::IpAddr;
+
 use model::gate::Unit;
 use model::study::{Program, Role};
 use model::{Doubt, RunRecord};
@@ -111,9 +113,14 @@ fn missed(rounds: &Rounds<'_>) -> Option<Doubt> {
 
 fn is_loopback(url: &str) -> bool {
     let authority = url.split_once("://").map_or(url, |(_, rest)| rest);
-    ["localhost", "127.", "[::1]"]
-        .iter()
-        .any(|name| authority.starts_with(name))
+    let end = authority.find(['/', '?', '#']).unwrap_or(authority.len());
+    let host = match authority[..end].strip_prefix('[') {
+        Some(ipv6) => ipv6.split(']').next(),
+        None => authority[..end].split(':').next(),
+    };
+    host.is_some_and(|host| {
+        host == "localhost" || host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback())
+    })
 }
 
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
@@ -137,6 +144,8 @@ mod tests {
         for url in [
             "http://192.0.2.7/127.0.0.1",
             "http://example.org/?localhost",
+            "http://localhost.example.org/",
+            "http://127.example.org:8080/",
         ] {
             assert!(!is_loopback(url), "{url}");
         }
