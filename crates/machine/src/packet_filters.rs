@@ -59,10 +59,9 @@ pub(crate) fn of_device(device: u32) -> io::Result<Vec<Filter>> {
                 direction,
                 kind,
             });
-            filters.extend(found);
+            filters.extend(found.filter(|found| !filters.contains(found)));
         })?;
     }
-    filters.dedup();
     Ok(filters)
 }
 

@@ -204,11 +204,11 @@ fn standing(pids: &[u32]) -> Counters {
     let status = kernel_file::text(format!("/proc/{first}/status")).unwrap_or_default();
     let filters = behind(&status, "Seccomp_filters:").and_then(|count| count.parse().ok());
     all.extend(filters.map(|count| ("program.seccomp_filters".to_owned(), count)));
-    let ports = kernel_file::text("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
-    all.extend(ports_between(&ports).map(|count| ("ports.to_choose_from".to_owned(), count)));
     if is_our_network(*first) {
         let waiting = qdisc::losses().ok().map(|(_, waiting)| waiting);
         all.extend(waiting.map(|packets| ("queues.waiting".to_owned(), packets)));
+        let ports = kernel_file::text("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
+        all.extend(ports_between(&ports).map(|count| ("ports.to_choose_from".to_owned(), count)));
         all.extend(most_ports().map(|ports| ("ports.most_used".to_owned(), ports)));
     }
     all
