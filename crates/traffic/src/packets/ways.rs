@@ -116,8 +116,8 @@ impl FromStr for ReceiveWay {
         };
         way.ok_or_else(|| {
             format!(
-                "`{text}` is no way to receive: `single`, `batch:N` with N from {} to {}, or \
-                 `merged`",
+                "`{text}` is no way to receive: `single`, `batch:N` with N from {} to {}, \
+                 `merged` or `ring`",
                 BATCH.start(),
                 BATCH.end()
             )

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
+use model::random::SplitMix64;
 use sys::bulk::{self, InPlace, Passage};
 use sys::{clock, kernel_file, memory_file, socket, usage};
 
@@ -280,10 +281,9 @@ enum Sender {
 impl Sender {
     fn new(manner: &Manner) -> io::Result<Self> {
         let bytes = manner.write_bytes;
-        // Neither what compresses nor what is the same over and over.
-        let content: Vec<u8> = (0..bytes)
-            .map(|at| (at * 31 % 251).to_le_bytes()[0])
-            .collect();
+        // Bytes that a tunnel cannot compress on the way.
+        let mut random = SplitMix64::new(0);
+        let content: Vec<u8> = (0..bytes).map(|_| random.bits().to_le_bytes()[0]).collect();
         Ok(match manner.send {
             SendBy::Copy => Self::Copy(content),
             SendBy::Zerocopy => Self::InPlace {
