@@ -120,7 +120,7 @@ impl Bar {
     }
 
     fn holds(&self, cost: Ratio) -> bool {
-        cost.ratio <= self.most && (!self.is_parity || cost.low <= 1.0)
+        self.shortfall(cost) <= 0.0
     }
 
     fn words(&self, cost: Ratio) -> String {
@@ -128,9 +128,14 @@ impl Bar {
         format!("{}: {word}", self.shown)
     }
 
-    /// By what factor it is missed, as a logarithm: above 0 where it is.
+    /// Logarithm of the cost over the bar: above 0 where the bar is missed. Parity is also missed
+    /// where the whole interval lies above 1.
     fn shortfall(&self, cost: Ratio) -> f64 {
-        (cost.ratio / self.most).ln()
+        let estimate = (cost.ratio / self.most).ln();
+        match self.is_parity && cost.low > 1.0 {
+            true => estimate.max(cost.low.ln()),
+            false => estimate,
+        }
     }
 }
 

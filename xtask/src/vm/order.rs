@@ -110,7 +110,7 @@ fn seconds(value: &str) -> anyhow::Result<Duration> {
     let time = Duration::try_from_secs_f64(seconds)?;
     ensure!(
         !time.is_zero() && time <= Duration::from_secs(3600),
-        "0 to 3600 seconds"
+        "more than 0 and at most 3600 seconds"
     );
     Ok(time)
 }
