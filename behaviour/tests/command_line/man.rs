@@ -30,6 +30,14 @@ fn groff_sets_the_page_of_every_command_without_a_warning() {
         assert!(page.contains("NAME") && page.contains("SYNOPSIS"), "{page}");
     }
     assert!(pages[0].contains("EXIT CODES") && pages[0].contains("linerate-load(1)"));
+    let is_heading = |line: &&str| line.starts_with(|first: char| first.is_ascii_uppercase());
+    for heading in pages
+        .iter()
+        .flat_map(|page| page.lines().filter(is_heading))
+    {
+        let is_title = heading.starts_with("linerate") || heading.starts_with("Linerate");
+        assert!(is_title || heading.len() < 60, "{heading}");
+    }
 }
 
 #[test]

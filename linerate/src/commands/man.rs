@@ -90,18 +90,31 @@ fn page(command: &Command) -> std::io::Result<Vec<u8>> {
     Ok(page)
 }
 
-/// Paragraphs whose first line stands at the margin as their heading, otherwise as they stand.
+/// Makes a section of each paragraph whose first line ends with a colon: that line becomes the
+/// heading, and the rest stays as it is. Other paragraphs are prose, in a section of notes.
 fn sections(text: &str) -> Roff {
     let mut roff = Roff::new();
-    for section in text.split("\n\n") {
-        let (heading, rest) = section.split_once('\n').unwrap_or(("Notes", section));
-        let heading = heading.trim_end_matches(':').to_uppercase();
-        roff.control("SH", [heading.as_str()]);
-        roff.control("nf", []);
-        for line in rest.lines() {
-            roff.text([roman(line.strip_prefix("  ").unwrap_or(line))]);
+    let mut in_notes = false;
+    for paragraph in text.split("\n\n") {
+        let titled = paragraph.split_once('\n');
+        let titled = titled.and_then(|(title, rest)| Some((title.strip_suffix(':')?, rest)));
+        if let Some((title, rest)) = titled {
+            roff.control("SH", [title.to_uppercase().as_str()]);
+            roff.control("nf", []);
+            for line in rest.lines() {
+                roff.text([roman(line.strip_prefix("  ").unwrap_or(line))]);
+            }
+            roff.control("fi", []);
+        } else {
+            let heading = if in_notes {
+                ("PP", None)
+            } else {
+                ("SH", Some("NOTES"))
+            };
+            roff.control(heading.0, heading.1);
+            roff.text([roman(paragraph)]);
         }
-        roff.control("fi", []);
+        in_notes = titled.is_none();
     }
     roff
 }

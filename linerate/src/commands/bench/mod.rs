@@ -40,35 +40,35 @@ Examples:
   linerate bench -S -L level 1,6,9 --prepare 'rm -f out.gz' 'gzip -c -{level} data > out.gz'
   linerate bench -r 20 --fail-if-slower=5 ./old ./new && echo 'not slower by 5 % or more'
 
-What is measured
+What is measured:
   Wall time runs from exec to the end of the process; our fork before it is not in it, nor in the
   CPU time, which is user and system time of the command and of the children it waited for. That
   exec gives back what the fork had copied is in both: some 50 µs, alike for all.
   Peak memory is the largest of any one of these processes, as wait4(2) tells it. Standard error
   is read through a pipe, so that a failure can be told with its last words.
 
-Shells
+Shells:
   Commands are run directly unless -S or --shell says otherwise, as hyperfine 2 has it; what runs
   around them has a shell. A shell's own start is in every figure: it is measured as a row of its own
   and never subtracted, since a difference of two noisy times is noisier than both. It draws ratios
   towards 1.
 
-hyperfine
+hyperfine:
   Its command lines are taken as they are typed, of 2.x and of 1.x. Where these mean two things,
   --hyperfine 1 or 2 decides, and 2 is the default: in 1.x commands are given to a shell, -S takes its
   name, and the files of --export-… look otherwise. Cycles, instructions and misses are not measured.
 
-Setup and rounds
+Setup and rounds:
   --setup and --cleanup run once for each command, before the first round and after the last one;
   commands that need different states must keep them apart, as in a folder for each {parameter}.
   --prepare and --conclude run around each single run and are not measured.
 
-Run folders
+Run folders:
   With --out each run is on the disk before the next begins. `linerate study resume FOLDER --trust` goes
   on with a comparison that was stopped, in the folder where it was begun and with --setup and the
   warm-up anew; `linerate study report FOLDER` tells it again, also on another machine.
 
-Exit codes
+Exit codes:
   0 measured; 1 slower, where --fail-if-slower asks; 2 could not run; 130, 143 or 129 stopped by
   Ctrl-C, SIGTERM or SIGHUP.")]
 pub(crate) struct Arguments {
