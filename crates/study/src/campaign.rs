@@ -203,13 +203,15 @@ impl Campaign<'_> {
         arms: &[Arm],
     ) -> Result<Option<f64>, CampaignError> {
         self.progress.phase("rehearsing with two identical arms");
-        let pairs = self.rehearsal_pairs(study, rehearsal::PAIRS)?;
+        let (rounds, error) = (study.design.rounds, error_of_first(arms));
+        // Too few rounds for a verdict show no effect of any size: one pair warms the servers.
+        let count = match rounds < judge::fewest_pairs(error) {
+            true => 1,
+            false => rehearsal::PAIRS,
+        };
+        let pairs = self.rehearsal_pairs(study, count)?;
         let differences = rehearsal::differences(&pairs);
-        Ok(judge::smallest_visible(
-            &differences,
-            study.design.rounds,
-            error_of_first(arms),
-        ))
+        Ok(judge::smallest_visible(&differences, rounds, error))
     }
 
     pub(crate) fn rehearsal_pairs(
@@ -217,9 +219,8 @@ impl Campaign<'_> {
         study: &Study,
         count: u32,
     ) -> Result<Vec<rehearsal::Pair>, CampaignError> {
-        rehearsal::pairs(count, |arm| {
-            self.block(study, arm, Pace::Closed, rehearsal::SCORE_MS)
-        })
+        let score_ms = rehearsal::SCORE_MS.min(study.design.score_ms);
+        rehearsal::pairs(count, |arm| self.block(study, arm, Pace::Closed, score_ms))
     }
 
     pub(crate) fn announce(

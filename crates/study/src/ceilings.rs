@@ -16,7 +16,8 @@ pub(crate) const PROBES: [&str; 3] = [
 ];
 /// Load before a look, ms.
 const SETTLE_MS: u32 = 60;
-/// Length of a look, ms: thousands of answers of most servers.
+/// Length of an observation, ms: thousands of answers of most servers. It is shorter where the blocks
+/// are, as in the smoke form.
 const LOOK_MS: u32 = 200;
 
 /// What the judge needs for ceilings, beside the blocks.
@@ -55,8 +56,9 @@ impl Campaign<'_> {
             return Ok(all);
         }
         let is_asked = |arm: &&Arm| !matches!(arm.role, Role::Control | Role::Floor);
+        let look_ms = LOOK_MS.min(study.design.score_ms);
         for arm in arms.iter().filter(is_asked) {
-            match self.glance(study, arm, (SETTLE_MS, LOOK_MS), seed, BurstsAsk::Calls)? {
+            match self.glance(study, arm, (SETTLE_MS, look_ms), seed, BurstsAsk::Calls)? {
                 Ok(observed) => all
                     .demands
                     .extend(judge::answer_demand(&arm.name, &observed)),

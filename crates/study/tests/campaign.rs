@@ -155,6 +155,9 @@ fn resume(agent: &mut FakeAgent, folder: &Folder) -> Result<(), CampaignError> {
     campaign.resume(study::store::Store::resume(&folder.0)?)
 }
 
+/// Blocks of the rehearsal: one pair, since four rounds are too few for a verdict.
+const REHEARSED: usize = 2;
+
 /// Four rounds of eight arms, and six rounds of two in latency mode.
 const PLANNED: usize = 4 * 8 + 6 * 2;
 

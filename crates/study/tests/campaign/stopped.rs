@@ -5,13 +5,13 @@ use model::stacks::RunStacks;
 use study::CampaignError;
 
 use crate::fake_agent::FakeAgent;
-use crate::{Folder, PLANNED, order, resume, run, run_order};
+use crate::{Folder, PLANNED, REHEARSED, order, resume, run, run_order};
 
 #[test]
 fn a_stopped_run_goes_on_with_the_round_in_which_it_stopped_in_a_new_epoch() {
     let folder = Folder::new("resume");
-    // The rehearsal takes twelve blocks; of the third round three are kept.
-    let mut failing = FakeAgent::failing_after(12 + 19);
+    // Of the third round three blocks are kept.
+    let mut failing = FakeAgent::failing_after(REHEARSED + 19);
     assert!(matches!(
         run(&mut failing, &folder),
         Err(CampaignError::Agent(_))
@@ -29,7 +29,7 @@ fn a_stopped_run_goes_on_with_the_round_in_which_it_stopped_in_a_new_epoch() {
 fn a_resumed_run_keeps_the_order_that_was_planned() {
     let (whole, stopped) = (Folder::new("order-whole"), Folder::new("order-stopped"));
     run(&mut FakeAgent::default(), &whole).unwrap();
-    let mut failing = FakeAgent::failing_after(12 + 13);
+    let mut failing = FakeAgent::failing_after(REHEARSED + 13);
     run(&mut failing, &stopped).unwrap_err();
     resume(&mut FakeAgent::default(), &stopped).unwrap();
     let names = |folder: &Folder| -> Vec<(Phase, u32, String)> {
@@ -45,7 +45,7 @@ fn a_resumed_run_keeps_the_order_that_was_planned() {
 #[test]
 fn a_run_that_was_stopped_in_a_round_has_as_many_pairs_as_one_that_was_not() {
     let folder = Folder::new("pairs");
-    let mut failing = FakeAgent::failing_after(12 + 13);
+    let mut failing = FakeAgent::failing_after(REHEARSED + 13);
     run(&mut failing, &folder).unwrap_err();
     resume(&mut FakeAgent::default(), &folder).unwrap();
     let record = folder.record();
@@ -64,7 +64,7 @@ fn a_run_that_was_stopped_in_a_round_has_as_many_pairs_as_one_that_was_not() {
 #[test]
 fn a_run_goes_on_only_with_the_cpu_the_kernel_and_the_version_it_was_begun_with() {
     let folder = Folder::new("another-machine");
-    let mut failing = FakeAgent::failing_after(12 + 13);
+    let mut failing = FakeAgent::failing_after(REHEARSED + 13);
     run(&mut failing, &folder).unwrap_err();
     let refused = |agent: &mut FakeAgent| {
         let error = resume(agent, &folder).unwrap_err().to_string();

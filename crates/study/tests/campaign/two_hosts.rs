@@ -13,7 +13,7 @@ use study::transport::AgentError;
 use study::{Agent, Campaign, CampaignError, Clock, Pair};
 
 use super::fake_agent::FakeAgent;
-use super::{Careful, Folder, PLANNED, Silent, order};
+use super::{Careful, Folder, PLANNED, REHEARSED, Silent, order};
 
 /// Under load the server has its CPU for one ns in so many.
 const ONE_IN: u64 = 2;
@@ -379,7 +379,7 @@ fn a_run_goes_on_only_on_machines_such_as_it_was_begun_on() {
     (server.agent.rig, client.agent.rig) = (Rig::Hosts, Rig::Hosts);
     let folder = Folder::new("other-hosts");
     // A rehearsal, a look at each of six arms, and five blocks.
-    server.agent.counts_until_failure = Some(12 + 6 + 5);
+    server.agent.counts_until_failure = Some(REHEARSED + 6 + 5);
     run(&world, (&mut server, &mut client), &folder).unwrap_err();
     assert_eq!(folder.saved().len(), 5);
     server.agent.counts_until_failure = None;
