@@ -10,12 +10,14 @@ use crate::common::as_nobody::linerate_as_nobody;
 use crate::common::{Folder, answer, assert_says, linerate, refusal_of};
 use crate::hosts::write_study;
 
-const RUN: [&str; 8] = [
+const RUN: [&str; 10] = [
     "study",
     "run",
     "http-json",
     "--whole",
     "--smoke",
+    "--rounds",
+    "1",
     "--yes",
     "--out",
     "run",

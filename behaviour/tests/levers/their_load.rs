@@ -14,12 +14,17 @@ struct Clients(Child);
 /// Segments that were sent in the namespace, by both ends.
 const SEGMENTS: [&str; 3] = ["awk", "/^Tcp: [0-9]/ { print $12 }", "/proc/net/snmp"];
 
+/// Enough for a figure in each block.
+const STEADY_RPS: &str = "2000";
+
 /// Clients of which each stays for a second.
 const OPEN_NEW_ONES: &str = "while \"$@\" --duration 1s; do :; done";
 
 impl Clients {
-    fn of(bench: &Bench, words: &[&str]) -> Self {
-        Self::run(bench, &[], &[&["--duration", "1h"], words].concat())
+    /// Clients that ask so often a second, together: a rate that leaves CPU time for other tests.
+    fn at(rate: &str, bench: &Bench, words: &[&str]) -> Self {
+        let steady = ["--duration", "1h", "--rate", rate];
+        Self::run(bench, &[], &[&steady, words].concat())
     }
 
     /// Those of a load, or of the command before it that has its words as its own.
@@ -83,7 +88,7 @@ fn a_lever_of_known_cost_comes_out_as_one_and_no_request_is_sent_for_it() {
     let bench = Bench::new("their-cost", 10);
     bench.sandbox.prints(&["sh", "-c", AS_A_RIG]);
     let before = bench.sandbox.state();
-    let clients = Clients::of(&bench, &[]);
+    let clients = Clients::at(STEADY_RPS, &bench, &[]);
     let came = || bench.sandbox.prints(&PASSIVE_OPENS);
     let opened = came();
     let slower = "packet-tap=64";
@@ -113,7 +118,7 @@ const PASSIVE_OPENS: [&str; 3] = ["awk", "/^Tcp: [0-9]/ { print $7 }", "/proc/ne
 fn what_holds_for_new_connections_is_left_to_load_of_ours() {
     crate::common::needs_root!();
     let bench = Bench::new("their-new", 10);
-    let _clients = Clients::of(&bench, &[]);
+    let _clients = Clients::at(STEADY_RPS, &bench, &[]);
     let lever = "tcp-send-buffer=4096,65536,4194304";
     let said = bench.refusal(&[lever, THEIRS]);
     assert_says(&said, "takes hold as a connection is opened");
@@ -126,7 +131,11 @@ fn what_holds_for_new_connections_is_left_to_load_of_ours() {
 fn what_holds_for_new_connections_is_tried_where_clients_open_new_ones() {
     crate::common::needs_root!();
     let bench = Bench::new("their-renewed", 100_000);
-    let clients = Clients::run(&bench, &["sh", "-c", OPEN_NEW_ONES, "sh"], &[]);
+    let clients = Clients::run(
+        &bench,
+        &["sh", "-c", OPEN_NEW_ONES, "sh"],
+        &["--rate", "400"],
+    );
     let lever = "tcp-send-buffer=4096,16384,16384";
     // Too few for a verdict: under a lever that slows so much, some of their blocks have too little traffic for a figure.
     let judgement = bench.judgement(&[lever, THEIRS, "--rounds", "6"]);
@@ -150,7 +159,7 @@ fn what_holds_for_new_connections_is_tried_where_clients_open_new_ones() {
 fn connections_that_come_and_go_are_told_to_be_uncountable() {
     crate::common::needs_root!();
     let bench = Bench::new("their-short", 10);
-    let _clients = Clients::of(&bench, &["-H", "Connection: close"]);
+    let _clients = Clients::at(STEADY_RPS, &bench, &["-H", "Connection: close"]);
     let said = bench.refusal(&["tcp-autocorking=0", THEIRS]);
     assert_says(&said, "connections came and went");
     assert_says(&said, "Leave --their-load out");
@@ -164,7 +173,7 @@ fn without_traffic_nothing_is_changed_and_it_is_said_what_to_do() {
     assert_says(&said, "no TCP connection carried anything");
     assert_says(&said, "Leave --their-load out");
     // Some requests in a second are no traffic either.
-    let _clients = Clients::of(&bench, &["--rate", "20"]);
+    let _clients = Clients::at("20", &bench, &[]);
     let said = bench.refusal(&["tcp-autocorking=0", THEIRS]);
     assert_says(&said, "segments with payload went");
 }
@@ -173,7 +182,7 @@ fn without_traffic_nothing_is_changed_and_it_is_said_what_to_do() {
 fn traffic_that_stops_leaves_blocks_without_a_figure_and_no_claim() {
     crate::common::needs_root!();
     let bench = Bench::new("their-stop", 10);
-    let clients = Clients::of(&bench, &[]);
+    let clients = Clients::at(STEADY_RPS, &bench, &[]);
     let run = begun(&bench, &["nothing", THEIRS, "--rounds", "10", "--json"]);
     clients.end();
     let output = run.wait_with_output().unwrap();
@@ -187,7 +196,7 @@ fn traffic_that_stops_leaves_blocks_without_a_figure_and_no_claim() {
 fn a_server_that_ends_ends_the_run_and_all_is_put_back() {
     crate::common::needs_root!();
     let mut bench = Bench::new("their-end", 10);
-    let _clients = Clients::of(&bench, &[]);
+    let _clients = Clients::at(STEADY_RPS, &bench, &[]);
     let words = ["tcp-autocorking=0", THEIRS, "--rounds", "500"];
     let run = begun(&bench, &words);
     bench.server.kill().unwrap();
@@ -205,7 +214,7 @@ fn a_server_that_ends_ends_the_run_and_all_is_put_back() {
 fn killed_in_the_middle_nothing_stays() {
     crate::common::needs_root!();
     let bench = Bench::new("their-killed", 10);
-    let _clients = Clients::of(&bench, &[]);
+    let _clients = Clients::at(STEADY_RPS, &bench, &[]);
     bench.killed_in_the_middle(&["tcp-autocorking=0", THEIRS]);
 }
 
@@ -233,7 +242,7 @@ fn what_says_how_load_is_offered_is_refused_by_name() {
 fn another_user_is_told_that_the_cpu_time_of_the_server_is_hidden() {
     crate::common::needs_root!();
     let bench = Bench::new("their-nobody", 10);
-    let _clients = Clients::of(&bench, &[]);
+    let _clients = Clients::at(STEADY_RPS, &bench, &[]);
     let program = bench.folder.path().join("linerate");
     as_nobody::copy_program(&program);
     let out = bench.run_folder();
