@@ -22,18 +22,18 @@ pub(crate) fn folder(name: &str) -> Folder {
     folder
 }
 
-/// What a download says as JSON.
+/// The JSON report of a short download.
 fn download(folder: &Folder, flags: &[&str]) -> Value {
     download_for(folder, &SHORT, flags)
 }
 
-/// What a download that lasts for `time` says as JSON.
+/// The JSON report of a download; `time` holds the flags for how long it lasts.
 fn download_for(folder: &Folder, time: &[&str], flags: &[&str]) -> Value {
     let words = [&["download", "file", "--json"], time, flags].concat();
     serde_json::from_str(&answer(&mut linerate(folder, &words))).unwrap()
 }
 
-/// What is said of one that cannot be done.
+/// What is said of a download that must be refused.
 pub(crate) fn refused(folder: &Folder, words: &[&str]) -> String {
     let words = [&["download"], words].concat();
     refusal_of(&mut linerate(folder, &words))
@@ -64,14 +64,15 @@ fn our_own_server_and_client_give_figures_that_hold_together() {
     );
 }
 
-/// Each side had some CPU time, and no more than its CPUs have from the beginning of the command to its
-/// end: whoever reads a side's time and the clock may be stopped between the two, but not for longer.
+/// Asserts that each side used some CPU time, and no more than its CPUs have from the beginning of
+/// the command to its end. The reader of a side's time and of the clock may be stopped between the
+/// two, but not for longer than that.
 fn assert_took_what_its_cpus_have(said: &Value, whole: Duration) {
     let gigabytes = number(&said["acknowledged_bytes"]) / 1e9;
     for side in ["server", "client"] {
         let side = &said[side];
         let cpus = sys::cpu::parse_list(side["cpus"].as_str().unwrap()).unwrap();
-        // The kernel's count of a thread that runs is a tick old at most, at either end.
+        // At either end, the kernel's count for a running thread is a tick old at most.
         let most_seconds = whole.as_secs_f64() * cpus.len() as f64 + 0.02;
         let seconds = number(&side["cpu_seconds_per_gb"]) * gigabytes;
         assert!(
@@ -146,7 +147,7 @@ fn client(folder: &Folder, script: &str) -> String {
 #[test]
 fn a_client_that_connects_anew_is_refused_since_what_it_got_cannot_be_counted() {
     let folder = folder("anew");
-    // Long enough to be seen on its way.
+    // Large enough for a connection to be seen while it carries the file.
     std::fs::write(folder.path().join("file"), vec![7; 32 * FILE_BYTES]).unwrap();
     let again = "while curl --silent --output /dev/null \"$1\"; do :; done";
     let client = client(&folder, again);
@@ -160,7 +161,7 @@ fn a_client_that_connects_anew_is_refused_since_what_it_got_cannot_be_counted() 
         "1s",
     ];
     let said = refused(&folder, &words);
-    // At the very end there may be none at all.
+    // At the very end there may be no connection at all.
     let ways = [
         "came or went within the window",
         "no connection to the server",
@@ -193,16 +194,16 @@ fn each_client_process_is_told_its_number_and_how_many_connections_are_its() {
     let flags = ["--client", &client, "-c", "6", "--each", "3"];
     let said = download(&folder, &flags);
     assert_eq!(said["connections"], 6);
-    let mut told: Vec<String> = folder.text("told").lines().map(str::to_owned).collect();
-    told.sort_unstable();
-    assert_eq!(told, ["0 3", "1 3"]);
+    let mut lines: Vec<String> = folder.text("told").lines().map(str::to_owned).collect();
+    lines.sort_unstable();
+    assert_eq!(lines, ["0 3", "1 3"]);
 }
 
 #[test]
 fn neither_server_nor_client_is_root() {
     let folder = folder("users");
     let told = folder.path().join("told");
-    // The kernel tells whose the socket is that listens where the client is sent.
+    // The kernel says which user owns the listening socket at the port of the client's URL.
     let script = format!(
         "port=${{1##*:}}; port=$(printf %04X \"${{port%%/*}}\")\n\
          awk -v port=\":$port\" -v me=\"$(id -u)\" \
@@ -252,13 +253,13 @@ fn what_cannot_be_downloaded_is_refused_with_what_to_do() {
         ),
         (
             &["a file"],
-            ["cannot be asked for by its name", "call it by letters"],
+            ["cannot be asked for by its name", "name it with letters"],
         ),
         (&["mine"], ["with status 403", "readable for every user"]),
         (&["."], ["is no file", "give a file"]),
         (
             &["file", "--duration", "1s", "--client", &two],
-            ["2 connections in the place of ours, which are 1", "--each"],
+            ["2 connections instead of our 1", "--each"],
         ),
         (
             &["file", "--client", "curl"],
@@ -292,14 +293,14 @@ fn one_that_is_stopped_leaves_neither_server_nor_client() {
         .spawn()
         .unwrap();
     // The keeper of the server, the server and its worker, and the client.
-    let mut below = Vec::new();
+    let mut processes = Vec::new();
     let all_there = || {
-        below = offspring(child.id());
-        below.len() >= 4
+        processes = offspring(child.id());
+        processes.len() >= 4
     };
     assert!(sys::clock::wait_until(Duration::from_secs(60), all_there));
     sys::process::terminate(&child).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(143));
-    below.retain(|pid| std::fs::exists(format!("/proc/{pid}")).unwrap());
-    assert!(below.is_empty(), "{below:?}");
+    processes.retain(|pid| std::fs::exists(format!("/proc/{pid}")).unwrap());
+    assert!(processes.is_empty(), "{processes:?}");
 }

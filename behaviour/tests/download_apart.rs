@@ -37,7 +37,7 @@ fn an_end_that_serves_has_its_file_downloaded_by_one_client_after_another_until_
         let costs = ["server", "client"].map(|side| number(&said[side]["cpu_seconds_per_gb"]));
         assert!(costs.iter().sum::<f64>() > 0.0, "{said:#}");
         assert!(number(&said["acknowledged_bytes"]) >= 1e7, "{said:#}");
-        // Of loopback it knows that both are on this machine.
+        // Over loopback it knows that both ends are on this machine.
         assert!(said["machine_cpu_seconds_per_gb"].is_object(), "{said:#}");
         let path = &said["memory_crossings"]["path"];
         assert_eq!(path, "read, records made by the server");
@@ -66,7 +66,7 @@ fn an_end_that_hears_nonsense_says_so_and_serves_the_next() {
     assert_eq!(said["memory_crossings"], Value::Null);
 }
 
-/// An end that says those lines, one to each ask.
+/// A serving end that answers each request with the next of these lines.
 fn liar(lines: Vec<String>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -90,7 +90,7 @@ fn served(port: u16, path: &str) -> Value {
 #[test]
 fn what_a_far_end_says_is_bounded_and_shown_plain() {
     let folder = folder("apart-lies");
-    // Where nobody listens without root.
+    // A port on which only root could listen.
     let port = 1;
     let failed = json!({ "Err": { "what": "no \u{1b}[2Jway", "advice": "a\nb" } });
     for (said, piece) in [
@@ -113,13 +113,13 @@ fn what_a_far_end_says_is_bounded_and_shown_plain() {
     ] {
         let address = liar(vec![said]).to_string();
         let words = ["download", "--from", &address];
-        let told = refusal_of(&mut linerate(&folder, &words));
-        assert_says(&told, piece);
-        assert!(!told.contains('\u{1b}'), "{told:?}");
+        let refusal = refusal_of(&mut linerate(&folder, &words));
+        assert_says(&refusal, piece);
+        assert!(!refusal.contains('\u{1b}'), "{refusal:?}");
     }
     let gone = liar(Vec::new()).to_string();
-    let told = refusal_of(&mut linerate(&folder, &["download", "--from", &gone]));
-    assert_says(&told, "it has ended, or says nothing");
+    let refusal = refusal_of(&mut linerate(&folder, &["download", "--from", &gone]));
+    assert_says(&refusal, "it has ended, or says nothing");
 }
 
 #[test]
@@ -132,13 +132,14 @@ fn figures_that_cannot_be_are_an_error_and_no_result() {
             "side": { "cpus": [0], "cpu_ns": 1, "busy_share": busy_share },
             "others_share": null, "dram_bytes": null } })
     };
-    // What the real one serves, and so many connections that it looks as if all had begun.
+    // The liar repeats what the real end serves, and reports so many connections that all seem to
+    // have begun.
     let mut line = TcpStream::connect(&real.address).unwrap();
     writeln!(line, "{{\"Served\":{{\"patience_ms\":1000}}}}").unwrap();
     let mut lines = BufReader::new(line).lines();
     let offered = lines.next().unwrap().unwrap();
     drop(lines);
-    for (last, is_told) in [
+    for (last, is_accepted) in [
         (reading(100_000_000, 0.5), true),
         (reading(100_000_000, 7.0), false),
         (reading(1 << 60, 0.5), false),
@@ -158,15 +159,18 @@ fn figures_that_cannot_be_are_an_error_and_no_result() {
         let address = liar(lines.into()).to_string();
         let words = [&["download", "--from", &address], &SHORT[..]].concat();
         let output = linerate(&folder, &words).output().unwrap();
-        assert_eq!(output.status.success(), is_told, "{output:?}");
-        if !is_told {
-            assert_says(&crate::common::errors(&output), "figures that cannot be");
+        assert_eq!(output.status.success(), is_accepted, "{output:?}");
+        if !is_accepted {
+            assert_says(
+                &crate::common::errors(&output),
+                "reports impossible figures",
+            );
         }
     }
 }
 
 #[test]
-fn what_an_end_would_pass_over_is_refused_and_so_is_a_machine_that_nobody_vouched_for() {
+fn a_flag_that_an_end_would_ignore_is_refused_and_so_is_a_machine_that_nobody_vouched_for() {
     let folder = folder("apart-refused");
     std::fs::write(folder.path().join("another"), "").unwrap();
     for (words, piece) in [

@@ -1,4 +1,4 @@
-//! A kept run of commands through the program: judged, compared, and refused where it must be.
+//! A saved run of commands through the program: judged, compared, and refused where it must be.
 
 use std::path::{Path, PathBuf};
 
@@ -6,8 +6,9 @@ use serde_json::Value;
 
 use crate::common::{Folder, answer, assert_says, errors, linerate, refusal_of, words};
 
-/// Copies a run that was measured and kept into a folder of the test's own.
-fn kept(folder: &Folder, name: &str) -> PathBuf {
+/// Copies a run that was measured once and is kept in the repository into a folder of the test's
+/// own.
+fn saved_run(folder: &Folder, name: &str) -> PathBuf {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/report/tests/data");
     let copy = folder.path().join(name);
     std::fs::create_dir(&copy).unwrap();
@@ -25,7 +26,7 @@ fn json(folder: &Folder, words: &[&str]) -> Value {
 #[test]
 fn a_run_of_commands_is_judged_from_its_folder_and_its_report_written() {
     let folder = Folder::new("factorial-report");
-    kept(&folder, "strength-reduction");
+    saved_run(&folder, "strength-reduction");
     let said = answer(&mut linerate(
         &folder,
         &["study", "report", "strength-reduction"],
@@ -53,7 +54,7 @@ fn a_run_of_commands_is_judged_from_its_folder_and_its_report_written() {
 #[test]
 fn two_runs_of_commands_stand_side_by_side_without_a_verdict() {
     let folder = Folder::new("factorial-compare");
-    kept(&folder, "strength-reduction");
+    saved_run(&folder, "strength-reduction");
     let words = words("study compare strength-reduction strength-reduction");
     let said = answer(&mut linerate(&folder, &words));
     assert!(
@@ -68,8 +69,8 @@ fn two_runs_of_commands_stand_side_by_side_without_a_verdict() {
 #[test]
 fn a_run_of_commands_and_one_of_servers_are_refused_by_name() {
     let folder = Folder::new("factorial-kinds");
-    kept(&folder, "strength-reduction");
-    kept(&folder, "smoke");
+    saved_run(&folder, "strength-reduction");
+    saved_run(&folder, "smoke");
     let words = ["study", "compare", "strength-reduction", "smoke"];
     let said = refusal_of(&mut linerate(&folder, &words));
     assert!(
@@ -81,7 +82,7 @@ fn a_run_of_commands_and_one_of_servers_are_refused_by_name() {
 #[test]
 fn a_changed_study_and_broken_evidence_are_refused_by_name() {
     let folder = Folder::new("factorial-changed");
-    let run = kept(&folder, "strength-reduction");
+    let run = saved_run(&folder, "strength-reduction");
     let other = folder.path().join("other");
     std::fs::create_dir(&other).unwrap();
     std::fs::copy(run.join("blocks.jsonl"), other.join("blocks.jsonl")).unwrap();
@@ -96,5 +97,5 @@ fn a_changed_study_and_broken_evidence_are_refused_by_name() {
     std::fs::write(other.join("evidence.json"), "{\"format\": 1,\n nonsense").unwrap();
     let said = refusal_of(&mut linerate(&folder, &["study", "report", "other"]));
     assert_says(&said, "evidence.json:2:");
-    assert_says(&said, "is no evidence");
+    assert_says(&said, "is not valid evidence");
 }

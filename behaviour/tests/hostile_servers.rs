@@ -36,7 +36,7 @@ const MISDEEDS: [(&str, Misdeed); 6] = [
     }),
 ];
 
-/// A server that answers rightly on so many connections first.
+/// A server that answers rightly on its first `connections`, and then commits the misdeed.
 fn turns_after(connections: usize, misdeed: Misdeed) -> SocketAddr {
     serve(move |mut stream, index| {
         if index >= connections {
@@ -52,7 +52,7 @@ fn turns_after(connections: usize, misdeed: Misdeed) -> SocketAddr {
 fn a_load_on_it_ends_in_time_with_every_request_in_one_bin() {
     let folder = Folder::new("hostile-load");
     for (name, misdeed) in MISDEEDS {
-        // Two requests go beforehand.
+        // Two requests go before the load.
         let url = format!("http://{}/", turns_after(2, misdeed));
         let arguments = [
             "load", &url, "-c", "2", "-d", "200ms", "--settle", "0ms", "--json",
@@ -83,9 +83,9 @@ fn a_load_on_one_that_is_hostile_from_the_start_is_refused_with_the_address() {
 fn a_comparison_with_it_ends_and_gives_it_no_verdict() {
     let folder = Folder::new("hostile-versus");
     let good = format!("http://{}/", answer_with(OK));
-    // A comparison takes seconds; the other misdeeds come to the same bins as these.
+    // A comparison takes seconds; the other misdeeds are counted in the same bins as these.
     for (name, misdeed) in &MISDEEDS[..3] {
-        // Two requests go beforehand, which see what it answers.
+        // Two requests go beforehand, to see what it answers.
         let bad = format!("http://{}/", turns_after(2, *misdeed));
         let out = name.replace(' ', "-");
         let arguments = [

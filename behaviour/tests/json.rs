@@ -1,4 +1,4 @@
-//! What programs are told, and an agent is asked: values that scripts rely on.
+//! JSON for other programs, and the asks and tells of an agent: values that scripts rely on.
 
 use std::io::Write as _;
 use std::net::TcpStream;

@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use crate::common::{Folder, assert_says, linerate, refusal_of};
 
-/// What `serve` says of an address that it cannot have.
+/// What `serve` says about an address that it cannot listen on.
 fn refusal(name: &str, arguments: &[&str]) -> String {
     let folder = Folder::new(name);
     let arguments = [&["serve", "--listen"], arguments].concat();
@@ -57,7 +57,7 @@ fn a_server_listens_on_loopback_unless_it_is_told_otherwise() {
         said.read_line(&mut line).unwrap();
         let address: Option<SocketAddr> =
             (line.trim().strip_prefix("listening on ")).and_then(|it| it.parse().ok());
-        // Who listens on all addresses has the port on the next one too.
+        // A server that listens on all addresses has the port on the next address too.
         let beside = address.map(|it| TcpListener::bind(("127.0.0.2", it.port())));
         server.kill().unwrap();
         server.wait().unwrap();

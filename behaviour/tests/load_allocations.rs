@@ -1,5 +1,5 @@
-//! The load generator allocates nothing per request once its connections are warm; by TLS, nothing
-//! but what rustls does for each record.
+//! The load generator allocates nothing per request once its connections are warm; over TLS, only
+//! what rustls allocates for each record.
 //!
 //! One test in a program of its own: the allocations counted are those of the whole process.
 #![expect(
@@ -30,11 +30,11 @@ use traffic::tls::{Client, ClientOptions, Trust};
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 
-/// Records of a request and its short answer, with what rustls allocates for each: its ciphertext
-/// when it is sent, its content when it was received, and the queue that it stands in until then.
+/// Allocations of rustls for a request and its short answer, one record each: the ciphertext of the
+/// one that is sent, the content of the one that is received, and the queue of each until then.
 const BY_RUSTLS: u64 = 4;
 
-/// Counts within the scored window.
+/// Allocations of the process when the scored window opens and when it closes.
 #[derive(Default)]
 struct Allocations {
     opened: u64,
@@ -85,7 +85,7 @@ fn get() -> HttpProtocol {
     HttpProtocol::new("GET", "a", "/json", &[], b"").unwrap()
 }
 
-/// Requests that are the same, and such with numbers of all lengths in path and body.
+/// Requests that never change, and requests with numbers of all lengths in path and body.
 fn mix() -> Mix {
     let kind = |method: &str, path: &str, body: &str| KindSpec {
         name: path.to_owned(),
@@ -108,7 +108,7 @@ fn a_request_is_sent_and_its_answer_read_without_allocating() {
     let clear = Server::start(&[]);
     for way in [(Engine::Epoll, 1), (Engine::Epoll, 16), (Engine::Uring, 1)] {
         let (allocated, answered) = load(&clear, &get(), way, None);
-        // A reading of the thread's usage at either edge is no part of a request.
+        // Reading the thread's usage at either edge is not part of a request.
         assert!(allocated < 20, "{way:?}: {allocated} for {answered}");
     }
     let (allocated, answered) = load(&clear, &mix(), (Engine::Epoll, 1), None);

@@ -37,7 +37,7 @@ fn get() -> HttpProtocol {
     HttpProtocol::new("GET", "test", "/", &[], b"").unwrap()
 }
 
-/// A plan for servers that are to be given up: several of its waits fit into it.
+/// A plan for servers that are given up: several of its timeouts fit into its window.
 fn impatient(address: SocketAddr) -> LoadPlan {
     LoadPlan {
         timeout_ns: 100_000_000,
@@ -191,7 +191,7 @@ fn a_body_that_never_comes_whole_and_endless_hints_are_given_up_in_time() {
             "{errors:?}"
         );
     }
-    // Interim answers without end, and a body a byte at a time: both for as long as they are read.
+    // Interim answers without end, and a body byte by byte: both go on as long as the client reads.
     let endless: [&[u8]; 2] = [b"HTTP/1.1 100 Continue\r\n\r\n", b"x"];
     for piece in endless {
         let address = serve(move |mut stream, _| {

@@ -82,7 +82,7 @@ fn what_makes_no_sense_is_refused_with_a_reason() {
         (&["-c", "-1"], "'-1'"),
         (&["-c", "5000000000"], "--connections"),
         (&["-c", "2000", "-t", "1025"], "more than the 1024"),
-        (&["-d", "NaNs"], "is no duration"),
+        (&["-d", "NaNs"], "is not a duration"),
         (&["-d", "-1s"], "'-1'"),
         (&["-d", "1e300s"], "at most a day"),
         (&["--settle", "25h"], "at most a day"),
@@ -165,7 +165,7 @@ fn secrets_stay_out_of_errors() {
 
 #[test]
 fn beyond_loopback_nothing_is_loaded_without_the_owners_word() {
-    // 192.0.2.0/24 is kept for documentation (RFC 5737): nobody is there to be loaded.
+    // 192.0.2.0/24 is reserved for documentation (RFC 5737): nobody is there to be loaded.
     let error = refusal("http://192.0.2.1/", &[]);
     assert_says(&error, "--mine 192.0.2.1");
     let error = refusal("http://192.0.2.1/", &["--mine", "192.0.2.2"]);
@@ -227,13 +227,13 @@ fn a_load_that_is_stopped_while_it_settles_tells_no_rate_and_no_share() {
     let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
     let child = child.unwrap();
     let is_loaded = || asked.load(Ordering::Relaxed) > 200;
-    let came = sys::clock::wait_until(Duration::from_secs(60), is_loaded);
+    let was_loaded = sys::clock::wait_until(Duration::from_secs(60), is_loaded);
     signal("INT", child.id());
     let output = child.wait_with_output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     let text: Vec<&str> = text.split_whitespace().collect();
     let text = text.join(" ");
-    assert!(came && output.status.code() == Some(130), "{text}");
+    assert!(was_loaded && output.status.code() == Some(130), "{text}");
     assert_says(&text, " was answered within the scored window.");
     assert_says(&text, "scored nothing: the end came after ");
     assert_says(&text, "throughput not known");
@@ -249,7 +249,7 @@ fn two_hosts_are_refused_by_name() {
     }
 }
 
-/// The bare client beside a server, for answers of that length.
+/// Runs the bare client, `linerate ask`, on a server whose answers have this length.
 fn ask(url: &str, answer_bytes: usize) -> Output {
     let answer_bytes = answer_bytes.to_string();
     let words = [
@@ -279,7 +279,7 @@ fn the_floor_under_a_load_counts_the_answers_that_came_whole() {
     let answers: u64 = said.split(' ').next().unwrap().parse().unwrap();
     let served = served.load(Ordering::Relaxed);
     assert_says(&said, " answers in ");
-    // One more is out on each connection.
+    // On each connection one more request may be under way.
     assert!(
         (answers..=answers + 4).contains(&served) && answers > 0,
         "{answers}, {served}"
@@ -291,9 +291,9 @@ fn the_floor_under_a_load_ends_where_an_answer_is_not_as_was_said() {
     let url = format!("http://{}/", answer_with(OK));
     for (url, answer_bytes, reason) in [
         (url.as_str(), OK.len() - 1, "longer than the "),
-        (&url, OK.len() + 1, "no answer came whole in 1."),
+        (&url, OK.len() + 1, "no whole answer came in 1."),
         (&url, 100_000, "from 1 to 65536"),
-        ("http://192.0.2.1/", 9, "only an address of loopback"),
+        ("http://192.0.2.1/", 9, "only a loopback address"),
         ("https://127.0.0.1/", 9, "no https is spoken here"),
         ("http://127.0.0.1:9/", 9, "asking 127.0.0.1:9"),
     ] {

@@ -1,4 +1,4 @@
-//! A load of so many requests, and no more.
+//! `linerate load -n`: a load of exactly as many requests as were asked for.
 
 use std::io::Write as _;
 use std::net::TcpListener;
@@ -11,10 +11,10 @@ use crate::common::assert_says;
 use crate::common::load_program::{failed, load, load_json, number};
 use crate::common::load_server::{OK, answer_each, answer_with, read_request, serve};
 
-/// Asked beforehand, to see that the target answers and that its body stays.
+/// Requests sent beforehand, to see that the target answers and that its body stays the same.
 const LOOKS: u64 = 2;
 
-/// Loads a server that counts what it is asked, and returns what both say.
+/// Loads a server that counts its requests; returns its count and the report of the load.
 fn counted(answer: &'static [u8], arguments: &[&str]) -> (u64, Value) {
     let asked = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&asked);
@@ -27,7 +27,7 @@ fn counted(answer: &'static [u8], arguments: &[&str]) -> (u64, Value) {
 }
 
 #[test]
-fn so_many_requests_are_sent_over_all_connections_and_threads_and_no_more() {
+fn as_many_requests_as_asked_for_are_sent_over_all_connections_and_threads_and_no_more() {
     for arguments in [
         &["-n", "1000"][..],
         &["-n", "1k", "-c", "7", "-t", "3"],
@@ -97,7 +97,7 @@ fn a_server_that_goes_away_ends_it_after_the_timeout_with_what_was_asked() {
     let text = String::from_utf8(output.stdout).unwrap();
     assert_says(
         &text,
-        " of the 9 requests of -n ended: for 200 ms not one connection was to be had",
+        " of the 9 requests of -n ended: for 200 ms no connection could be opened",
     );
     assert_says(&text, ", 3 answered, ");
 }
@@ -140,7 +140,7 @@ fn counts_that_make_no_sense_are_refused_with_what_to_say() {
         (&["-n", "0"][..], "-n 0 asks for nothing"),
         (&["-n", "10", "-c", "20"], "some would never carry one"),
         (&["-n", "-5"], "'-5'"),
-        (&["-n", "many"], "is no whole number"),
+        (&["-n", "many"], "is not a whole number"),
         (&["-n", "5", "--slo", "p99<5ms"], "cannot be used with"),
         (&["-n", "5", "--download"], "cannot be used with"),
     ] {

@@ -1,4 +1,4 @@
-//! A load on a server that answers no more, or not in time, does not pass for a good one.
+//! A load on a server that stops answering, or answers too late, does not pass for a good one.
 
 use std::io::Write as _;
 use std::net::{SocketAddr, TcpListener};
@@ -9,7 +9,7 @@ use crate::common::assert_says;
 use crate::common::load_program::{doubts, load, load_json, number};
 use crate::common::load_server::{OK, answer_each, read_request};
 
-/// A server that answers the two looks and so many requests of one connection, and is gone then.
+/// A server that answers the two looks and `answers` requests of one connection, and is then gone.
 fn gone_after(answers: u32) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -25,7 +25,7 @@ fn gone_after(answers: u32) -> SocketAddr {
     address
 }
 
-/// A server that answers so often, the two looks among them, and falls silent then.
+/// A server that gives this many answers, two of them to the looks, and then falls silent.
 fn silent_after(answers: u64) -> SocketAddr {
     let asked = AtomicU64::new(0);
     answer_each(move |stream| {
@@ -36,7 +36,7 @@ fn silent_after(answers: u64) -> SocketAddr {
 }
 
 #[test]
-fn a_server_that_goes_away_is_a_doubt_and_no_longer_load_is_advised() {
+fn a_server_that_goes_away_is_a_doubt_and_a_longer_load_is_not_advised() {
     for rate in [&[][..], &["--rate", "1000"]] {
         let arguments = [&["-c", "1", "-d", "2s", "--settle", "0ms"][..], rate].concat();
         let load = load_json(gone_after(500), &arguments);
@@ -49,7 +49,8 @@ fn a_server_that_goes_away_is_a_doubt_and_no_longer_load_is_advised() {
     }
 }
 
-/// Of 250 requests that are due one hundred or fewer are answered, so that the median is none of them.
+/// A load with 250 requests due, of which one hundred or fewer are answered: the median is not
+/// among these.
 const BEYOND: [&str; 8] = ["-c", "1", "--rate", "500", "-d", "500ms", "--settle", "0ms"];
 
 #[test]
@@ -63,7 +64,7 @@ fn requests_that_were_due_and_never_sent_are_counted() {
 }
 
 #[test]
-fn a_median_of_requests_without_an_answer_is_told_as_the_least_it_may_be() {
+fn a_median_that_falls_on_unanswered_requests_is_reported_as_a_lower_bound() {
     let url = format!("http://{}/", silent_after(102));
     let page = String::from_utf8(load(&url, &BEYOND).stdout).unwrap();
     let text = page.split_whitespace().collect::<Vec<&str>>().join(" ");
@@ -71,7 +72,7 @@ fn a_median_of_requests_without_an_answer_is_told_as_the_least_it_may_be() {
     assert_says(&text, " due and never sent");
     assert_says(
         &text,
-        " due requests had no answer: the times told are too low for them",
+        " due requests had no answer: their reported times are too low",
     );
     assert!(!text.contains("half of them within"), "{page}");
 }

@@ -1,4 +1,4 @@
-//! `linerate load --download`: long bodies from our own server and from those that lie.
+//! `linerate load --download`: long bodies from our own server and from servers that lie.
 
 use std::fs::File;
 use std::io::{ErrorKind, Write as _};
@@ -13,12 +13,12 @@ use crate::common::load_server::{OK, answer_with, read_request, serve};
 use crate::common::server::Server;
 use crate::common::{Folder, assert_says, refused};
 
-/// Without a block on disk.
+/// Length of a file that has no block on disk.
 const LONG_BYTES: u64 = 128 * 1024 * 1024;
 const LONG: [&str; 6] = ["--download", "-d", "500ms", "--settle", "100ms", "--json"];
 const SHORT: [&str; 4] = ["--download", "--settle", "0ms", "--json"];
 
-/// Our server with a file of that length.
+/// Our server with a file of `LONG_BYTES`.
 fn serve_long(folder: &Folder, flags: &[&str]) -> Server {
     let file = File::create(folder.path().join("long")).unwrap();
     file.set_len(LONG_BYTES).unwrap();
@@ -116,7 +116,8 @@ fn the_page_says_the_rate_first_and_who_was_the_limit() {
     }
 }
 
-/// Announces a body and sends a part of it, on every connection but the first, the first look.
+/// Answers each request with a body of which it sends `sent` of the announced bytes, and ends the
+/// connection after a body that is cut short.
 fn cut_short(stream: TcpStream, announced: usize, sent: usize) {
     let mut stream = stream;
     while read_request(&mut stream).is_some() {
@@ -135,7 +136,7 @@ fn download(address: SocketAddr, arguments: &[&str]) -> (Option<i32>, Value) {
 }
 
 #[test]
-fn a_body_that_ends_early_is_closed_and_none_at_all_is_an_answer_of_no() {
+fn a_body_that_ends_early_is_in_the_bin_closed_and_a_load_without_a_whole_one_exits_with_one() {
     let address = serve(|stream, _| cut_short(stream, 1_000_000, 400_000));
     let (code, report) = download(address, &["-d", "200ms"]);
     assert_eq!(code, Some(1), "{report:#}");
@@ -173,7 +174,7 @@ fn the_bytes_received_are_those_of_the_bodies() {
     let (_, report) = download(address, &["-d", "300ms"]);
     let bodies = number(&report["received_bytes"]) / BYTES as f64;
     let answered = number(&report["answered"]);
-    // Heads come beside them.
+    // The heads of the answers are counted too.
     assert!(
         (answered - 1.0..(answered + 1.0) * 1.01).contains(&bodies),
         "{report:#}"
@@ -182,7 +183,7 @@ fn the_bytes_received_are_those_of_the_bodies() {
 
 #[test]
 fn a_body_may_take_longer_than_the_timeout_but_not_fall_silent_for_so_long() {
-    // A piece each 20 ms, of a body that takes 20 s; and one that stops half way.
+    // A byte every 20 ms, of a body that takes 20 s; then a body that stops after its first byte.
     let drips = serve(|mut stream, _| {
         let paused = || sys::clock::wait_until(Duration::from_millis(20), || false);
         while read_request(&mut stream).is_some() {
@@ -223,7 +224,7 @@ fn flags_that_do_not_fit_a_download_are_refused() {
 }
 
 /// A client that has connected twice and waits for the end of its input.
-fn one_that_holds() -> (Child, ChildStdin, [TcpStream; 2]) {
+fn holding_client() -> (Child, ChildStdin, [TcpStream; 2]) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/long", listener.local_addr().unwrap());
     let words = [
@@ -242,20 +243,20 @@ fn one_that_holds() -> (Child, ChildStdin, [TcpStream; 2]) {
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    // The first asks for the head alone.
+    // The first connection asks for the head alone.
     let mut first = listener.accept().unwrap().0;
     read_request(&mut first).unwrap();
     first.write_all(OK).unwrap();
     let streams = [(); 2].map(|()| listener.accept().unwrap().0);
-    // More than a pipe holds is taken by one that reads.
+    // This is more than a pipe holds, so the write ends only if the client reads its input.
     let mut input = client.stdin.take().unwrap();
     input.write_all(&[0; 1 << 20]).unwrap();
     (client, input, streams)
 }
 
 #[test]
-fn one_that_holds_connects_and_asks_for_nothing_before_its_input_ends() {
-    let (mut client, input, mut streams) = one_that_holds();
+fn a_client_that_holds_connects_and_asks_for_nothing_before_its_input_ends() {
+    let (mut client, input, mut streams) = holding_client();
     for stream in &streams {
         stream.set_nonblocking(true).unwrap();
         let peeked = stream.peek(&mut [0]).map_err(|error| error.kind());
@@ -271,8 +272,8 @@ fn one_that_holds_connects_and_asks_for_nothing_before_its_input_ends() {
 }
 
 #[test]
-fn a_signal_ends_one_that_holds_although_its_input_does_not() {
-    let (mut client, _input, _streams) = one_that_holds();
+fn a_signal_ends_a_client_that_holds_although_its_input_has_not_ended() {
+    let (mut client, _input, _streams) = holding_client();
     sys::process::terminate(&client).unwrap();
     assert_eq!(client.wait().unwrap().code(), Some(128 + 15));
 }

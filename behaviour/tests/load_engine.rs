@@ -1,4 +1,4 @@
-//! What carries the bytes: as asked for, and epoll where the kernel refuses io_uring.
+//! The engine of a load: the one that was asked for, and epoll where the kernel refuses io_uring.
 
 use std::net::SocketAddr;
 use std::process::{Command, Output};
@@ -42,7 +42,7 @@ fn throughput_mode_reports_no_latency() {
     assert!(report["answered"].as_u64() > Some(0), "{report}");
 }
 
-/// Runs a load that lives under a filter which refuses to set up a ring.
+/// Runs a load under a filter of system calls that refuses to set up a ring.
 fn load_without_uring(address: SocketAddr, engine: &str) -> Output {
     let mut command = Command::new(crate::common::program());
     command.args(["load", &format!("http://{address}/"), "--json"]);

@@ -1,4 +1,4 @@
-//! `linerate load --sweep` and `--slo` with `--out`: killed, gone on with, and told again.
+//! `linerate load --sweep` and `--slo` with `--out`: killed, resumed, and reported again.
 
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::common::load_server::{OK, answer_with};
 use crate::common::{Folder, assert_says, errors, linerate};
 
-/// Blocks as short as they can be judged.
+/// The shortest blocks that can be judged.
 const SHORT: [&str; 4] = ["-d", "50ms", "--settle", "0ms"];
 const SWEEP: [&str; 4] = ["--sweep", "connections=1..8", "--rounds", "3"];
 const SEARCH: [&str; 2] = ["--slo", "p50<5ms"];
@@ -25,7 +25,7 @@ fn study(folder: &Folder, arguments: &[&str]) -> Output {
     linerate(folder, &words).output().unwrap()
 }
 
-/// What is saved of a load that was killed when it had some blocks.
+/// Kills a load when it has saved some blocks, and returns them.
 fn killed(folder: &Folder, url: &str, arguments: &[&str]) -> String {
     let mut child = load(folder, url, arguments)
         .stdout(Stdio::null())
@@ -46,7 +46,8 @@ fn killed(folder: &Folder, url: &str, arguments: &[&str]) -> String {
     folder.text("run/blocks.jsonl")
 }
 
-/// That a run which was killed goes on by itself, keeps what it had and is told from its folder.
+/// Checks that a run that was killed is resumed from its folder alone, keeps the blocks that it had
+/// and is reported from there.
 fn goes_on(name: &str, arguments: &[&str]) -> (Value, Folder) {
     let folder = Folder::new(name);
     let url = format!("http://{}/", answer_with(OK));
@@ -70,7 +71,7 @@ fn goes_on(name: &str, arguments: &[&str]) -> (Value, Folder) {
     );
 
     let again = study(&folder, &["resume", "run", "--trust", "--json"]);
-    assert_says(&errors(&again), " is over; told again from run");
+    assert_says(&errors(&again), " is over; reported again from run");
     assert!(!errors(&again).contains(" ns"), "{}", errors(&again));
     assert_eq!(folder.text("run/blocks.jsonl"), after);
 
@@ -105,10 +106,10 @@ fn a_search_that_was_killed_goes_on_from_what_it_had_seen() {
 }
 
 #[test]
-fn what_may_be_secret_is_not_kept_and_typed_again_to_go_on() {
+fn what_may_be_secret_is_not_saved_and_must_be_typed_again_to_go_on() {
     let folder = Folder::new("load-secret");
     let url = format!("http://{}/?token=hushed", answer_with(OK));
-    // One is a part of another, and must not leave the rest of it.
+    // One secret is a part of another: hiding it must not leave the rest of the other.
     let secret = [
         "-H",
         "X-User: hush",
@@ -117,11 +118,11 @@ fn what_may_be_secret_is_not_kept_and_typed_again_to_go_on() {
     ];
     let arguments = [&SWEEP[..], &secret].concat();
     killed(&folder, &url, &arguments);
-    let is_told = |file: &str| {
+    let reveals = |file: &str| {
         let text = folder.text(file);
         text.contains("hush") || text.contains("whispered") || !text.contains("X-User: …")
     };
-    assert!(!is_told("run/run.json"));
+    assert!(!reveals("run/run.json"));
     let refused = study(&folder, &["resume", "run", "--trust"]);
     assert_says(&errors(&refused), "type the command");
 
@@ -130,7 +131,7 @@ fn what_may_be_secret_is_not_kept_and_typed_again_to_go_on() {
     let saved = folder.text("run/blocks.jsonl");
     let counted = Blocks::<Reading>::parse(&saved).unwrap().records;
     assert_eq!(counted.len(), 6 * 3);
-    assert!(!is_told("run/report.html"));
+    assert!(!reveals("run/report.html"));
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! `linerate load --slo` and `--sweep`, but for what asks for a machine at rest: what is refused, and in which order
-//! levels come.
+//! `linerate load --slo` and `--sweep`, except for what needs a machine at rest: what is refused,
+//! and in which order levels come.
 
 use crate::common::assert_says;
 use crate::common::load_program::{load, load_json};
@@ -37,7 +37,7 @@ fn a_target_without_one_right_answer_is_named_with_what_it_answers() {
     let arguments = ["--slo", "p50<5ms", "-d", "100ms", "--settle", "0ms"];
     let output = load(&format!("http://{broken}/"), &arguments);
     let error = String::from_utf8(output.stderr).unwrap();
-    assert_says(&error, "not one request");
+    assert_says(&error, "answered no request correctly");
     assert_says(&error, "answers 500");
     assert_eq!(output.status.code(), Some(2));
 }
@@ -79,7 +79,7 @@ fn what_cannot_be_swept_is_refused_with_an_example() {
         (&["--sweep", "connections=1..8", "-c", "4"], "leave -c out"),
         (
             &["--sweep", "connections=1..8", "--arrivals", "poisson"],
-            "--arrivals has no say",
+            "--arrivals has no effect",
         ),
     ] {
         let output = load(NOBODY, arguments);

@@ -22,22 +22,23 @@ const DEEP: [&str; 8] = [
 ];
 const LAST: &[u8] = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok";
 
-/// Takes a request without a body from what came before, or comes now; `None` when the client is gone.
-fn take_request(stream: &mut TcpStream, came: &mut Vec<u8>) -> Option<()> {
+/// Takes one request without a body from `received`, after reading more if need be; `None` when the
+/// client is gone.
+fn take_request(stream: &mut TcpStream, received: &mut Vec<u8>) -> Option<()> {
     loop {
-        if let Some(end) = came.windows(4).position(|bytes| bytes == b"\r\n\r\n") {
-            came.drain(..end + 4);
+        if let Some(end) = received.windows(4).position(|bytes| bytes == b"\r\n\r\n") {
+            received.drain(..end + 4);
             return Some(());
         }
         let mut piece = [0; 4096];
         let count = stream.read(&mut piece).ok().filter(|count| *count > 0)?;
-        came.extend_from_slice(&piece[..count]);
+        received.extend_from_slice(&piece[..count]);
     }
 }
 
-/// A server that takes so many requests before it answers any of them; `answers` is told the number of each
-/// among those of its connection, and ends that with `None`. The first two connections, on which is looked whether
-/// anybody answers at all, bring one at a time.
+/// A server that reads `group` requests before it answers any of them; `answers` gets the number of
+/// each request on its connection, and ends the connection by `None`. On the first two connections,
+/// which look whether there is an answer at all, requests come one at a time.
 fn answer_groups(
     group: usize,
     answers: impl Fn(usize) -> Option<Vec<u8>> + Send + Sync + 'static,
@@ -46,8 +47,8 @@ fn answer_groups(
         let group = if index < 2 { 1 } else { group };
         // What waits for an acknowledgement is lost when the connection is reset.
         stream.set_nodelay(true).unwrap();
-        let (mut came, mut taken) = (Vec::new(), 0);
-        while (0..group).all(|_| take_request(&mut stream, &mut came).is_some()) {
+        let (mut received, mut taken) = (Vec::new(), 0);
+        while (0..group).all(|_| take_request(&mut stream, &mut received).is_some()) {
             let all: Option<Vec<_>> = (taken..taken + group).map(&answers).collect();
             taken += group;
             match all {
@@ -58,7 +59,7 @@ fn answer_groups(
     })
 }
 
-/// Requests that failed, by their bin, but for those that were out at the end.
+/// Requests that failed, by their bin, except for those that were under way at the end.
 fn failed(report: &Value) -> Vec<(&str, u64)> {
     let bins = report["errors"].as_object().unwrap().iter();
     let bins = bins.map(|(bin, count)| (bin.as_str(), count.as_u64().unwrap()));
@@ -82,7 +83,7 @@ fn all_of_a_pipeline_are_under_way_before_the_first_is_answered() {
         let number = |name: &str| report[name].as_f64().unwrap();
         let answers = number("received_bytes") / OK.len() as f64;
         let answered = number("throughput_rps") * number("window_seconds");
-        // What was out at either end of the window may be in one of them alone.
+        // Requests under way at either end of the window may be in only one of the two counts.
         assert!((answers - answered).abs() <= 2.0 * 48.0, "{report:#}");
         assert_eq!(failed(&report), [], "{report:#}");
     }
@@ -143,12 +144,12 @@ fn a_connection_that_ends_without_a_word_loses_all_that_lay_behind() {
     assert!(count(&report, "answered") >= 20, "{report:#}");
 }
 
-/// A server that answers all 16 requests of a connection by these bytes and their end, which come together.
+/// A server that answers the 16 requests of a connection by these bytes together with its end.
 fn end_with(bytes: &'static [u8]) -> SocketAddr {
     serve(move |mut stream, index| {
-        let mut came = Vec::new();
+        let mut received = Vec::new();
         let group = if index < 2 { 1 } else { 16 };
-        if (0..group).all(|_| take_request(&mut stream, &mut came).is_some()) {
+        if (0..group).all(|_| take_request(&mut stream, &mut received).is_some()) {
             let answer = if index < 2 { OK } else { bytes };
             drop(stream.write_all(answer));
         }
@@ -197,17 +198,17 @@ fn an_answer_that_nobody_asked_for_is_malformed() {
 }
 
 #[test]
-fn one_that_is_given_up_takes_those_behind_it_along() {
-    // Answers the first two alone, on which is looked whether anybody does.
+fn a_request_that_is_given_up_takes_those_behind_it_along() {
+    // Answers only the first two connections, which look whether there is an answer at all.
     let address = serve(|mut stream, index| {
-        let mut came = Vec::new();
-        while take_request(&mut stream, &mut came).is_some() {
+        let mut received = Vec::new();
+        while take_request(&mut stream, &mut received).is_some() {
             if index < 2 {
                 stream.write_all(OK).unwrap();
             }
         }
     });
-    // Their times differ by more than it takes to look which are over.
+    // The timeouts of two requests lie further apart than two checks for timeouts.
     let slowly = words("--pipeline 16 -c 3 -d 3s --settle 0ms --timeout 1s --rate 30");
     let report = load_json(address, &slowly);
     assert_eq!(count(&report, "answered"), 0);

@@ -1,4 +1,4 @@
-//! A load over a socket among the files: `linerate load --unix-socket PATH`.
+//! A load over a Unix socket: `linerate load --unix-socket PATH`.
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
@@ -17,18 +17,18 @@ use crate::common::{Folder, assert_says, errors, refused, words};
 const URL: &str = "http://some.host/a/path?with=query";
 const SHORT: [&str; 7] = ["-c", "4", "-d", "200ms", "--settle", "20ms", "--json"];
 
-/// Starts a server on a socket that answers every request so; it tells each first head of a
-/// connection.
+/// Starts a server on a socket that answers every request with `answer`; returns where the first
+/// head of each connection arrives.
 fn serve(path: &Path, answer: &'static [u8]) -> Receiver<String> {
     let listener = UnixListener::bind(path).unwrap();
-    let (seen, told) = channel();
+    let (seen, heads) = channel();
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let seen = seen.clone();
             thread::spawn(move || converse(stream, answer, &seen));
         }
     });
-    told
+    heads
 }
 
 /// Requests come one at a time, and each in one piece.
@@ -72,7 +72,7 @@ fn either_engine_loads_a_socket_and_the_url_gives_host_and_path() {
         assert!(report["answered"].as_u64() > Some(10), "{report:#}");
         assert_eq!(failed(&report), 0, "{flags:?} {report:#}");
     }
-    // Two looks and four connections each.
+    // Each load has two looks and four connections.
     for _ in 0..4 * (2 + 4) {
         let head = heads.recv_timeout(Duration::from_secs(20)).unwrap();
         let expected = "GET /a/path?with=query HTTP/1.1\r\nHost: some.host\r\n\r\n";
@@ -106,7 +106,7 @@ fn a_sweep_reads_the_cpu_time_of_the_server_behind_the_socket() {
     let _heads = serve(&path, b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
     let sweep = words("--sweep connections=1..2 --rounds 2 -d 100ms --settle 10ms --json");
     let report = parse(&load_at(&path, &sweep));
-    // A block in which nothing was answered leaves its level without.
+    // A block in which nothing was answered leaves its level without a figure.
     let levels = report["levels"].as_array().unwrap();
     let cpu = |level: &Value| level["server_cpu_us_per_request"]["value"].as_f64();
     assert!(
@@ -125,8 +125,8 @@ fn what_is_no_socket_is_refused_with_what_to_do() {
     let long = "l".repeat(108);
     for (path, reason) in [
         (at("missing"), "is the server running"),
-        (at("file"), "is a file, and no socket"),
-        (at(""), "is a folder, and no socket"),
+        (at("file"), "is a file, not a socket"),
+        (at(""), "is a folder, not a socket"),
         (at("left"), "the server that made it has ended"),
         (at("datagrams"), "HTTP takes a stream"),
         (long.into(), "at most 107 bytes"),

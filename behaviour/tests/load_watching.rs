@@ -37,7 +37,7 @@ struct Logged {
     histogram: Histogram<u64>,
 }
 
-/// What a log has, by tag; the start of each line is that of the run where the log says when.
+/// The histograms of a log, by tag; each line starts so long after the start that the log states.
 fn read_log(text: &str) -> BTreeMap<String, Vec<Logged>> {
     let mut found: BTreeMap<String, Vec<Logged>> = BTreeMap::new();
     let mut deserializer = Deserializer::new();
@@ -65,7 +65,7 @@ fn whole(lines: &[Logged]) -> Histogram<u64> {
     sum
 }
 
-/// The log of a load, and its page.
+/// The log of a load, and its report.
 fn logged(address: SocketAddr, arguments: &[&str]) -> (String, Value) {
     let folder = Folder::new(&format!("hlog-{}", address.port()));
     let file = folder.path().join("run.hlog");
@@ -156,7 +156,7 @@ fn the_rows_of_the_figures_add_up_to_the_page() {
         assert_eq!(row["offered_rps"], "400");
         assert_eq!(row["failed_status"], "0");
         assert_eq!(row["response_us_p99"], "", "too few to tell: {text}");
-        // Twenty requests tell a median.
+        // Twenty requests are enough for a median.
         let answered: u64 = row["answered"].parse().unwrap();
         assert!(
             answered < 25 || !row["response_us_p50"].is_empty(),
@@ -216,7 +216,7 @@ fn what_cannot_be_written_is_named_and_costs_nothing_that_was_measured() {
 }
 
 #[test]
-fn flags_of_intervals_go_with_what_has_such() {
+fn flags_of_intervals_are_refused_where_they_do_not_fit() {
     for (arguments, reason) in [
         (&["--interval", "1s"][..], "--csv"),
         (&["--csv", "-", "--interval", "1ms"], "the shortest is 10ms"),
@@ -232,7 +232,7 @@ fn flags_of_intervals_go_with_what_has_such() {
     }
 }
 
-/// What a terminal of its own is shown of a load.
+/// What a load shows on a terminal of its own.
 fn on_a_terminal(address: SocketAddr, flags: &str) -> String {
     let program = crate::common::program();
     let arguments = SHOWN.join(" ");
@@ -258,7 +258,7 @@ fn a_terminal_shows_rate_latency_errors_and_time_left_and_then_the_page_alone() 
     assert!(!frames.is_empty(), "{shown}");
     // Eight a second for 2.15 s, and a few as the line begins and ends.
     assert!(frames.len() <= 20, "{} frames: {shown}", frames.len());
-    // Of an interval in which a busy machine answered little there is no p99.
+    // An interval in which a busy machine answered little has no p99.
     for what in [" requests/s", "p50 ", "p99 ", "0 failed", " s left"] {
         assert!(
             frames.iter().any(|frame| frame.contains(what)),
@@ -314,9 +314,9 @@ fn sockets_by_thread(pid: u32) -> Vec<usize> {
     counts
 }
 
-/// With a table that is shared, each request would cost the load two more turns of a counter.
+/// With a shared table of open files, each request would cost the load two counter updates.
 #[test]
-fn who_watches_has_none_of_the_sockets_of_the_load() {
+fn the_thread_that_watches_has_none_of_the_sockets_of_the_load() {
     let folder = Folder::new("watched");
     let file = folder.path().join("run.csv");
     let url = format!("http://{}/", answer_with(OK));

@@ -1,5 +1,5 @@
-//! What the program does, in the eyes of whoever uses it: sentences, each a test, through the binary
-//! where that can be.
+//! What the program does, as its users see it: each test is a sentence, and uses the binary where
+//! possible.
 #![expect(
     clippy::unwrap_used,
     reason = "a helper of tests may fail as a test does"

@@ -22,7 +22,7 @@ fn folder_with_run(name: &str) -> Folder {
     folder_with(name, run, blocks)
 }
 
-/// Runs a line of shell in a folder, in which `$0` is the program.
+/// Runs a line of shell in a folder; `$0` in it is the program.
 fn shell(folder: &Folder, line: &str) -> Output {
     let mut command = Command::new("bash");
     command
@@ -101,7 +101,7 @@ fn on_a_terminal_of_twenty_columns_every_command_prints_what_it_has() {
     }
 }
 
-/// Runs a command on a terminal of its own that has so many columns.
+/// Runs a command on a terminal of its own with the given number of columns.
 fn on_a_terminal(folder: &Folder, columns: u16, command: &str) -> Output {
     let program = crate::common::program();
     let line = format!("stty cols {columns} rows 20; NO_COLOR=1 {program} {command}");

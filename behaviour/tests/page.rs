@@ -29,7 +29,7 @@ fn no_page_comes_sooner_than_its_window_lets_it() {
         "--rtt 20ms --congestion reno --size 66,14480,14481,43441",
     ));
     assert_eq!(fetched["congestion_control"], "reno");
-    // The MTU of 1500 without the headers and the timestamps' option.
+    // The MTU of 1500 less the headers and the timestamp option.
     assert_eq!(fetched["segment_bytes"], 1448);
     assert!(
         fetched["handshake_ms"].as_f64().unwrap() >= 20.0,
@@ -49,12 +49,12 @@ fn no_page_comes_sooner_than_its_window_lets_it() {
 }
 
 #[test]
-fn an_initial_window_of_three_segments_is_one_on_the_wire() {
+fn an_initial_window_of_three_segments_takes_effect_on_the_wire() {
     let fetched = pages(&words(
         "--rtt 20ms --congestion reno --initcwnd 3 --size 14480",
     ));
     let page = &fetched["pages"][0];
-    // 3 + 6 segments are not ten.
+    // The page has ten segments, and two round trips carry only 3 + 6.
     assert_eq!(page["predicted_round_trips"], 3);
     assert!(
         page["response_ms_low"].as_f64().unwrap() >= 60.0,
@@ -63,7 +63,7 @@ fn an_initial_window_of_three_segments_is_one_on_the_wire() {
 }
 
 #[test]
-fn what_there_is_not_is_refused_by_name() {
+fn values_that_are_impossible_or_unknown_are_refused_by_name() {
     for (arguments, reason) in [
         (&["--size", "65"][..], "from 66, which the head takes"),
         (&["--size", "14k"], "no size of a page"),
@@ -75,7 +75,8 @@ fn what_there_is_not_is_refused_by_name() {
             "has no congestion control `no-such`; it has: ",
         ),
         (&["--rtt", "1h"], "more than the 600 s"),
-        // More than the half of a receive buffer that is lent to windows, less what is no segment.
+        // More than the half of a receive buffer that windows may use, less what is not segment
+        // data.
         (
             &["--size", "8388608", "--initcwnd", "10000"],
             "would send 8388608 bytes at once, and this kernel's client takes",
@@ -89,14 +90,14 @@ fn what_there_is_not_is_refused_by_name() {
 }
 
 #[test]
-fn a_part_of_it_that_is_started_outside_a_rig_changes_nothing() {
+fn a_page_server_or_client_that_is_started_outside_a_rig_changes_nothing() {
     let order = json!({ "pages": [], "samples": 1, "initial_window": 10, "congestion_control": null,
         "patience": { "secs": 1, "nanos": 0 } });
     let server = json!({ "address": "127.0.0.1", "client": "127.0.0.1", "order": order });
     let client = json!({ "server": "127.0.0.1:9", "order": order });
     for (role, order) in [("PageServer", server), ("PageClient", client)] {
         let order = json!({ role: order });
-        // In a namespace that goes with it, whatever it does there.
+        // In a namespace that ends with it, so that nothing it does there lasts.
         let script = format!(
             "grep . /proc/sys/net/ipv4/tcp_*mem /proc/sys/net/ipv4/tcp_no_metrics_save > before\n\
              echo '{order}' | \"$0\" role\n\

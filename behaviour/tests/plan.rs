@@ -24,7 +24,7 @@ fn the_cheapest_machine_is_named_with_every_line_of_the_arithmetic() {
     for part in [
         "c6g.large is the cheapest machine that carries 550 Mbit/s",
         "+ 5.0 % = 578 Mbit/s (the article's own figure",
-        "= 673 Mbit/s (as it was given)",
+        "= 673 Mbit/s (as given)",
         "ap-southeast-1, 2022",
         "prices age",
     ] {
@@ -43,7 +43,7 @@ fn where_no_machine_carries_it_the_answer_is_no() {
 }
 
 #[test]
-fn what_was_measured_and_other_prices_count_in_the_place_of_the_articles() {
+fn measured_rates_and_other_prices_replace_those_of_the_article() {
     const LIST: &str = "source = \"us\"\nregion = \"here\"\ndate = \"today\"\n
         [[machine]]\nname = \"small\"\nusd_per_hour = 0.1\nbaseline_mbit = 1\n
         [[machine]]\nname = \"large\"\nusd_per_hour = 1\nbaseline_mbit = 100\n";
@@ -59,7 +59,8 @@ fn what_was_measured_and_other_prices_count_in_the_place_of_the_articles() {
     assert_says(plan["notes"][0].as_str().unwrap(), "no credit was spent in");
 }
 
-/// The ways and links of the study `vpn` that the list asks for, with figures that are known.
+/// A study with those ways and links of the study `vpn` that the price list names, and with known
+/// figures.
 const TUNNELS: &str = r#"
 format = 1
 name = "tunnels"
@@ -111,7 +112,7 @@ from = { json = "/overhead_percent" }
 "#;
 
 #[test]
-fn overheads_of_a_run_count_in_the_place_of_the_articles_and_the_run_is_named() {
+fn overheads_of_a_run_replace_those_of_the_article_and_the_run_is_named() {
     let folder = Folder::new("plan-overheads");
     std::fs::write(folder.path().join("tunnels.toml"), TUNNELS).unwrap();
     let run = words("study run tunnels.toml --trust --smoke --yes --quiet --out vpn-run");
@@ -124,7 +125,7 @@ fn overheads_of_a_run_count_in_the_place_of_the_articles_and_the_run_is_named() 
     assert_says(source(0), "vpn-run, OpenVPN, nothing holds it");
     assert_says(source(1), "the article's own figure");
     let notes = plan["notes"].to_string();
-    assert_says(&notes, "ssh: vpn-run has no figure of it");
+    assert_says(&notes, "ssh: vpn-run has no figure for it");
     assert_says(&notes, "vpn-run: doubts: ");
     let line = format!("plan network {flags}");
     let said = answer(&mut linerate(&folder, &words(&line)));
@@ -136,7 +137,7 @@ fn what_cannot_be_planned_with_is_named() {
     let folder = Folder::new("plan-refused");
     std::fs::write(folder.path().join("bad.toml"), "source = 5").unwrap();
     for (flags, expected) in [
-        ("--need 0", "--need 0 takes no machine"),
+        ("--need 0", "--need 0 needs no machine"),
         ("--need 5 --over ipsec", "no such [[overhead]], but openvpn"),
         ("--need 5 --over mine=x", "--over mine=x: "),
         ("--need 5 --over mine=-50%", "--over mine=-50%: an overhead"),
@@ -148,9 +149,9 @@ fn what_cannot_be_planned_with_is_named() {
         ("--need 5 --overheads .", "--over"),
         (
             "--need 5 --over mine=5% --overheads .",
-            "names none of that",
+            "names none of these",
         ),
-        ("--need 5 --measured x=y", "no such machine"),
+        ("--need 5 --measured x=y", "no machine of this name"),
         ("--need 5 --measured t4g.small=.", "is no run folder"),
         ("--need 5 --measured t4g.small", "is not MACHINE=FOLDER"),
     ] {

@@ -10,7 +10,7 @@ use crate::common::processes::{Ours, signal, wait_for};
 use crate::common::refused_call::refuse;
 use crate::common::{Folder, answer, assert_says, errors, linerate, refusal_of};
 
-/// Two CPUs that tests may use, and all of them.
+/// Two of the CPUs that tests may use, and all of them.
 fn cpus() -> ([usize; 2], Vec<usize>) {
     let all = sys::cpu::allowed().unwrap();
     ([all[0], all[1]], all)
@@ -21,7 +21,7 @@ fn json(text: &str) -> Value {
 }
 
 #[test]
-fn each_two_cpus_have_both_times_with_their_intervals_and_are_in_one_group_at_last() {
+fn each_pair_of_cpus_has_both_times_with_intervals_and_the_last_level_is_one_group_of_all() {
     let folder = Folder::new("probe-cores");
     let said = json(&answer(&mut linerate(
         &folder,
@@ -104,7 +104,7 @@ fn cpus_that_cannot_be_measured_are_refused_by_name() {
         let said = refusal_of(&mut linerate(&folder, &["probe", "cores", "--cpus", list]));
         assert_says(&said, why);
     }
-    // An inherited mask of one CPU is as one CPU that was typed.
+    // An inherited mask of one CPU is treated like one CPU that was typed.
     let mut held = Command::new("taskset");
     held.args(["-c", &alone, crate::common::program(), "probe", "cores"]);
     assert_says(&refusal_of(&mut held), &format!("CPU {one} has no other"));
@@ -128,7 +128,7 @@ fn where_no_thread_may_be_held_on_a_cpu_the_errno_is_told() {
 #[test]
 fn stopped_it_ends_in_order_and_tells_what_it_has_measured() {
     let folder = Folder::new("probe-stopped");
-    // It takes a moment only, and may be over before a signal reaches it.
+    // The probe takes only a moment, and may be over before the signal reaches it.
     let is_stopped = || {
         let mut command = linerate(&folder, &["probe", "cores", "--json"]);
         let mut probe = Ours(command.stdout(Stdio::piped()).spawn().unwrap());
@@ -154,7 +154,7 @@ fn stopped_it_ends_in_order_and_tells_what_it_has_measured() {
     assert!((0..50).any(|_| is_stopped()));
 }
 
-/// Whether a process has a handler for SIGINT, the second bit of a mask of signals.
+/// Whether a process has a handler for SIGINT, the second bit in the mask of caught signals.
 fn catches_interrupts(pid: u32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
@@ -168,10 +168,10 @@ fn every_ceiling_of_this_machine_has_a_figure_within_its_interval_and_the_file_l
     let said = json(&answer(&mut linerate(&folder, &words)));
     assert_eq!(folder.names(""), [""; 0]);
     for lacking in said["missing"].as_array().unwrap() {
-        // Some file systems have no way past the page cache, and namespaces are entered by root alone.
+        // Some file systems cannot bypass the page cache, and only root may enter namespaces.
         let name = lacking["name"].as_str().unwrap();
-        let is_roots = name == "veth_round_trip_ns" && !sys::user::is_root();
-        assert!(name.starts_with("disk_") || is_roots, "{lacking}");
+        let is_for_root_only = name == "veth_round_trip_ns" && !sys::user::is_root();
+        assert!(name.starts_with("disk_") || is_for_root_only, "{lacking}");
     }
     let ceilings = said["ceilings"].as_array().unwrap();
     for ceiling in ceilings {
@@ -199,9 +199,9 @@ fn every_ceiling_of_this_machine_has_a_figure_within_its_interval_and_the_file_l
 }
 
 #[test]
-fn another_machines_kernel_is_asked_where_nobody_listens_too_and_only_with_its_owners_word() {
+fn another_machine_is_probed_even_at_a_closed_port_and_only_with_its_owners_word() {
     let folder = Folder::new("probe-far");
-    // Nobody listens any more where this did.
+    // The listener is closed again, so nobody listens at this port.
     let closed = TcpListener::bind("127.0.0.1:0")
         .and_then(|listener| listener.local_addr())
         .unwrap()
@@ -209,11 +209,11 @@ fn another_machines_kernel_is_asked_where_nobody_listens_too_and_only_with_its_o
     let words = ["probe", "--json", "--folder", ".", "--to", &closed];
     let said = json(&answer(&mut linerate(&folder, &words)));
     let ceilings = said["ceilings"].as_array().unwrap();
-    let is_told = ceilings.iter().any(|it| it["name"] == "tcp_connect_ns");
-    assert!(is_told, "{said:#}");
+    let is_reported = ceilings.iter().any(|it| it["name"] == "tcp_connect_ns");
+    assert!(is_reported, "{said:#}");
     assert_eq!(
         said["notes"],
-        json(&format!("[\"tcp_connect_ns is of {closed}\"]"))
+        json(&format!("[\"tcp_connect_ns was measured to {closed}\"]"))
     );
     let stranger = ["probe", "--to", "192.0.2.1"];
     let refused = refusal_of(&mut linerate(&folder, &stranger));
@@ -221,18 +221,18 @@ fn another_machines_kernel_is_asked_where_nobody_listens_too_and_only_with_its_o
 }
 
 #[test]
-fn what_one_cpu_or_no_folder_hinders_is_named_and_all_else_is_told() {
+fn what_one_cpu_or_a_missing_folder_prevents_is_named_and_the_rest_is_reported() {
     let folder = Folder::new("probe-hindered");
     let ([one, _], _) = cpus();
     let one = one.to_string();
     let words = ["probe", "--json", "--cpus", &one];
     let mut probe = linerate(&folder, &words);
-    // Nobody named it, as `--folder` does.
+    // Nobody named this folder, as `--folder` would, so it is no error that it does not exist.
     let said = json(&answer(probe.env("TMPDIR", "nowhere")));
     let why = |name: &str| {
         let mut missing = said["missing"].as_array().unwrap().iter();
-        let of_name = missing.find(|lacking| lacking["name"] == name);
-        of_name.unwrap_or_else(|| panic!("{name}: {said:#}"))["why"]
+        let entry = missing.find(|lacking| lacking["name"] == name);
+        entry.unwrap_or_else(|| panic!("{name}: {said:#}"))["why"]
             .as_str()
             .unwrap()
     };
@@ -253,7 +253,7 @@ fn what_one_cpu_or_no_folder_hinders_is_named_and_all_else_is_told() {
 #[test]
 fn a_folder_that_was_named_and_cannot_be_written_is_refused_before_anything_is_measured() {
     let folder = Folder::new("probe-unwritten");
-    // Root can write at neither.
+    // Not even root can write to either of them.
     for (unwritten, why) in [("/nonexistent", "No such file or directory"), ("/proc", "")] {
         let said = refusal_of(&mut linerate(&folder, &["probe", "--folder", unwritten]));
         assert_says(

@@ -1,5 +1,4 @@
-//! The tools that people have: each gets right answers from `linerate serve`, and `linerate load`
-//! gets them from nginx.
+//! The tools that people have: each gets right answers from `linerate serve`.
 
 use std::io::{Read as _, Write as _};
 use std::process::{Command, Output, Stdio};
@@ -9,7 +8,7 @@ use crate::common::server::Server;
 
 const JSON: &str = r#"{"message":"Hello, World!"}"#;
 
-/// What a tool said when it did well.
+/// Runs a tool, which must succeed, and returns what it printed.
 fn said(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).output().unwrap();
     well(program, &output)
@@ -22,7 +21,7 @@ fn well(program: &str, output: &Output) -> String {
     words
 }
 
-/// The number that stands behind a word at the beginning of a line.
+/// The number that follows a word at the beginning of a line.
 fn number_after(text: &str, word: &str) -> u64 {
     let line = text.lines().find_map(|line| line.trim().strip_prefix(word));
     let line = line.unwrap_or_else(|| panic!("no `{word}` in {text}"));
@@ -86,7 +85,7 @@ fn h2load_gets_right_answers_over_http_1() {
     assert_says(&text, &body_bytes);
 }
 
-/// What curl shows: head and body.
+/// Runs curl and returns what it shows: head and body.
 fn curl(arguments: &[&str]) -> String {
     said(
         "curl",
@@ -127,8 +126,8 @@ fn curl_gets_a_head_without_a_body() {
     assert!(text.to_lowercase().contains(&length), "{text}");
 }
 
-/// curl itself gave up sending requests ahead; as a telnet client it sends what it is given. It also
-/// shows what comes after a head here, which it drops in HTTP.
+/// curl no longer sends HTTP requests ahead, but as a telnet client it sends what it is given. That
+/// way it also shows what follows the answer to HEAD, which it drops in HTTP.
 #[test]
 fn requests_that_curl_sends_all_at_once_are_answered_in_order() {
     let server = Server::start(&[]);
@@ -153,7 +152,7 @@ fn requests_that_curl_sends_all_at_once_are_answered_in_order() {
         assert!(read > 0, "curl ended too early: {text}");
         text += std::str::from_utf8(&piece[..read]).unwrap();
     }
-    // This client does not end when the server closes.
+    // As a telnet client, curl does not end when the server closes.
     curl.kill().unwrap();
     curl.wait().unwrap();
     let bodies: Vec<&str> = text
@@ -165,7 +164,7 @@ fn requests_that_curl_sends_all_at_once_are_answered_in_order() {
 }
 
 /// The answer does not depend on the body, so it comes at once and the body is not asked for
-/// (RFC 9110 §10.1.1); a client that had to wait would be given up before it sent its body.
+/// (RFC 9110 §10.1.1). If curl had to wait, its time limit would end it before it sent its body.
 #[test]
 fn curl_that_waits_for_leave_to_send_a_body_is_answered_without_it() {
     let server = Server::start(&[]);

@@ -10,11 +10,11 @@ use crate::common::processes::wait_for;
 use crate::common::whole_run::{Run, folder_with, whole_run};
 use crate::common::{Folder, answer, assert_says, errors, linerate, refusal_of, refused};
 
-/// Blocks of a smoke run: two rounds of eight arms, and one of two in latency mode.
+/// Blocks of a smoke run: two rounds of eight arms, and one round of two arms in latency mode.
 const BLOCKS: usize = 18;
 
-/// How many blocks of a file count: those of a torn round are in it twice.
-fn counted(blocks: &str) -> usize {
+/// How many blocks of a file count; the file has those of a torn round twice.
+fn count_blocks(blocks: &str) -> usize {
     Blocks::<Reading>::parse(blocks).unwrap().records.len()
 }
 
@@ -23,7 +23,7 @@ fn study(folder: &Folder, action: &str, more: &[&str]) -> Output {
     linerate(folder, &arguments).output().unwrap()
 }
 
-/// What both `report` and `resume` say of a run folder that neither can use, nor may change.
+/// What both `report` and `resume` say of a run folder that neither can use or may change.
 fn refusals(name: &str, run: &str, blocks: &str) -> Vec<String> {
     let folder = folder_with(name, run, blocks);
     let commands = [("report", &[][..]), ("resume", &["--yes"])];
@@ -73,7 +73,7 @@ fn a_damaged_line_in_the_middle_is_named_and_nothing_is_cut() {
     for said in refusals("middle", run, &(lines.join("\n") + "\n")) {
         assert_says(&said, "blocks.jsonl");
         assert!(said.contains(":5") || said.contains("line 5"), "{said}");
-        assert_says(&said, "cut the rest");
+        assert_says(&said, "delete the rest");
     }
     let last_epoch = blocks.replacen("\"epoch\":0", &format!("\"epoch\":{}", u32::MAX), 1);
     for said in refusals("last-epoch", run, &last_epoch) {
@@ -81,7 +81,7 @@ fn a_damaged_line_in_the_middle_is_named_and_nothing_is_cut() {
     }
     let twice = format!("{blocks}{}\n", lines[0]);
     for said in refusals("twice", run, &twice) {
-        assert_says(&said, "stands twice");
+        assert_says(&said, "is recorded twice");
     }
 }
 
@@ -99,7 +99,7 @@ fn a_last_line_that_was_cut_short_is_left_out_and_measured_again() {
         kept.zip(after.lines())
             .all(|(before, after)| before == after)
     );
-    assert_eq!(counted(&after), BLOCKS);
+    assert_eq!(count_blocks(&after), BLOCKS);
 }
 
 #[test]
@@ -167,8 +167,8 @@ fn a_read_only_disk_is_known_before_the_machine_is_looked_at() {
 fn a_full_disk_keeps_every_saved_block_and_the_run_goes_on_when_there_is_room() {
     crate::common::needs_root!();
     let folder = Folder::new("full");
-    // Two pages beside the description: some blocks find room, those of latency never do, whose
-    // histograms take three pages or more.
+    // Two pages more than the description needs: some blocks find room, but never those of latency
+    // mode, whose histograms take three pages or more.
     let kib = whole_run().run.len().div_ceil(4096) * 4 + 8;
     let script = "
         $0 --smoke --yes --out disk/run 2> first.err; echo $? > first.code
@@ -193,11 +193,11 @@ fn a_full_disk_keeps_every_saved_block_and_the_run_goes_on_when_there_is_room() 
         folder.text("second.err")
     );
     assert_eq!(second[..whole], first[..whole]);
-    assert_eq!(counted(&second), BLOCKS);
+    assert_eq!(count_blocks(&second), BLOCKS);
 }
 
 /// Starts a run that takes some seconds and waits until its first block is saved.
-fn long_run(folder: &Folder) -> Child {
+fn start_long_run(folder: &Folder) -> Child {
     let study = answer(&mut linerate(folder, &["study", "show", "http-json"]))
         .replace("rounds = 16", "rounds = 2")
         .replace("score_ms = 500", "score_ms = 250")
@@ -218,7 +218,7 @@ fn long_run(folder: &Folder) -> Child {
 #[test]
 fn a_folder_that_another_run_writes_is_left_to_it() {
     let folder = Folder::new("two-runs");
-    let first = long_run(&folder);
+    let first = start_long_run(&folder);
     for arguments in [
         &["--smoke", "--yes", "--out", "run"][..],
         &["study", "resume", "run", "--yes"],
@@ -233,7 +233,7 @@ fn a_folder_that_another_run_writes_is_left_to_it() {
 #[test]
 fn a_folder_that_is_removed_under_a_run_ends_it_at_the_next_block() {
     let folder = Folder::new("removed");
-    let run = long_run(&folder);
+    let run = start_long_run(&folder);
     std::fs::remove_dir_all(Path::new(folder.path()).join("run")).unwrap();
     let output = run.wait_with_output().unwrap();
     assert_says(&refused(&output), "was removed");

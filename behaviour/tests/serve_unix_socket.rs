@@ -1,4 +1,4 @@
-//! A server on a socket among the files: `linerate serve --listen unix:PATH`.
+//! A server on a Unix socket: `linerate serve --listen unix:PATH`.
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
@@ -31,14 +31,15 @@ impl Server {
         Self { child, ready }
     }
 
-    /// Ends it as a person does; what it said besides.
+    /// Ends the server as a person does; returns what it wrote to standard error.
     fn end(self) -> String {
         sys::process::terminate(&self.child).unwrap();
-        self.ended()
+        self.wait_for_end()
     }
 
-    /// What one that was told to end said besides. A second signal would kill it.
-    fn ended(mut self) -> String {
+    /// Waits for the end of a server that was told to end; returns what it wrote to standard error.
+    /// A second signal would kill it.
+    fn wait_for_end(mut self) -> String {
         assert!(self.child.wait().unwrap().success());
         let mut said = String::new();
         let errors = self.child.stderr.as_mut().unwrap();
@@ -87,14 +88,14 @@ fn either_engine_serves_load_and_curl_with_one_worker_and_with_two() {
 }
 
 #[test]
-fn one_worker_that_is_confined_but_nobody_else_leaves_no_socket() {
+fn one_confined_worker_that_keeps_its_user_leaves_no_socket() {
     let folder = Folder::new("serve-unix-confined");
-    // An ordinary user is nobody else without it.
-    let stays: &[&str] = match sys::user::ours() {
+    // The server of an ordinary user keeps that user without the flag.
+    let keep_user: &[&str] = match sys::user::ours() {
         0 => &["--user", "root"],
         _ => &[],
     };
-    let flags = [stays, &["--workers", "1", "--root", "."]].concat();
+    let flags = [keep_user, &["--workers", "1", "--root", "."]].concat();
     let server = Server::start(&folder, "s", &flags);
     server.end();
     assert!(!folder.path().join("s").exists());
@@ -110,7 +111,7 @@ fn over_tls_the_records_are_made_by_the_server() {
     assert_eq!(curl(&path, &words), "of the folder");
     server.end();
     let said = refused(&folder, "s", &["--tls-self-signed", "--kernel-tls", "on"]);
-    assert_says(&said, "the kernel makes those of TCP alone");
+    assert_says(&said, "the kernel makes only those of TCP");
 }
 
 #[test]
@@ -141,7 +142,7 @@ fn one_that_still_drains_leaves_the_socket_of_the_next() {
     assert!(sys::clock::wait_until(Duration::from_secs(20), is_left));
     let next = Server::start(&folder, "s", &[]);
     std::io::copy(&mut reader, &mut std::io::sink()).unwrap();
-    first.ended();
+    first.wait_for_end();
     assert_eq!(curl(&path, &["http://any/plaintext"]), "Hello, World!");
     next.end();
     assert!(!path.exists());
@@ -152,7 +153,7 @@ fn what_a_server_left_is_taken_over_and_what_another_has_is_neither_taken_nor_re
     let folder = Folder::new("serve-unix-left");
     let path = folder.path().join("s");
     drop(Server::start(&folder, "s", &[]));
-    // Its worker is seen to end by nobody.
+    // Nobody reports the end of its worker.
     let is_dead = || UnixStream::connect(&path).is_err();
     assert!(sys::clock::wait_until(Duration::from_secs(20), is_dead));
     assert!(path.exists());
@@ -163,7 +164,7 @@ fn what_a_server_left_is_taken_over_and_what_another_has_is_neither_taken_nor_re
         assert_says(&said, words);
     }
     assert_eq!(curl(&path, &["http://any/plaintext"]), "Hello, World!");
-    // Somebody else's by now.
+    // From here on the socket is somebody else's.
     std::fs::remove_file(&path).unwrap();
     let _other = UnixListener::bind(&path).unwrap();
     first.end();
@@ -177,11 +178,14 @@ fn where_there_can_be_no_socket_it_is_refused_and_nothing_is_touched() {
     let _datagrams = UnixDatagram::bind(folder.path().join("datagrams")).unwrap();
     let long = "l".repeat(108);
     for (path, reason) in [
-        ("file", "what is there is no socket, and is left as it is"),
-        (".", "what is there is no socket"),
+        (
+            "file",
+            "what is there is not a socket, and is left as it is",
+        ),
+        (".", "what is there is not a socket"),
         (
             "datagrams",
-            "is a socket of datagrams or packets, and is left as it is",
+            "is a socket for datagrams or packets, and is left as it is",
         ),
         ("nowhere/s", "its folder is not there"),
         ("", "is not empty"),
@@ -207,12 +211,12 @@ fn flags_of_tcp_are_refused_by_name_before_anything_is_made() {
         let said = refused(&folder, "s", flags);
         let name = flags[flags.len() - 2];
         assert_says(&said, name);
-        assert_says(&said, "among the files");
+        assert_says(&said, "at a Unix socket");
     }
     assert!(folder.names("").is_empty());
     let most = std::fs::read_to_string("/proc/sys/net/core/somaxconn").unwrap();
     let most: u32 = most.trim().parse().unwrap();
-    // The most that the flag takes; no machine refuses it whose limit is as high.
+    // The flag takes no more than this; a machine with so high a limit does not refuse it.
     if most < 65_535 {
         let said = refused(&folder, "s", &["--backlog", "65535"]);
         assert_says(&said, "net.core.somaxconn");

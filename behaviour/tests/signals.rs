@@ -1,4 +1,4 @@
-//! A signal in each phase: it ends tidily, keeps what was measured, and says how to go on.
+//! A signal in each phase: the program ends tidily, keeps what was measured, and says how to go on.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::process::ExitStatusExt as _;
@@ -10,8 +10,8 @@ use crate::common::processes::{Ours, is_alive, offspring, signal};
 use crate::common::server::Server;
 use crate::common::{Folder, answer, assert_says, errors, linerate, refusal_of, words};
 
-/// How long anything here may take. Nothing that is waited for would happen by itself meanwhile:
-/// the runs take many minutes, their blocks one.
+/// How long the tests wait for anything. Nothing that they wait for would happen by itself in that
+/// time: the runs take many minutes, and each of their blocks takes one.
 const PATIENCE: Duration = Duration::from_secs(50);
 
 /// A command under way, and all processes below it.
@@ -44,7 +44,7 @@ impl Running {
         signal(name, self.child.id());
     }
 
-    /// Sends it again and again: what comes at once after the first is the same wish.
+    /// Sends the signal again and again: one that follows the first at once counts as the same.
     fn signal_until_it_ends(&mut self, name: &str) {
         wait_for(|| {
             self.signal(name);
@@ -52,7 +52,8 @@ impl Running {
         });
     }
 
-    /// Waits for its end: how it ended, what it said, and whether anything of it is left.
+    /// Waits until the command and these processes have ended. Returns how the command ended and
+    /// the rest of what it said.
     fn ends(mut self, offspring: &[u32]) -> (ExitStatus, String) {
         wait_for(|| self.child.try_wait().unwrap().is_some());
         wait_for(|| !offspring.iter().any(|pid| is_alive(*pid)));
@@ -69,7 +70,7 @@ fn wait_for(holds: impl FnMut() -> bool) {
     );
 }
 
-/// Starts a study whose blocks take a minute, or so many ms in closed loop.
+/// Starts a study whose blocks take a minute, but `score_ms` in closed loop.
 fn long_study(folder: &Folder, score_ms: u32) -> Running {
     let study = answer(&mut linerate(folder, &["study", "show", "http-json"]))
         .replace("rounds = 16", "rounds = 1")
@@ -80,7 +81,7 @@ fn long_study(folder: &Folder, score_ms: u32) -> Running {
     Running::start(linerate(folder, &arguments))
 }
 
-/// Stops a run and sees that nothing of it is left but its folder. What it said last.
+/// Stops a run, waits until none of its processes is left, and returns what it said last.
 fn stopped_by(name: &str, code: i32, run: Running) -> String {
     let below = offspring(run.child.id());
     run.signal(name);
@@ -92,7 +93,7 @@ fn stopped_by(name: &str, code: i32, run: Running) -> String {
 
 #[test]
 fn before_the_first_block_a_run_leaves_nothing_behind() {
-    // The look at the machine at rest; the servers coming up; the rehearsal.
+    // The phases: the look at the machine at rest, the start of the servers, and the rehearsal.
     let phases: [&dyn Fn(&mut Running); 3] = [
         &|run| run.says("rig:"),
         &|run| wait_for(|| offspring(run.child.id()).len() > 2),
@@ -165,7 +166,7 @@ fn a_load_says_what_it_measured_until_then() {
         (&["--engine", "uring"], "requests/s"),
         (&["--download"], "Gbit/s"),
     ] {
-        // A server each, so that nothing counted is of the load before.
+        // Each load has its own server, so that no request of the load before is counted.
         let (counted, count) = std::sync::mpsc::channel();
         let target = load_server::answer_each(move |stream| {
             let _ = std::io::Write::write_all(stream, load_server::OK);
@@ -177,7 +178,7 @@ fn a_load_says_what_it_measured_until_then() {
         ];
         let command = linerate(&folder, &[&arguments[..], mode].concat());
         let mut run = Running::start(command);
-        // The two requests beforehand, and then some of the load.
+        // Two requests are made before the load; the others belong to it.
         (0..100).for_each(|_| count.recv_timeout(PATIENCE).unwrap());
         run.signal("INT");
         let mut page = String::new();
@@ -194,7 +195,7 @@ fn a_load_says_what_it_measured_until_then() {
     }
 }
 
-/// Stops packets that would go for an hour, and the value that they tell.
+/// Stops a run of `packets` that would take long, and returns the JSON that it prints.
 fn stopped_packets(mut run: Running, when: &str) -> serde_json::Value {
     let below = offspring(run.child.id());
     run.signal("INT");
@@ -213,14 +214,14 @@ fn packets_say_what_became_of_them_until_then() {
     for flags in [
         "-d 1h",
         "-d 1h --rate 10k",
-        // The next would be due in a minute.
+        // The next burst would be due in a minute.
         "-d 1h --rate 1 --burst 64",
         "--raw -d 1h",
     ] {
         let command = linerate(&folder, &words(&format!("packets --json {flags}")));
         let run = Running::start(command);
         let pid = run.child.id();
-        // Both ends are threads, of raw frames in a process below.
+        // Both ends are threads of the program, or of a process below it where the frames are raw.
         let threads = |pid: &u32| {
             let listed = std::fs::read_dir(format!("/proc/{pid}/task"));
             listed.map_or(0, Iterator::count)
@@ -242,7 +243,7 @@ fn a_search_for_the_highest_rate_of_packets_tells_the_last_that_held_until_then(
     let flags = words("packets --json --find --size 64 --loss 5%");
     let mut run = Running::start(linerate(&folder, &flags));
     run.says("packets/s holds");
-    let told = stopped_packets(run, ", in the midst of the search");
+    let told = stopped_packets(run, ", in the middle of the search");
     assert!(told["received"].as_u64() > Some(0), "{told:#}");
     assert!(told["highest"]["blocks"].as_u64() > Some(0), "{told:#}");
 }
@@ -269,7 +270,7 @@ fn the_same_signal_again_ends_a_run_at_once_and_its_agent_undoes_the_rest() {
     wait_for(|| !folder.text("runs/one/run.json").is_empty());
     let below = offspring(run.child.id());
     let agent = below[0];
-    // An agent that does not move keeps the run from ending by itself.
+    // An agent that is stopped keeps the run from ending by itself.
     signal("STOP", agent);
     run.signal_until_it_ends("INT");
     signal("CONT", agent);
@@ -278,12 +279,12 @@ fn the_same_signal_again_ends_a_run_at_once_and_its_agent_undoes_the_rest() {
 }
 
 #[test]
-fn a_signal_that_comes_again_at_once_is_the_same_wish() {
+fn a_signal_that_comes_again_at_once_counts_as_one() {
     let folder = Folder::new("signal-timeout");
     let mut run = long_study(&folder, 60_000);
     run.says("rig:");
     let below = offspring(run.child.id());
-    // As timeout(1) does: it tells its child, and then its child's group.
+    // As timeout(1) does: it signals its child, and then the group of its child.
     let again = "for each in 1 2 3; do kill -s TERM $0; done";
     let pid = run.child.id().to_string();
     let mut shell = Command::new("sh");
@@ -293,7 +294,7 @@ fn a_signal_that_comes_again_at_once_is_the_same_wish() {
     assert_says(&words, "linerate: stopped by SIGTERM");
 }
 
-/// Whether a process catches a signal: not what it was given to ignore.
+/// Whether a process has a handler for a signal. It has none for one that it ignores.
 fn is_caught(pid: u32, signal: u32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
@@ -313,7 +314,7 @@ fn a_signal_that_whoever_started_us_ignores_stays_ignored() {
     let mut line = String::new();
     let mut output = BufReader::new(run.child.stdout.take().unwrap());
     output.read_line(&mut line).unwrap();
-    // Ready, it catches what it heeds; what it does not catch stays as it was given.
+    // Once it is ready, it catches the signals that it obeys; SIGHUP stays ignored.
     assert!(is_caught(run.child.id(), 15) && !is_caught(run.child.id(), 1));
     run.signal("HUP");
     let address = line.trim().strip_prefix("listening on ").unwrap();
@@ -347,7 +348,7 @@ fn a_server_that_drains_is_ended_at_once_by_the_same_signal_again() {
         output.read_line(&mut line).unwrap();
         let address = line.trim().strip_prefix("listening on ").unwrap();
         let mut client = std::net::TcpStream::connect(address).unwrap();
-        // In one piece, so that the answer to the first says that the half of the second was read.
+        // Both go in one piece: the answer to the first shows that the half of the second was read.
         let one_and_a_half = b"GET /json HTTP/1.1\r\nHost: a\r\n\r\nGET /json HTTP/1.1\r\n";
         std::io::Write::write_all(&mut client, one_and_a_half).unwrap();
         let mut status = [0; 12];

@@ -9,17 +9,16 @@ use study::spec;
 use crate::common::mutations::{Mutation, mutations};
 use crate::common::{Folder, assert_says, errors, linerate, refusal_of};
 
-/// Changes that leave a study which means something: the end of a field's path, and what was
-/// done to it.
+/// Changes that leave a valid study: the end of a field's path, and what was done to the field.
 const HARMLESS: &[(&str, &str)] = &[
-    // Any words are a title, a question, a method and so on.
+    // A title, a question, a method and so on may be any words.
     ("title", "as no word of ours"),
     ("question", "as no word of ours"),
     ("method", "as no word of ours"),
     ("pitfalls", "as no word of ours"),
     ("machine", "as no word of ours"),
     ("why", "as no word of ours"),
-    // What a study may do without.
+    // Fields that a study may do without.
     ("pitfalls", "missing"),
     ("source", "missing"),
     ("latency", "missing"),
@@ -34,15 +33,15 @@ const HARMLESS: &[(&str, &str)] = &[
     ("step.whole", "missing"),
     ("together", "missing"),
     ("stand_ins", "missing"),
-    // Said twice it means the same.
+    // An item that is listed twice means the same.
     ("stand_ins", "with its first item twice"),
-    // Without a step it still asks how much two identical servers differ.
+    // Without a step a study still asks how much two identical servers differ.
     ("step", "missing"),
     ("pitfalls", "with its first item twice"),
     ("not_crossed", "with its first item twice"),
-    // Blocks that score at once are a bad habit, and not a mistake.
+    // Blocks that score without settling are a bad habit, but no mistake.
     ("settle_ms", "zero"),
-    // A published figure may be any.
+    // A published figure may have any value.
     ("throughput_rps", "as a broken number"),
     ("gain", "as a whole number"),
     ("gain", "zero"),
@@ -86,7 +85,7 @@ const HARMLESS: &[(&str, &str)] = &[
     ("version_arguments", "with its first item twice"),
     ("evidence", "with its first item twice"),
     ("published", "with its first item twice"),
-    // What a study of commands may do without.
+    // Fields that a study of commands may do without.
     ("against", "missing"),
     ("interaction", "missing"),
     ("mean_over", "missing"),
@@ -104,7 +103,7 @@ const HARMLESS: &[(&str, &str)] = &[
     ("count", "missing"),
     ("lines", "missing"),
     ("smoke", "zero"),
-    // A resource may be as large as it is, and a square of a metric is what is in use of some.
+    // A resource may be of any size, and the use of some resources is the square of a metric.
     ("ceiling", "missing"),
     ("ceiling.times", "missing"),
     ("ceiling.times", "as a whole number"),
@@ -113,7 +112,7 @@ const HARMLESS: &[(&str, &str)] = &[
     ("metric.optional", "missing"),
 ];
 
-/// Tables whose keys are the author's own, and what may be done to any of them.
+/// Tables whose keys are the author's own, and what may be done to any of these keys.
 const FREE: &[(&str, &[&str])] = &[
     ("files.", &["as no word of ours", "missing", "misspelt"]),
     (
@@ -135,7 +134,7 @@ fn shipped() -> Vec<String> {
         .collect()
 }
 
-/// Of so many mutations the program itself is asked about one; the reader of studies about each.
+/// One mutation in this many is given to the program itself; the reader of studies gets each.
 const ASKED_OF_THE_PROGRAM: usize = 100;
 
 #[test]
@@ -155,11 +154,11 @@ fn any_single_wrong_field_is_named_with_its_place_before_anything_is_touched() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let folder = Folder::new("study-file");
     for mutation in mutations.iter().step_by(ASKED_OF_THE_PROGRAM) {
-        agrees_with_the_program(mutation, &known, &folder);
+        assert_program_agrees(mutation, &known, &folder);
     }
 }
 
-/// Reads a study as the program does, in what it would say of it otherwise.
+/// Reads a study as the program does, and returns as the error what the program would say of it.
 fn read(text: &str, known: &[LeverShape]) -> Result<(), String> {
     let file = "wrong.toml";
     let checked = spec::parse(text, file).and_then(|study| match study {
@@ -169,8 +168,9 @@ fn read(text: &str, known: &[LeverShape]) -> Result<(), String> {
     checked.map_err(|error| error.to_string())
 }
 
-/// The program takes what the reader takes; of the rest it says what the reader says, and touches nothing.
-fn agrees_with_the_program(mutation: &Mutation, known: &[LeverShape], folder: &Folder) {
+/// Asserts that the program accepts what the reader accepts, and otherwise says what the reader
+/// says and touches nothing.
+fn assert_program_agrees(mutation: &Mutation, known: &[LeverShape], folder: &Folder) {
     std::fs::write(folder.path().join("wrong.toml"), &mutation.text).unwrap();
     let Err(expected) = read(&mutation.text, known) else {
         let shown = linerate(folder, &["study", "show", "wrong.toml"]).output();
@@ -225,7 +225,7 @@ fn is_list_in_a_list(mutation: &Mutation) -> bool {
     levels.any(|level| lists(&level, "value").iter().any(toml::Value::is_array))
 }
 
-/// Whether the path is missing by which alone a step differed from the baseline.
+/// Whether the missing path was all by which a step differed from the baseline.
 fn is_baseline_again(mutation: &Mutation) -> bool {
     let study: toml::Table = mutation.text.parse().unwrap();
     let target = |table: &toml::Value| table.get("target").cloned();
@@ -239,13 +239,13 @@ fn is_baseline_again(mutation: &Mutation) -> bool {
     mutation.field == "step.path" && steps.is_some_and(|all| all.iter().any(is_again))
 }
 
-/// Whether the steps are missing of which a whole ladder names some.
+/// Whether the study describes a whole ladder but has no steps left.
 fn is_whole_of_nothing(mutation: &Mutation) -> bool {
     let study: toml::Table = mutation.text.parse().unwrap();
     study.contains_key("whole") && !study.contains_key("step")
 }
 
-/// Whether what is missing is a level of which a published ratio is.
+/// Whether a published ratio is against a level of a factor that its own levels do not name.
 fn is_half_a_ratio(mutation: &Mutation) -> bool {
     let study: toml::Table = mutation.text.parse().unwrap();
     let figures = study.get("published").and_then(toml::Value::as_array);
@@ -257,7 +257,7 @@ fn is_half_a_ratio(mutation: &Mutation) -> bool {
     figures.is_some_and(|all| all.iter().any(is_half))
 }
 
-/// Whether what was made wrong is the unit of a figure that the kernel tells, which has but one.
+/// Whether the wrong field is the unit of a figure from the kernel, which can only have one unit.
 fn is_unit_of_the_kernel(mutation: &Mutation) -> bool {
     let study: toml::Table = mutation.text.parse().unwrap();
     let metrics = study.get("metric").and_then(toml::Value::as_array);
@@ -268,7 +268,7 @@ fn is_unit_of_the_kernel(mutation: &Mutation) -> bool {
     mutation.key() == "unit" && metrics.is_some_and(|all| all.iter().any(is_wrong))
 }
 
-/// Why what is said of a mutation does not help whoever made it.
+/// Why the error about a mutation would not help its author, or `None` if it would.
 fn why_not_refused(mutation: &Mutation, known: &[LeverShape]) -> Option<String> {
     let Err(said) = read(&mutation.text, known) else {
         return Some("it is taken".to_owned());
@@ -302,9 +302,9 @@ fn place(said: &str) -> Option<((usize, usize), &str)> {
     Some(((line, column), parts.next()?))
 }
 
-/// What a run of the shipped study says when a piece of its text is another.
+/// The error of a run of a shipped study in which one piece of text is replaced.
 fn complaint(from: &str, to: &str) -> String {
-    // Tests run side by side, each in a thread of its name.
+    // Tests run side by side, each in a thread that has its name.
     let thread = std::thread::current();
     let folder = Folder::new(&format!("study-file-{}", thread.name().unwrap()));
     let text = shipped()
@@ -318,7 +318,7 @@ fn complaint(from: &str, to: &str) -> String {
 }
 
 #[test]
-fn a_lever_that_is_unknown_or_out_of_range_is_told_from_those_there_are() {
+fn a_lever_that_is_unknown_or_out_of_range_is_refused_with_what_is_possible() {
     let said = complaint("\"conntrack\"", "\"contrack\"");
     assert_says(&said, "did you mean `conntrack`?");
     let said = complaint("\"nft-rules=100\"", "\"nft-rules=501\"");
@@ -356,7 +356,7 @@ fn a_published_ratio_is_against_another_level_of_a_factor_that_it_names() {
         "against = { benchmark = \"calls\" }",
     ] {
         let said = complaint(against, wrong);
-        assert_says(&said, "and in `against` another of");
+        assert_says(&said, "in `levels` and another in `against`");
     }
 }
 
@@ -398,8 +398,8 @@ fn a_file_that_cannot_be_read_and_a_name_that_is_none_say_what_to_give() {
         ("bytes.toml", "expected the file of a study"),
         ("nowhere.toml", "expected the file of a study"),
         ("http-jsn", "did you mean `http-json`?"),
-        ("./plain", "the path of its file ends in `.toml`"),
-        ("plain", "the path of its file ends in `.toml`"),
+        ("./plain", "the path of a study file ends in `.toml`"),
+        ("plain", "the path of a study file ends in `.toml`"),
         ("", "`linerate study list`"),
     ] {
         let run = ["study", "run", name, "--yes", "--smoke"];

@@ -67,7 +67,7 @@ END";
     assert!(is_copied, "{:?}", run.doubts);
 }
 
-/// Starts the run, or goes on with it, without a word.
+/// Starts the run, or resumes it, without output.
 fn go_on(folder: &Folder) -> Child {
     let arguments: &[&str] = if folder.text("run/run.json").is_empty() {
         &["study", "run", "short.toml", "--yes", "--out", "run"]
@@ -82,8 +82,8 @@ fn go_on(folder: &Folder) -> Child {
         .unwrap()
 }
 
-/// Lets a run go on until so many more blocks are saved, and a little further: into the midst of
-/// a block, of a write, or of the work between two.
+/// Lets a run go on until `more_blocks` more blocks are saved, and a little further: into the
+/// middle of a block, of a write, or of the work between two blocks.
 fn let_run(child: &mut Child, folder: &Folder, more_blocks: usize, further_us: u64) {
     let lines = |folder: &Folder| folder.text("run/blocks.jsonl").lines().count();
     let wanted = lines(folder) + more_blocks;
@@ -108,8 +108,8 @@ fn a_run_killed_at_twenty_moments_loses_nothing_and_counts_nothing_twice() {
     let mut kept = String::new();
     for kill in 0..20_usize {
         let mut child = go_on(&folder);
-        // Some rounds of eight blocks are torn, others done. Spread over a block's 40 ms without any pattern that
-        // the blocks could share.
+        // Some rounds of eight blocks are cut off, others complete. The kills are spread over a
+        // block's 40 ms without any pattern that the blocks could share.
         let more_blocks = 2 + kill * 5 % 11;
         let_run(
             &mut child,

@@ -1,4 +1,4 @@
-//! Two running servers side by side, but for the verdict: what is shown, and what is refused.
+//! Two running servers side by side, apart from the verdict: what is shown, and what is refused.
 
 use std::io::Write as _;
 use std::process::Output;
@@ -74,7 +74,7 @@ fn a_server_that_is_not_there_is_named_with_advice() {
     assert_says(&said, "127.0.0.1:1");
 }
 
-/// A short comparison that is kept in `run`.
+/// A short comparison that is saved in `run`.
 fn versus(folder: &Folder, urls: [&str; 2], arguments: &[&str]) -> Output {
     let words = [
         "versus", urls[0], urls[1], "--smoke", "--yes", "--out", "run",
@@ -107,7 +107,7 @@ fn both_are_asked_with_the_body_and_the_header_that_are_given_and_never_kept() {
     }
 }
 
-/// Two kinds, of which one has a secret in its header and in its body.
+/// Two kinds of requests: one has a secret in its path, the other in its header and its body.
 const MIX: &str = r#"
     [[request]]
     path = "/items/{id:1..1000000}?token=mixed-secret"
@@ -120,20 +120,20 @@ const MIX: &str = r#"
     body = '{"item": {id:1..1000000}, "key": "mixed-secret"}'
 "#;
 
-/// A short comparison by [`MIX`].
+/// A short comparison with the requests of [`MIX`].
 fn versus_mixed(folder: &Folder, urls: [&str; 2], arguments: &[&str]) -> Output {
     std::fs::write(folder.path().join("requests.toml"), MIX).unwrap();
     let mix = ["--mix", "requests.toml", "--seed", "7", "-c", "1"];
     versus(folder, urls, &[&mix[..], arguments].concat())
 }
 
-/// What the connection asked for that had the most to ask.
+/// The requests of the connection that asked most often.
 fn longest(server: &Recording) -> Vec<String> {
     let asked = server.take().into_iter();
     asked.max_by_key(Vec::len).unwrap_or_default()
 }
 
-/// Whether the words of any process have this one in them.
+/// Whether the command line of any process contains this word.
 fn is_in_the_list_of_processes(word: &str) -> bool {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     let mut words = processes.map(|process| std::fs::read(process.path().join("cmdline")));
@@ -143,10 +143,10 @@ fn is_in_the_list_of_processes(word: &str) -> bool {
 #[test]
 fn both_are_asked_the_same_mix_in_the_same_order_and_its_secrets_are_kept_nowhere() {
     let folder = Folder::new("versus-mix");
-    let (seen, is_told) = (Once::new(), Arc::new(AtomicBool::new(false)));
-    let told = Arc::clone(&is_told);
+    let (seen, is_exposed) = (Once::new(), Arc::new(AtomicBool::new(false)));
+    let exposed = Arc::clone(&is_exposed);
     let a = Recording::start(move |request| {
-        seen.call_once(|| told.store(is_in_the_list_of_processes("mixed-secret"), Relaxed));
+        seen.call_once(|| exposed.store(is_in_the_list_of_processes("mixed-secret"), Relaxed));
         ok(request.line())
     });
     let b = Recording::echo();
@@ -162,7 +162,7 @@ fn both_are_asked_the_same_mix_in_the_same_order_and_its_secrets_are_kept_nowher
     let page = String::from_utf8(output.stdout).unwrap();
     assert_says(&page, "--mix requests.toml");
     assert!(
-        !page.contains("mixed-secret") && !is_told.load(Relaxed),
+        !page.contains("mixed-secret") && !is_exposed.load(Relaxed),
         "{page}"
     );
     for file in ["run.json", "blocks.jsonl", "report.html"] {
@@ -172,7 +172,7 @@ fn both_are_asked_the_same_mix_in_the_same_order_and_its_secrets_are_kept_nowher
 }
 
 #[test]
-fn of_a_mix_the_kind_of_request_is_named_that_is_answered_otherwise_or_not_at_all() {
+fn the_kind_of_request_in_a_mix_that_is_answered_otherwise_or_with_an_error_is_named() {
     let folder = Folder::new("versus-mix-differs");
     let a = Recording::echo();
     let as_html = |request: &Request| match request.line() {
@@ -197,7 +197,7 @@ fn of_a_mix_the_kind_of_request_is_named_that_is_answered_otherwise_or_not_at_al
     assert_says(&said, "answers `order` with status 400");
     let with_path = format!("{}/path", a.url);
     let said = errors(&versus_mixed(&folder, [&with_path, &b.url], &[]));
-    assert_says(&said, "the paths stand in the file");
+    assert_says(&said, "the paths are in the file");
     let output = versus_mixed(&folder, [&a.url, &b.url], &["--different-answers"]);
     assert_says(&String::from_utf8(output.stdout).unwrap(), differs);
 }
@@ -232,7 +232,7 @@ fn a_body_that_is_too_long_for_the_line_to_an_agent_is_refused_with_what_to_do()
 }
 
 #[test]
-fn both_are_reached_at_their_sockets_among_the_files() {
+fn each_server_has_a_socket_of_its_own_and_one_where_nobody_listens_is_refused() {
     let folder = Folder::new("versus-sockets");
     let server = Server::start(&[]);
     let url = format!("http://{}/json", server.address);
@@ -265,11 +265,11 @@ fn servers_that_answer_otherwise_are_compared_on_demand_and_doubted() {
 }
 
 #[test]
-fn a_run_until_the_difference_is_known_ends_at_its_first_look_where_it_is_and_is_done_then() {
+fn a_run_until_the_difference_is_known_ends_at_the_first_look_that_shows_it_and_is_complete() {
     let folder = Folder::new("until");
     let server = Server::start(&[]);
     let url = format!("http://{}/json", server.address);
-    // So wide that a busy machine too knows it after sixteen rounds.
+    // The goal is so wide that even a busy machine reaches it after sixteen rounds.
     let flags = [
         "--until", "90%", "--for", "60s", "--json", "--yes", "--out", "run",
     ];

@@ -1,5 +1,5 @@
 //! Every report that has the CPU time of a process has that of the whole machine beside it, with its
-//! parts: what interrupts did is in one of them, wherever the kernel counts it.
+//! parts: the time of interrupts is in one of them, wherever the kernel counts it.
 
 use std::fmt::Write as _;
 
@@ -9,8 +9,8 @@ use crate::common::server::Server;
 use crate::common::whole_run::{folder_with, whole_run};
 use crate::common::{Folder, answer, assert_says, linerate};
 
-/// A line of a page says what all CPUs did, part by part.
-fn has_the_row(page: &str) {
+/// Asserts that a line of the page has the time of all CPUs, part by part.
+fn assert_has_machine_row(page: &str) {
     let of_all = |line: &&str| line.contains(", all CPUs: user ");
     let row = page
         .lines()
@@ -21,8 +21,8 @@ fn has_the_row(page: &str) {
     }
 }
 
-/// The parts are the whole, but for what was stolen.
-fn adds_up(account: &Value) {
+/// Asserts that the parts add up to the whole, without what was stolen.
+fn assert_adds_up(account: &Value) {
     let part = |name: &str| {
         account[name]
             .as_f64()
@@ -57,9 +57,9 @@ fn a_load_tells_of_the_machine_beside_its_client() {
     ];
     let page = answer(&mut linerate(&folder, &load));
     assert_says(&page, "  client CPU    ");
-    has_the_row(&page);
+    assert_has_machine_row(&page);
     let value = json(&folder, &[&load[..], &["--json"]].concat());
-    adds_up(&value["machine_us_per_request"]);
+    assert_adds_up(&value["machine_us_per_request"]);
     // The client's own time is a part of it, to within the ticks that it is counted in.
     let client_us = value["client_cpu_us_per_request"].as_f64().unwrap();
     let ticks_us = 40_000.0 / value["answered_in_window"].as_f64().unwrap();
@@ -82,9 +82,9 @@ fn of_a_load_shorter_than_its_ticks_the_machine_is_not_said_to_have_done_less_th
 fn datagrams_tell_of_the_machine_beside_their_ends() {
     let folder = Folder::new("whole-datagrams");
     let exchange = ["packets", "--duration", "500ms"];
-    has_the_row(&answer(&mut linerate(&folder, &exchange)));
+    assert_has_machine_row(&answer(&mut linerate(&folder, &exchange)));
     let value = json(&folder, &[&exchange[..], &["--json"]].concat());
-    adds_up(&value["machine_cpu_seconds_per_gb"]);
+    assert_adds_up(&value["machine_cpu_seconds_per_gb"]);
     let parts = &value["machine_cpu_seconds_per_gb"];
     // A datagram over loopback is received in a soft interrupt: half a second of them shows in ticks.
     assert!(parts["softirq"].as_f64() > Some(0.0), "{value}");
@@ -111,7 +111,7 @@ fn a_comparison_of_commands_tells_of_the_machine_beside_each() {
 }
 
 #[test]
-fn a_run_s_report_has_a_table_of_it_and_that_of_an_older_run_has_none() {
+fn the_report_of_a_run_has_a_table_of_the_whole_machine_and_that_of_an_older_run_has_none() {
     let run = whole_run();
     let now = folder_with("whole-run-now", &run.run, &run.blocks);
     let page = answer(&mut linerate(&now, &["study", "report", "run"]));
@@ -135,7 +135,7 @@ fn a_run_s_report_has_a_table_of_it_and_that_of_an_older_run_has_none() {
     );
 }
 
-/// Blocks as they were saved before.
+/// Blocks as they were saved before they had the time of the machine.
 fn without_the_machine(blocks: &str) -> String {
     let mut older = String::new();
     for line in blocks.lines() {

@@ -23,7 +23,7 @@ fn short<'a>(flags: &[&'a str]) -> Vec<&'a str> {
     [&command, flags, &["--out", "run"]].concat()
 }
 
-/// What is said of a run that cannot be, which leaves nothing behind.
+/// The message with which a run with these flags is refused. The run leaves nothing behind.
 fn refusal(folder: &Folder, flags: &[&str]) -> String {
     let [one, other] = two_cpus();
     let mut run = on_cpus(&format!("{one},{other}"), folder, &short(flags));
@@ -55,13 +55,13 @@ fn two_workers_on_two_cpus_share_them_with_the_client_and_it_is_said_what_that_d
     assert!(record.doubts.contains(&Doubt::SharedCpus { cpus: 1 }));
     let page = answer(&mut linerate(&folder, &["study", "report", "run"]));
     let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
-    // Whether the client is the limit on such a machine is no matter of this test.
-    let headlines = ["2 workers answer", "2 workers were seen at"];
+    // Whether the client is the limit on such a machine does not matter here.
+    let headlines = ["2 workers answer", "2 workers reached"];
     let is_told = headlines.iter().any(|words| page.contains(words));
     assert!(is_told, "{page}");
     for said in [
         "share of linear",
-        "CPU time per request alone is the server's",
+        "only CPU time per request is the server's alone",
         "reached of each ceiling",
         "repeat: linerate study run http-json --workers 1,2 ",
     ] {
@@ -98,7 +98,7 @@ fn cpus_that_are_named_are_taken_and_kept_when_a_run_goes_on() {
     assert_says(&page, &format!(" --server-cpus {other} "));
     let cpus = run_record(&folder).cpus.unwrap();
     assert_eq!([&cpus.server, &cpus.client], [&other, &one]);
-    // As a run that was cut off has it.
+    // The blocks of a run that was cut off.
     let blocks = folder.text("run/blocks.jsonl");
     let kept: Vec<&str> = blocks.lines().take(3).collect();
     std::fs::write(

@@ -1,4 +1,4 @@
-//! Requests by HTTP/2, and what comes of what a server says to them.
+//! Requests over HTTP/2, and the answers that come of what a server says.
 
 use std::collections::VecDeque;
 
@@ -6,22 +6,23 @@ use http2::{Connection, Part, Request, Stream, Woken};
 
 use crate::pieces;
 
-/// What the connection has to say leaves in such pieces, as into a socket that has little room.
+/// Output of the connection leaves in pieces of this size, as into a socket that has little room.
 const SENT_BYTES: usize = 40;
 
-/// What came for a request.
+/// What was received for a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
     pub status: Option<u16>,
     pub body: Vec<u8>,
-    /// Its end came, in good order.
+    /// The answer ended without an error.
     pub is_whole: bool,
 }
 
-/// A server says this to so many requests: first its preface, then the rest in pieces. Then it is gone.
+/// Lets a server say this to `count` requests, first its preface, then the rest in pieces. Then the
+/// server is gone.
 ///
 /// # Panics
-/// When something is left of the connection, or somebody is not told of what came.
+/// When the connection does not end, or something came for a stream that was not woken.
 pub fn hear(count: u8, preface: &[u8], rest: &[u8], piece_bytes: usize) -> Vec<Answer> {
     let mut connection = Connection::new().expect("it is made in memory");
     let mut requests = Requests::new(count);
@@ -45,12 +46,12 @@ fn pass_on(connection: &mut Connection) {
     assert!(sent.is_ok_and(|all| all), "there was room for all of it");
 }
 
-/// Requests under way, and what came for those before.
+/// Requests to send and under way, and the answers so far.
 struct Requests {
     request: Request,
-    /// Still to be sent.
+    /// Requests still to be sent.
     left: u8,
-    /// By their numbers; `None` where nothing more will come.
+    /// Streams by the number of their request; `None` where nothing more will come.
     streams: Vec<Option<Stream>>,
     answers: Vec<Answer>,
     open: usize,
@@ -73,7 +74,7 @@ impl Requests {
         }
     }
 
-    /// As many as the server takes.
+    /// Sends as many requests as the server accepts.
     fn send(&mut self, connection: &mut Connection) {
         while self.left > 0
             && self.open < connection.streams_at_once()
@@ -89,7 +90,7 @@ impl Requests {
         }
     }
 
-    /// What came for those that were woken, as the load asks for it.
+    /// Receives for the streams that were woken, as the load does.
     fn receive(&mut self) {
         self.woken.swap(&mut self.noticed);
         while let Some(number) = self.noticed.pop_front() {
@@ -97,7 +98,7 @@ impl Requests {
         }
     }
 
-    /// Takes all that came for one, and tells whether there was any.
+    /// Takes all that came for one request, and returns whether there was anything.
     fn receive_of(&mut self, number: usize) -> bool {
         let mut has_news = false;
         while let Some(Some(stream)) = self.streams.get_mut(number) {
@@ -119,7 +120,7 @@ impl Requests {
         has_news
     }
 
-    /// Nothing has come for a stream that was not woken.
+    /// Asserts that nothing has come for a stream that was not woken.
     fn assert_asleep(&mut self) {
         for number in 0..self.streams.len() {
             assert!(!self.receive_of(number), "nobody was told of {number}");

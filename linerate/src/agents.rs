@@ -22,25 +22,25 @@ use study::{Agent, Clock};
 use crate::failure::words;
 use crate::ourselves::OURSELVES;
 
-/// Where a run is to take place.
+/// Where a run takes place.
 pub(crate) enum Place {
     /// The loopback of a namespace of our own, where the kernel allows one.
     PrivateNamespace,
-    /// The machine's own loopback, where the targets run already.
+    /// The machine's own loopback, where the targets are running already.
     Loopback,
     /// Two hosts of a rig that is built for the run.
     Lab(Topology),
-    /// Two hosts of such a rig with an emulated link between them.
+    /// Two hosts of a rig that is built for the run, with an emulated link between them.
     Linked(LinkPlan),
     /// Two machines.
     Hosts(Hosts),
-    /// One machine, by what is typed after `ssh`.
+    /// One machine, by the name that is given to `ssh`.
     Machine(String),
 }
 
 impl Place {
-    /// Where a rig of that kind is, with a link or without; `hosts` finds the machines, where it
-    /// takes some.
+    /// The place for a rig of this kind, with a link or without; `hosts` finds the machines if the
+    /// rig needs any.
     pub(crate) fn of(
         kind: RigKind,
         link: Option<&LinkSpec>,
@@ -50,7 +50,7 @@ impl Place {
             ensure!(
                 kind == RigKind::Netns,
                 "this study has a link, which is emulated on the rig `netns` and not on `{}`; \
-                 leave `--rig` away, or the table [link] out of a copy of the study",
+                 leave `--rig` out, or remove the table [link] from a copy of the study",
                 kind.name()
             );
             return Ok(Self::Linked(link.plan()?));
@@ -64,7 +64,8 @@ impl Place {
         })
     }
 
-    /// This place with the seed of a run for what a link draws, where its study gives none.
+    /// This place, with the seed of a run for the random numbers of a link whose study gives no
+    /// seed.
     pub(crate) fn drawing(self, seed: u64) -> Self {
         match self {
             Self::Linked(plan) => Self::Linked(plan.drawing(seed)),
@@ -73,17 +74,17 @@ impl Place {
     }
 }
 
-/// The agents of a run. Dropping them undoes everything, and then takes away what they stand on.
+/// The agents of a run. Dropping them first undoes what they did, then removes what they run on.
 pub(crate) enum Agents {
     One(LineAgent),
     Two(Box<Two>),
 }
 
-/// A client's host and a server's.
+/// The agents on the client's host and on the server's, and what lies between them.
 pub(crate) struct Two {
     client: Seat,
     server: Seat,
-    /// Of the server's host, as the client's reaches it.
+    /// Address of the server's host, as the client's host reaches it.
     address: IpAddr,
     link: Option<LinkProcess>,
     _lab: Option<Lab>,
@@ -114,7 +115,7 @@ impl Agents {
         }
     }
 
-    /// Has them work as one agent.
+    /// Makes them work as one agent.
     pub(crate) fn as_one<T>(
         &mut self,
         clock: &dyn Clock,
@@ -129,7 +130,7 @@ impl Agents {
         }
     }
 
-    /// What the link between them carried, where there is one; the last that is asked of it.
+    /// Ends the link between them, if there is one, and returns what it carried.
     pub(crate) fn link_record(&mut self) -> anyhow::Result<Option<LinkRecord>> {
         let link = match self {
             Self::One(_) => None,
@@ -139,7 +140,7 @@ impl Agents {
         Ok(carried.map_err(words)?.as_ref().map(Carried::record))
     }
 
-    /// Has them end at once: one in the middle of a block would go on to the block's end.
+    /// Ends the agents at once: one within a block would otherwise go on to the block's end.
     pub(crate) fn end(&self) {
         let all: &[&LineAgent] = match self {
             Self::One(agent) => &[agent],
@@ -184,7 +185,7 @@ impl Seat {
     fn in_a_lab(host: &Host, topology: Topology) -> anyhow::Result<Self> {
         let mut command = own_agent()?;
         let namespace = host.namespace().to_string();
-        // To an agent a link is no rig of its own.
+        // An agent knows no rig with a link; to it this one is `netns`.
         let rig = match topology {
             Topology::Wire => Topology::Netns,
             other => other,
@@ -213,22 +214,23 @@ impl Seat {
     }
 }
 
-/// An agent that is client and server, in a namespace of its own where the kernel allows it.
+/// Starts an agent that is client and server, in a namespace of its own where the kernel allows it.
 pub(crate) fn start_private() -> anyhow::Result<LineAgent> {
     let mut command = own_agent()?;
     command.arg("--private-namespace");
     start(command)
 }
 
-/// A far end that has nothing to do says something sooner.
+/// Longest silence of a far end: one that has nothing to do says something sooner.
 pub(crate) const FAR_SILENCE: Duration = Duration::from_secs(30);
 
-/// What starts a process of ours on the client's machine, and on the server's, to play a role there.
+/// The commands that start a process of ours on the client's machine and on the server's, to play a
+/// role there.
 pub(crate) fn far_roles(hosts: &Hosts) -> anyhow::Result<[Command; 2]> {
     let program = Program::at(&own_program()?)?;
     let role = |name: &str| -> anyhow::Result<Command> {
         let mut command = ssh::command(name, &program, agent::PLAY, prepare, is_stopped)?;
-        // What is to be said of it comes on its output.
+        // Whatever it has to say comes on its standard output.
         command.stderr(Stdio::null());
         Ok(command)
     };
@@ -251,7 +253,8 @@ fn start(mut command: Command) -> anyhow::Result<LineAgent> {
     Ok(LineAgent::start(&mut command, is_stopped)?)
 }
 
-/// Ctrl-C on a terminal goes to us alone; we tell the agent, which undoes what it did.
+/// Puts an agent into a process group of its own: Ctrl-C on a terminal then reaches us alone, and
+/// we tell the agent, which undoes what it did.
 fn prepare(command: &mut Command) {
     command.process_group(0);
     sys::process::outlive_to_undo(command);

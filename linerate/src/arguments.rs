@@ -10,19 +10,19 @@ use crate::run::RunFlags;
 
 /// How fast this machine can serve, what holds it back, and what each fix buys
 ///
-/// Without a command it runs the built-in study `http-json` in quick form: two minutes on
+/// Without a command, linerate runs the built-in study `http-json` in quick form: two minutes on
 /// loopback, no privilege needed, nothing left but one folder under `linerate-runs/`. Client and
-/// server run in a namespace of their own, so nothing of this machine is changed. It ends with the
+/// server run in a namespace of their own, so nothing on this machine is changed. It ends with the
 /// answer in one sentence, the table behind it, what a sceptic would doubt, and the path of the
 /// report.
 ///
-/// Answers go to standard output, remarks, progress and errors to standard error. Every command
+/// Answers go to standard output; remarks, progress and errors go to standard error. Every command
 /// that prints figures takes --json; docs/schema describes the shapes.
 #[derive(Parser)]
 #[command(
     version,
     max_term_width = 100,
-    after_help = "`linerate --help` says more, and `linerate COMMAND --help` teaches a command.",
+    after_help = "`linerate --help` says more, and `linerate COMMAND --help` explains a command.",
     after_long_help = AFTER_HELP
 )]
 pub(crate) struct Arguments {
@@ -42,7 +42,7 @@ const AFTER_HELP: &str = "\
 Examples:
   The main job, two minutes:
     linerate
-  Only see that it works here, in seconds; no verdicts:
+  Check that it works here, in seconds; no verdicts:
     linerate --smoke
   Which of two running servers is better?
     linerate versus http://127.0.0.1:8080/ http://127.0.0.1:8081/
@@ -52,27 +52,28 @@ Examples:
     linerate gate main HEAD --build make --serve './app {port}'
   Client and server with a network between them, on this machine:
     linerate rig up
-  The judgement of a run for another program, without a word beside it:
+  The judgement of a run as JSON for another program, and nothing else:
     linerate study report linerate-runs/RUN --json --quiet
 
 Exit codes:
   0    done; what was asked is answered
-  1    the answer is no, to a question with a yes and a no: of
-       `versus --fail-if-worse`, B is worse; of `versus --slo`, B fails it;
-       of `bench --fail-if-slower`, a command is slower; of `doctor --check`,
-       this machine is not fit; of `load`, not one request was answered; of
-       `load --slo`, not even the lowest rate holds; of `gate`, the commit
-       is slower; of `plan network`, no machine carries the rate
+  1    the answer to a yes-or-no question is no: for
+       `versus --fail-if-worse`, B is worse; for `versus --slo`, B fails it;
+       for `bench --fail-if-slower`, a command is slower; for
+       `doctor --check`, this machine is not fit; for `load`, not one request
+       was answered; for `load --slo`, not even the lowest rate holds; for
+       `gate`, the commit is slower; for `plan network`, no machine carries
+       the rate
   2    could not run: wrong usage, bad input, or the environment refuses.
        What was measured until then is kept
   3    the machine was left changed; the message says what, and how to undo
-       it: by `levers apply`, `levers undo` and `study run --host`, where a
-       value could not be put back, and by `rig clean`, where a process that
+       it: from `levers apply`, `levers undo` and `study run --host` if a
+       value could not be put back, and from `rig clean` if a process that
        is not ours keeps a namespace
   4    `gate` cannot tell
   130  stopped by Ctrl-C (SIGINT), 143 by SIGTERM, 129 by SIGHUP: what was
-       measured is kept, and the message says how to go on, or of `versus`
-       how to judge it. The same signal once more, later than 0.3 s after the
+       measured is kept, and the message says how to go on, or for `versus`
+       how to judge it. The same signal again, more than 0.3 s after the
        first, ends it at once. `serve` and `echo` finish the answers under way
        and exit with 0
   any  other code is that of the command that `link`, `rig exec` or
@@ -81,7 +82,7 @@ Exit codes:
 Environment:
   NO_COLOR         set to anything: no colour
   CLICOLOR_FORCE   set to anything but 0: colour without a terminal too
-  Otherwise colour is for terminals, as is the changing line of progress.";
+  Otherwise colour is used on terminals only, and so is the progress line.";
 
 impl Arguments {
     /// Reads the command line of this process.
@@ -101,7 +102,8 @@ impl Arguments {
     }
 }
 
-/// A flag of the main job before a command would do nothing, and its giver would not know.
+/// Finds a flag of the main job that stands before a command: it would do nothing there, and the
+/// user would not know.
 fn misplaced(matches: &ArgMatches) -> Option<String> {
     let command = matches.subcommand_name()?;
     let flags = RunFlags::augment_args(clap::Command::new("flags"));
@@ -110,8 +112,8 @@ fn misplaced(matches: &ArgMatches) -> Option<String> {
     };
     let flag = flags.get_arguments().find(typed)?.get_long()?;
     Some(format!(
-        "--{flag} before a command belongs to the main job, which has none; if `{command}` takes \
-         it, put it behind: linerate {command} … --{flag}"
+        "--{flag} before a command belongs to the main job, which has no command; if `{command}` \
+         takes it, put it behind: linerate {command} … --{flag}"
     ))
 }
 

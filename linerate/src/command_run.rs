@@ -1,4 +1,4 @@
-//! One run of a study of commands from order to saved folder.
+//! Runs a study of commands, from the order to the saved folder.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -21,7 +21,8 @@ use crate::trust;
 
 const GOES_ON: Left = Left::Resumed { on_host: false };
 
-/// Measures a study of commands into a new folder, and reports on it; or says what it would run, and runs nothing.
+/// Measures a study of commands into a new folder and reports on it. In a dry run it prints what it
+/// would run, and runs nothing.
 pub(crate) fn measure(
     name: &str,
     mut study: CommandStudy,
@@ -73,14 +74,14 @@ pub(crate) fn measure(
     }
 }
 
-/// Goes on with a run of commands that was stopped; the exit code to give where it is stopped again.
+/// Resumes a run of commands that was stopped; returns the exit code if it is stopped again.
 pub(crate) fn resume(
     folder: &Path,
     yes: bool,
     word: &OwnWord,
     console: &Console,
 ) -> anyhow::Result<Option<ExitCode>> {
-    // Read once: what is looked at here is what goes on.
+    // The folder is read once, so that what is checked here is what is resumed.
     let opened: ResumedCommands = Store::resume(folder)?;
     word.check(&opened.1)?;
     word.trust.check_study(&opened.1.study)?;

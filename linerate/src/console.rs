@@ -3,10 +3,11 @@
 use std::io::{BufRead as _, ErrorKind, IsTerminal as _};
 use std::sync::{Arc, OnceLock};
 
-/// Columns of a page that nobody sees on a terminal.
+/// Columns of a page that is not printed to a terminal.
 const PLAIN_WIDTH: usize = 100;
 
-/// What the parser of the command line paints with: nothing, strong, underlined, red, green and yellow.
+/// Escape codes that the parser of the command line uses: reset, bold, underlined, red, green and
+/// yellow.
 const PARSERS_CODES: [&str; 6] = [
     "\u{1b}[0m",
     "\u{1b}[1m",
@@ -16,16 +17,16 @@ const PARSERS_CODES: [&str; 6] = [
     "\u{1b}[33m",
 ];
 
-/// Standard output for answers, standard error for everything else; and what may be typed to get more of them.
-/// Clones are of one.
+/// Standard output for answers, standard error for everything else, and the declaration of the
+/// command line. Clones share the state.
 #[derive(Clone)]
 pub(crate) struct Console {
-    /// Answers and errors only.
+    /// Whether only answers and errors are printed.
     quiet: bool,
     /// Whether standard error is a terminal.
     terminal: bool,
     command_line: fn() -> clap::Command,
-    /// Why the first answer that could not be written was not.
+    /// Error of the first answer that could not be written.
     unwritten: Arc<OnceLock<std::io::Error>>,
 }
 
@@ -39,12 +40,13 @@ impl Console {
         }
     }
 
-    /// The declaration of the command line that this process was started with.
+    /// Returns the declaration of the command line that this process was started with.
     pub(crate) fn command_line(&self) -> clap::Command {
         (self.command_line)()
     }
 
-    /// An answer. A reader that has gone, as in `| head`, is no error: it has what it wanted.
+    /// Prints an answer. A reader that has gone, as in `| head`, is no error: it has what it
+    /// wanted.
     pub(crate) fn say(&self, text: &str) {
         self.see(write(std::io::stdout().lock(), text, "\n"));
     }
@@ -56,44 +58,45 @@ impl Console {
         }
     }
 
-    /// An answer that `report` has painted.
+    /// Prints an answer that `report` has coloured.
     pub(crate) fn say_painted(&self, text: &str) {
         let text = foreign::shown_but(text, &report::text::CODES);
         self.see(put(std::io::stdout().lock(), &text, "\n"));
     }
 
-    /// An answer to somebody who must be there to hear it.
+    /// Prints an answer that must reach its reader.
     ///
     /// # Errors
-    /// When he has gone, or it cannot be written.
+    /// When the reader has gone, or the answer cannot be written.
     pub(crate) fn tell(text: &str) -> std::io::Result<()> {
         write(std::io::stdout().lock(), text, "\n")
     }
 
-    /// Why an answer could not be written, as on a full disk.
+    /// Returns why an answer could not be written, such as a full disk.
     pub(crate) fn unwritten(&self) -> Option<&std::io::Error> {
         self.unwritten.get()
     }
 
-    /// A file that was asked for could not be written; the first such is told at the end.
+    /// Records that an answer or a file that was asked for could not be written; the first such
+    /// error is reported at the end.
     pub(crate) fn could_not_write(&self, error: std::io::Error) {
         let _ = self.unwritten.set(error);
     }
 
-    /// A remark beside the answer.
+    /// Prints a remark beside the answer, unless `--quiet` was given.
     pub(crate) fn note(&self, text: &str) {
         if !self.quiet {
             print(std::io::stderr().lock(), text, "\n");
         }
     }
 
-    /// What happened, where, and what to do.
+    /// Prints an error: what happened, where, and what to do.
     pub(crate) fn error(&self, text: &str) {
         print(std::io::stderr().lock(), &format!("linerate: {text}"), "\n");
     }
 
-    /// What is wrong with a command line, of which the parser repeats words: names of files, which may be
-    /// somebody else's.
+    /// Prints what is wrong with a command line. The parser repeats words of it, such as names of
+    /// files, which may be somebody else's.
     pub(crate) fn refuse(wrong: &clap::Error) {
         let (error, said) = (std::io::stderr(), wrong.render());
         let asked = |name: &str| std::env::var(name).ok();
@@ -105,7 +108,7 @@ impl Console {
         let _ = put(error.lock(), &text, "");
     }
 
-    /// Whether remarks are heard.
+    /// Whether remarks are printed.
     pub(crate) fn may_note(&self) -> bool {
         !self.quiet
     }
@@ -115,7 +118,7 @@ impl Console {
         self.terminal && !self.quiet
     }
 
-    /// Columns of the page that standard output is.
+    /// Returns the columns of a page on standard output.
     pub(crate) fn width(&self) -> usize {
         if !std::io::stdout().is_terminal() {
             return PLAIN_WIDTH;
@@ -123,13 +126,14 @@ impl Console {
         terminal_size::terminal_size().map_or(PLAIN_WIDTH, |(width, _)| usize::from(width.0))
     }
 
-    /// Whether colour is welcome on standard output.
+    /// Whether colour is wanted on standard output.
     pub(crate) fn colour(&self) -> bool {
         let asked = |name: &str| std::env::var(name).ok();
         wants_colour(std::io::stdout().is_terminal(), asked)
     }
 
-    /// Asks a person; nobody there, or nobody who wants to be asked, means no.
+    /// Asks a person a question. Without a person at a terminal, or with `--quiet`, the answer is
+    /// no.
     pub(crate) fn asks_yes(&self, question: &str) -> bool {
         if !self.may_draw() || !std::io::stdin().is_terminal() {
             return false;
@@ -142,12 +146,12 @@ impl Console {
     }
 }
 
-/// Where there is nobody to be told, there is nothing to do about it.
+/// Writes text to standard error. A failure is ignored: there is nobody left to report it to.
 fn print(output: impl std::io::Write, text: &str, end: &str) {
     let _ = write(output, text, end);
 }
 
-/// Whoever the words are from, nothing that a terminal would act on leaves here.
+/// Writes text without anything that a terminal would act on, wherever the text comes from.
 fn write(output: impl std::io::Write, text: &str, end: &str) -> std::io::Result<()> {
     put(output, &foreign::shown(text), end)
 }
@@ -156,8 +160,8 @@ fn put(mut output: impl std::io::Write, text: &str, end: &str) -> std::io::Resul
     write!(output, "{text}{end}").and_then(|()| output.flush())
 }
 
-/// The word of no-color.org before that of bixense.com/clicolors, and both before what the
-/// terminal is.
+/// Whether to print colour. The convention of no-color.org comes before that of
+/// bixense.com/clicolors, and both come before what the terminal is.
 fn wants_colour(is_terminal: bool, environment: impl Fn(&str) -> Option<String>) -> bool {
     let set = |name| environment(name).filter(|value| !value.is_empty());
     let never = set("NO_COLOR").is_some();

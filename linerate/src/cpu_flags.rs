@@ -1,4 +1,4 @@
-//! The flags that say how many workers a target has, and which CPUs each end.
+//! The flags that say how many workers a target has, and which CPUs each end uses.
 
 use anyhow::ensure;
 use model::Study;
@@ -7,11 +7,12 @@ use model::cpus::{CpuWish, NamedWorkers, Side, Workers};
 /// Flags of studies that start their targets.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct CpuFlags {
-    /// Workers of the target: a number, `all` for one a CPU of the server, or 1,2,4 to compare
+    /// Workers of the target: a number, `all` for one per server CPU, or 1,2,4 to compare
     ///
-    /// Each worker has a CPU of its own as far as there are any: by default the server gets half of the cores of
-    /// one memory node, the client the others. Workers beyond these share CPUs with the client, which is
-    /// doubted. The client takes as many threads as it needs not to be the limit, as far as it has CPUs.
+    /// Each worker has a CPU of its own while there are enough: by default the server gets half of
+    /// the cores of one memory node, the client the others. Further workers share CPUs with the
+    /// client, which is reported as a doubt. The client uses as many threads as it needs not to be
+    /// the limit, up to the number of its CPUs.
     #[arg(
         long,
         value_name = "N",
@@ -19,18 +20,18 @@ pub(crate) struct CpuFlags {
         hide_short_help = true
     )]
     workers: Option<Workers>,
-    /// How does it scale? One worker beside 2, 3, 4 … up to all, in the place of the study's steps
+    /// How does it scale? One worker against 2, 3, 4 … up to all, instead of the study's steps
     ///
-    /// All numbers are measured in one run, in blocks of random order, and the Universal Scalability Law is fitted
-    /// where there are six or more: what contention and crosstalk cost, and from how many workers on more bring
-    /// nothing.
+    /// All numbers of workers are measured in one run, in blocks of random order. If there are six
+    /// or more, the Universal Scalability Law is fitted: what contention and crosstalk cost, and
+    /// from how many workers on more bring nothing.
     #[arg(
         long,
         conflicts_with = "workers",
         help_heading = HEADING
     )]
     scale: bool,
-    /// CPUs of the server, such as 0-3,8, in the place of those that are chosen for it
+    /// CPUs of the server, such as 0-3,8, instead of those that are chosen for it
     #[arg(
         long,
         value_name = "LIST",
@@ -51,7 +52,7 @@ pub(crate) struct CpuFlags {
 const HEADING: &str = "Workers and CPUs";
 
 impl CpuFlags {
-    /// What was asked for each end.
+    /// Returns the CPUs asked for, for each end.
     pub(crate) fn wish(&self) -> CpuWish {
         CpuWish {
             server: self.server_cpus.clone(),
@@ -60,7 +61,7 @@ impl CpuFlags {
         }
     }
 
-    /// Has a study measure so many workers; where several are compared, in the place of its steps.
+    /// Sets a study's workers; where several numbers are compared, they replace its steps.
     pub(crate) fn apply(&self, study: &mut Study) {
         let scale = || Workers::Named(NamedWorkers::Scale);
         let asked = self.workers.clone();
@@ -79,10 +80,10 @@ impl CpuFlags {
         study.workload.workers = workers;
     }
 
-    /// For a study of commands, which serves nothing.
+    /// Refuses these flags for a study of commands, which starts no servers.
     ///
     /// # Errors
-    /// When anything of a server is asked for.
+    /// When any of these flags is given.
     pub(crate) fn refuse(&self, study: &str) -> anyhow::Result<()> {
         let has_cpus = self.server_cpus.is_some() || self.client_cpus.is_some();
         ensure!(

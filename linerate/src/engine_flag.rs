@@ -1,4 +1,4 @@
-//! `--engine`: what tells a server of its connections, and why it is this one.
+//! `--engine`: the kernel interface for a server's connections, and why it was chosen.
 
 use anyhow::{Context as _, ensure};
 use clap::ValueEnum;
@@ -14,13 +14,13 @@ const RING_BUDGET: u16 = 8;
 
 #[derive(clap::Args)]
 pub(crate) struct EngineFlag {
-    /// What tells the server of its connections: epoll, uring or auto
+    /// Kernel interface for the connections: epoll, uring or auto
     ///
     /// epoll tells what is ready, and each piece is received and sent by a system call. uring
-    /// (io_uring, Linux 6.1) receives by itself, and sends the answers of a batch together. Files in
-    /// the clear leave as with epoll; those over TLS do without the kernel's records there
-    /// (--kernel-tls). auto takes epoll, which measured no dearer, and says whether uring could be
-    /// had.
+    /// (io_uring, Linux 6.1) receives by itself, and sends the answers of a batch together. Files
+    /// without TLS are sent as with epoll; with TLS the kernel makes no records for uring
+    /// (--kernel-tls). auto uses epoll, which measured no dearer, and says whether uring is
+    /// available.
     #[arg(
         long,
         value_name = "ENGINE",
@@ -37,24 +37,24 @@ enum Wish {
     Uring,
 }
 
-/// An engine, and why it is this one.
+/// An engine, and why it was chosen.
 pub(crate) struct Chosen {
     pub(crate) engine: Engine,
     pub(crate) reason: String,
 }
 
 impl EngineFlag {
-    /// The engine to run on.
+    /// Returns the engine to run on.
     ///
     /// # Errors
-    /// Why the ring that was asked for cannot be had, and what to do.
+    /// When the ring that was asked for is not available: says why, and what to do.
     pub(crate) fn choose(&self, busy_poll: Option<BusyPoll>) -> anyhow::Result<Chosen> {
         let (engine, reason) = match self.engine {
             Wish::Epoll => (Engine::Epoll, "it was asked for".to_owned()),
             Wish::Auto => (Engine::Epoll, reason_of_auto()),
             Wish::Uring => {
                 usable::try_out().context(
-                    "--engine uring cannot be had here; --engine epoll serves the same without",
+                    "--engine uring is not available here; --engine epoll serves the same",
                 )?;
                 ensure_polls_alike(busy_poll)?;
                 (Engine::Uring, "it was asked for".to_owned())
@@ -67,7 +67,7 @@ impl EngineFlag {
         self.engine == Wish::Uring
     }
 
-    /// Says what was chosen, where that was left to us.
+    /// Says which engine was chosen, if the choice was left to us.
     pub(crate) fn explain(&self, chosen: &Chosen, console: &Console) {
         if self.engine == Wish::Auto {
             console.note(&format!("engine {}: {}", chosen.engine, chosen.reason));
@@ -77,12 +77,13 @@ impl EngineFlag {
 
 fn reason_of_auto() -> String {
     match usable::try_out() {
-        Ok(()) => "it measured no dearer per request than uring, which could be had".to_owned(),
-        Err(why) => format!("uring cannot be had: {why}"),
+        Ok(()) => "it measured no dearer per request than uring, which is available".to_owned(),
+        Err(why) => format!("uring is not available: {why}"),
     }
 }
 
-/// A ring looks at devices in its own way, which is tried before anybody is told of the server.
+/// Checks that a ring can poll devices as asked. A ring does so in its own way, which is tried
+/// before the server is reported as ready.
 fn ensure_polls_alike(busy_poll: Option<BusyPoll>) -> anyhow::Result<()> {
     let Some(wish) = busy_poll else {
         return Ok(());
@@ -91,10 +92,10 @@ fn ensure_polls_alike(busy_poll: Option<BusyPoll>) -> anyhow::Result<()> {
         wish.preferred_budget
             .is_none_or(|budget| budget == RING_BUDGET),
         "--prefer-busy-poll with --engine uring: a ring takes {RING_BUDGET} packets in one go and no \
-         other number; leave the number out, or take --engine epoll"
+         other number; leave the number out, or use --engine epoll"
     );
     let tried = ServingRing::new().and_then(|mut ring| ring.poll_busily(wish));
     tried.context(
-        "--busy-poll with --engine uring takes Linux 6.9 (IORING_REGISTER_NAPI); take --engine epoll",
+        "--busy-poll with --engine uring needs Linux 6.9 (IORING_REGISTER_NAPI); use --engine epoll",
     )
 }

@@ -1,9 +1,9 @@
-//! Why something could not be done, for a person.
+//! Failures as errors for a person.
 
 use anyhow::anyhow;
 use model::failure::Failure;
 
-/// In one line, or several where it shows logs.
+/// Returns a failure and its advice as an error: one line, or several if it shows logs.
 pub(crate) fn words(failure: Failure) -> anyhow::Error {
     let Failure { what, advice } = failure;
     match advice.as_str() {

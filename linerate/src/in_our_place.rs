@@ -1,11 +1,11 @@
-//! Becoming another program: its exit code, its signals and its terminal are then its own.
+//! Replaces this process by another program, whose exit code, signals and terminal are its own.
 
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
 use anyhow::anyhow;
 
-/// Becomes the program of a command; returns only when it could not be started, with why.
+/// Becomes the program of a command; returns only if it could not be started, and says why.
 pub(crate) fn become_it(command: &mut Command) -> anyhow::Error {
     let error = command.exec();
     let program = command.get_program().display();

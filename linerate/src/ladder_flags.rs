@@ -8,23 +8,25 @@ use model::Study;
 pub(crate) struct LadderFlags {
     /// Climb the whole ladder: every step also alone and left out, and the last state confirmed
     ///
-    /// Besides each step against the state before it: each step alone on the first state, pairs of
-    /// steps that the study names, and then, of servers that are started anew, the last state
-    /// against the first and against itself without each step. A step that made things worse is
-    /// dropped from the last state. It takes a few times as long, on the study's rig for it.
-    /// What a step lacks here is said by name: that of locality takes several workers (`--workers all`) and a
-    /// card with several queues (`--hosts`, with `--host`). `--dry-run` says it beforehand.
+    /// Besides each step against the state before it, it measures each step alone on the first
+    /// state, and pairs of steps that the study names; then, with servers that are started again,
+    /// the last state against the first and against itself without each step. A step that made
+    /// things worse is dropped from the last state. It takes a few times as long, on the rig that
+    /// the study names for it. What a step lacks here is reported by name: the step of locality
+    /// needs several workers (`--workers all`) and a card with several queues (`--hosts`, with
+    /// `--host`). `--dry-run` reports it beforehand.
     #[arg(long, help_heading = "Measuring")]
     pub(crate) whole: bool,
-    /// End with what to do for the step that takes a reboot, such as mitigations=off
+    /// End with what to do for the step that needs a reboot, such as mitigations=off
     ///
-    /// All that takes no reboot is measured first, and the last state once more, twice. Then the run
-    /// ends with what to do: the commands that have this machine start with the step, and those to go
-    /// back. Linerate never reboots. After the reboot `linerate study resume` sees in /proc/cmdline
-    /// and /sys/devices/system/cpu/vulnerabilities that the step was really taken, and measures the
-    /// last state in that boot too. Two boots are no pairs, so this is an estimate and no verdict;
-    /// each further reboot to and fro, and another `resume`, adds a boot. Without it, of such a step
-    /// only a bound is told, a rough one, where the server is our own.
+    /// All that needs no reboot is measured first, and the last state once more, twice. Then the
+    /// run ends with what to do: the commands that make this machine start with the step, and those
+    /// to go back. Linerate never reboots. After the reboot `linerate study resume` checks in
+    /// /proc/cmdline and /sys/devices/system/cpu/vulnerabilities that the step really took effect,
+    /// and measures the last state in that boot too. Two boots are not pairs, so this is an
+    /// estimate and no verdict; each further reboot back and forth, with another `resume`, adds a
+    /// boot. Without this flag such a step gets only a rough bound, and only if the server is our
+    /// own.
     #[arg(
         long,
         requires = "whole",
@@ -32,16 +34,16 @@ pub(crate) struct LadderFlags {
         hide_short_help = true
     )]
     pub(crate) reboot: bool,
-    /// Also set levers that reach this whole machine; each is put back when its blocks are over
+    /// Also set levers that reach this whole machine; each is restored when its blocks are over
     ///
-    /// Without it, levers are set in network namespaces of our own only, and the steps that would
-    /// reach further are left out by name. What is set is in the journal first, so that
-    /// `linerate levers undo` puts it back after a crash.
+    /// Without it, levers are set only in network namespaces of our own, and the steps that would
+    /// reach further are left out and named. Each setting is in the journal first, so that
+    /// `linerate levers undo` restores it after a crash.
     #[arg(long, help_heading = "Measuring", hide_short_help = true)]
     pub(crate) host: bool,
     /// Say which steps would be climbed and with what, which not and why; start no server and no load
     ///
-    /// Of a study of commands it says what would be run, and runs nothing.
+    /// For a study of commands it says what would be run, and runs nothing.
     #[arg(
         long,
         help_heading = "Measuring",
@@ -52,10 +54,10 @@ pub(crate) struct LadderFlags {
 }
 
 impl LadderFlags {
-    /// For a study of commands, which climbs nothing.
+    /// Refuses these flags for a study of commands, which climbs no ladder.
     ///
     /// # Errors
-    /// When anything of a ladder is asked for.
+    /// When any of them but `--dry-run` is given.
     pub(crate) fn refuse(self, study: &str) -> anyhow::Result<()> {
         ensure!(
             !(self.whole || self.reboot || self.host),
@@ -64,10 +66,10 @@ impl LadderFlags {
         Ok(())
     }
 
-    /// Has a study ask for as much as was asked for, on the rig for that.
+    /// Sets how much of its ladder a study climbs, and the rig for that.
     ///
     /// # Errors
-    /// When it has no more than its climb.
+    /// When `--whole` is given and the study has no `[whole]`.
     pub(crate) fn apply(self, study: &mut Study) -> anyhow::Result<()> {
         if !self.whole {
             study.whole = None;

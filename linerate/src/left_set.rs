@@ -1,4 +1,4 @@
-//! What a run has set on this whole machine and could not put back.
+//! Levers that a run has set on this whole machine and could not restore.
 
 use std::process::ExitCode;
 
@@ -6,12 +6,12 @@ use machine::levers::carry::{self, Undone};
 
 use crate::console::Console;
 
-/// The machine was left changed.
+/// Exit code if the machine was left changed.
 const LEFT_CHANGED: u8 = 3;
 
-/// After a run that might set levers of this machine, once its agent has ended: tries again what that
-/// could not put back, or was killed before it could. Where something is still set, this is said, and
-/// decides what to exit with.
+/// Tries again to restore levers of this machine after a run that might set them. It is called once
+/// the run's agent has ended, which may have failed to restore them or been killed before it could.
+/// If something is still set, this is reported and decides the exit code.
 pub(crate) fn see(
     might_set: bool,
     ended: anyhow::Result<Option<ExitCode>>,

@@ -1,4 +1,4 @@
-//! Where a server listens: an address of TCP or a socket among the files, and what to do where it cannot.
+//! Where a server listens: a TCP address or a Unix socket, and what to do if it cannot.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
@@ -14,11 +14,11 @@ pub(crate) const UNIX: &str = "unix:";
 pub(crate) struct Listening {
     pub(crate) listeners: Vec<TcpListener>,
     pub(crate) address: Address,
-    /// Removed when this is dropped.
+    /// File of a Unix socket; removed when this is dropped.
     pub(crate) file: Option<SocketFile>,
 }
 
-/// Takes where to listen from the command line.
+/// Parses where to listen, as typed on the command line.
 pub(crate) fn parse(text: &str) -> Result<Address, String> {
     if let Some(path) = text.strip_prefix(UNIX) {
         return SocketPath::new(path.into()).map(Address::Unix);
@@ -33,7 +33,7 @@ pub(crate) fn parse(text: &str) -> Result<Address, String> {
     })
 }
 
-/// `None` of a socket among the files.
+/// Returns the port of an address; `None` for a Unix socket.
 pub(crate) fn port(address: &Address) -> Option<u16> {
     match address {
         Address::Tcp(address) => Some(address.port()),
@@ -48,7 +48,7 @@ pub(crate) fn open(address: &Address, count: usize, backlog: u32) -> anyhow::Res
     }
 }
 
-/// One listener of TCP, with a port to itself.
+/// Opens one TCP listener, with a port to itself.
 pub(crate) fn bind(address: SocketAddr) -> anyhow::Result<TcpListener> {
     TcpListener::bind(address).map_err(|error| refused(address, error))
 }
@@ -63,7 +63,7 @@ fn open_port(address: SocketAddr, count: usize, backlog: u32) -> anyhow::Result<
     })
 }
 
-/// No two sockets share a path: the workers share one.
+/// Opens a Unix socket. No two sockets can share a path, so the workers share one socket.
 fn open_file(path: &SocketPath, count: usize, backlog: u32) -> anyhow::Result<Listening> {
     let backlog = i32::try_from(backlog).unwrap_or(i32::MAX);
     let (file, first) = SocketFile::listen(path, backlog).map_err(|why| advised(path, why))?;
@@ -81,15 +81,17 @@ fn advised(path: &SocketPath, why: CannotListen) -> anyhow::Error {
     let shown = format!("cannot listen on {UNIX}{}", path.path().display());
     match why {
         CannotListen::Taken(by) => {
-            let by = by.map_or_else(|| "somebody we may not see".to_owned(), name);
+            let by = by.map_or_else(|| "a process that we may not see".to_owned(), name);
             anyhow!("{shown}: {by} listens on it; stop it, or take another path")
         }
         CannotListen::NoSocket => {
-            anyhow!("{shown}: what is there is no socket, and is left as it is; take another path")
+            anyhow!(
+                "{shown}: what is there is not a socket, and is left as it is; take another path"
+            )
         }
         CannotListen::NoStream => {
             anyhow!(
-                "{shown}: what is there is a socket of datagrams or packets, and is left as it is; take another path"
+                "{shown}: what is there is a socket for datagrams or packets, and is left as it is; take another path"
             )
         }
         CannotListen::Theirs(user) => anyhow!(
@@ -97,14 +99,14 @@ fn advised(path: &SocketPath, why: CannotListen) -> anyhow::Error {
              take another path, or remove it"
         ),
         CannotListen::Barred => anyhow!(
-            "{shown}: what is there is a socket to which this user may not connect, so whether somebody listens \
-             on it cannot be told; take another path, or remove it if nobody needs it"
+            "{shown}: what is there is a socket to which this user may not connect, so it is not known whether \
+             anybody listens on it; take another path, or remove it if nobody needs it"
         ),
         CannotListen::Failed(error) => {
             let advice = match error.kind() {
                 io::ErrorKind::NotFound => "its folder is not there; make it, or take another path",
                 io::ErrorKind::PermissionDenied => {
-                    "that takes the right to write to its folder; take another path"
+                    "this user may not write to its folder; take another path"
                 }
                 _ => "try another path",
             };
@@ -118,7 +120,7 @@ fn refused(address: SocketAddr, error: io::Error) -> anyhow::Error {
     anyhow::Error::new(error).context(format!("cannot listen on {address}: {advice}"))
 }
 
-/// Why an address cannot be had, and what to do.
+/// Says why it is impossible to listen on an address, and what to do.
 fn advice(address: SocketAddr, error: &io::Error) -> String {
     let (ip, port) = (address.ip(), address.port());
     match error.kind() {
@@ -139,7 +141,7 @@ fn advice(address: SocketAddr, error: &io::Error) -> String {
     }
 }
 
-/// Who has a port, as far as we may see.
+/// Says which processes listen on a port, as far as we may see.
 fn holder(address: SocketAddr) -> String {
     let port = address.port();
     match machine::targets::listening_on(address) {
@@ -148,7 +150,7 @@ fn holder(address: SocketAddr) -> String {
             format!("the port is taken by {}", names.join(", "))
         }
         Err(_) => format!(
-            "the port is taken by somebody we may not see, and \
+            "the port is taken by a process that we may not see, and \
              `sudo ss -ltnp 'sport = :{port}'` shows who"
         ),
     }

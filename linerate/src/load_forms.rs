@@ -1,4 +1,4 @@
-//! What a load of many blocks came to, in all its forms.
+//! The result of a load of many blocks, in all its forms.
 
 use std::process::ExitCode;
 
@@ -11,7 +11,7 @@ use crate::console::Console;
 use crate::shown::Shown;
 use crate::{shape, stopping};
 
-/// What a load of many blocks came to; `None` before its first.
+/// Judges a load of many blocks; returns `None` before its first block.
 pub(crate) fn judged(run: &SavedLoad, blocks: &[BlockRecord], console: &Console) -> Option<Shown> {
     let by = sys::stop::heard().map(stopping::name);
     let (width, colour) = (console.width(), console.colour());

@@ -43,7 +43,7 @@ use arguments::Arguments;
 use clap::CommandFactory as _;
 use console::Console;
 
-/// The exit code of what could not run.
+/// Exit code of a command that could not run.
 const COULD_NOT_RUN: u8 = 2;
 
 fn main() -> ExitCode {
@@ -65,19 +65,20 @@ fn main() -> ExitCode {
     ExitCode::from(COULD_NOT_RUN)
 }
 
-/// The kernel calls a program by the last part of its path: `exe` where we start ourselves.
+/// Sets the name of this process. The kernel names it by the last part of its path, which is `exe`
+/// where we start ourselves.
 fn take_our_name() {
     if std::env::args_os()
         .next()
         .is_some_and(|path| path == ourselves::OURSELVES)
     {
-        // Only a list of processes says less without it.
+        // Without it only lists of processes are less clear.
         let _ = sys::process::set_name(c"linerate");
     }
 }
 
-/// What the parser gives instead of arguments: the help or the version asked for, or what was
-/// wrong. A reader that has gone is no error.
+/// Prints what the parser returns instead of arguments: the help or the version asked for, or what
+/// was wrong. A reader that has gone is no error.
 fn say_clap_message(other: &clap::Error) -> ExitCode {
     if other.use_stderr() {
         Console::refuse(other);
@@ -88,7 +89,7 @@ fn say_clap_message(other: &clap::Error) -> ExitCode {
     }
 }
 
-/// An error with its causes, each said once: some messages hold their cause already.
+/// Returns an error with its causes, each once: some messages hold their cause already.
 fn words(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {

@@ -1,4 +1,4 @@
-//! The folder of a run that is to begin.
+//! The folder of a new run.
 
 use std::fs::{self, File};
 use std::io::ErrorKind;
@@ -8,17 +8,17 @@ use std::path::{Path, PathBuf};
 /// More runs of one study than anybody begins within one second.
 const MOST_OF_ONE_NAME: u32 = 100;
 
-/// The folder of a run. One that nobody named is made for this run alone, so that runs begun within one second have one each,
-/// and goes with this value where nothing was put into it.
+/// The folder of a run. One that nobody named is made for this run alone, so that runs begun within
+/// one second have one each. It is removed with this value if nothing was put into it.
 #[derive(Debug)]
 pub(crate) struct NewFolder {
     path: PathBuf,
-    /// What was made for it, innermost first.
+    /// Folders that were made for it, innermost first.
     made: Vec<PathBuf>,
 }
 
 impl NewFolder {
-    /// One that was named, which whoever writes into it makes.
+    /// Returns a folder that was named; the code that writes the run makes it.
     pub(crate) fn named(path: PathBuf) -> Self {
         Self {
             path,
@@ -26,14 +26,14 @@ impl NewFolder {
         }
     }
 
-    /// Makes a folder that nobody has: of this path or, where that is taken, with `-2`, `-3` and so on behind it. Where
-    /// none can be made, whoever writes into it says why.
+    /// Makes a folder that nobody uses: with this path or, if that is taken, with `-2`, `-3` and so
+    /// on appended. If none can be made, the code that writes the run says why.
     pub(crate) fn unused(path: &Path) -> Self {
         let around = path.parent().filter(|around| make(around).is_ok());
         let numbered = |nth: u32| PathBuf::from(format!("{}-{nth}", path.display()));
         let further = (2..=MOST_OF_ONE_NAME).map(numbered);
         let mut all = std::iter::once(path.to_owned()).chain(further);
-        // To make it is to claim it: the kernel lets one of two that come at once do so.
+        // Making it claims it: of two processes that try at once, the kernel lets one succeed.
         let own = all.find_map(|path| match make(&path) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => None,
             outcome => Some((path, outcome.is_ok())),
@@ -47,11 +47,11 @@ impl NewFolder {
     }
 }
 
-/// Makes a folder that is there also after a power cut: it is once the one around it is synced.
+/// Makes a folder that survives a power cut, which takes a sync of the folder around it.
 fn make(folder: &Path) -> std::io::Result<()> {
     fs::create_dir(folder)?;
     let around = folder.parent().filter(|path| !path.as_os_str().is_empty());
-    // A disk that cannot sync is complained of where the run is written.
+    // A disk that cannot sync is reported where the run is written.
     let _ = File::open(around.unwrap_or_else(|| Path::new("."))).and_then(|it| it.sync_all());
     Ok(())
 }
@@ -66,7 +66,7 @@ impl Deref for NewFolder {
 
 impl Drop for NewFolder {
     fn drop(&mut self) {
-        // One that holds a run, or what somebody else has put there, stays.
+        // A folder that holds a run, or something that somebody else put there, stays.
         for folder in &self.made {
             let _ = fs::remove_dir(folder);
         }

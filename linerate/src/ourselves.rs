@@ -1,5 +1,5 @@
-//! This program, for the processes in which it is started again.
+//! The path by which this program starts itself again.
 
-/// Unlike its path, which may lead through a folder that is root's alone, this can be followed by a
-/// child that has become another user.
+/// Path of this program. Its real path may lead through a folder that only root may enter; this one
+/// can be followed by a child that has become another user.
 pub(crate) const OURSELVES: &str = "/proc/self/exe";

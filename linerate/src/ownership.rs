@@ -1,5 +1,5 @@
-//! Load goes freely to this machine's loopback and, from within a rig, to its hosts; to any other
-//! only with the owner's word, typed out.
+//! Which hosts may be loaded: this machine's loopback and, from within a rig, its hosts; any other
+//! host only if its owner says so on the command line.
 
 use std::net::{SocketAddr, ToSocketAddrs as _};
 
@@ -19,7 +19,8 @@ pub(crate) fn addresses(url: &HttpUrl, mine: &[String]) -> anyhow::Result<Vec<So
     Ok(addresses)
 }
 
-/// Those of `HOST` or `HOST:PORT`, likewise. Whoever has a hosts file has given his word for the machines in it.
+/// Looks up `HOST` or `HOST:PORT` and returns its addresses, if it may be loaded: the machines of
+/// the user's hosts file may be loaded too.
 pub(crate) fn machine(
     host: &str,
     usual_port: u16,
@@ -53,7 +54,7 @@ pub(crate) fn machine(
     Ok(found)
 }
 
-/// The same of a host whose addresses are known.
+/// Checks that a host whose addresses are known may be loaded.
 pub(crate) fn check_host(
     host: &str,
     mine: &[String],
@@ -68,7 +69,7 @@ pub(crate) fn check_host(
 fn check(host: &str, mine: &[String], addresses: &[SocketAddr]) -> anyhow::Result<()> {
     let is_loopback = |address: &SocketAddr| address.ip().to_canonical().is_loopback();
     let is_named = mine.iter().any(|named| named.eq_ignore_ascii_case(host));
-    // Every address must be ours, since any of them may be taken.
+    // Every address must be ours, since any of them may be used.
     if is_named || addresses.iter().all(is_loopback) {
         return Ok(());
     }

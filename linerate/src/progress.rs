@@ -1,4 +1,4 @@
-//! A campaign's progress, as a person is told of it.
+//! A campaign's progress, as it is shown to a person.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use study::progress::Outlook;
 use crate::console::Console;
 use crate::progress_line::ProgressLine;
 
-/// Plain lines come at every tenth of the plan.
+/// Plain lines of progress: one at every tenth of the plan.
 const PLAIN_LINES: usize = 10;
 
 /// Shows a campaign to a person.
@@ -31,7 +31,7 @@ impl<'a> ConsoleProgress<'a> {
         }
     }
 
-    /// Takes the changing line away.
+    /// Removes the changing line.
     pub(crate) fn end(&self) {
         self.line.end();
     }
@@ -91,8 +91,8 @@ impl Progress for ConsoleProgress<'_> {
             return true;
         }
         self.line
-            .say("the run would keep one of its CPUs or two busy until it ends");
-        self.console.asks_yes("load this machine all the same?")
+            .say("the run would keep one or two of its CPUs busy until it ends");
+        self.console.asks_yes("load this machine anyway?")
     }
 
     fn doubt(&mut self, doubt: &Doubt) {
@@ -110,10 +110,10 @@ impl Progress for ConsoleProgress<'_> {
     }
 }
 
-/// What a plan will see, and how long it takes.
+/// Says what changes a plan will see, and how long it takes.
 fn foreseen(outlook: &Outlook) -> String {
     let rounds = outlook.rounds;
-    // No round takes no time.
+    // No plan takes 0 s.
     let seconds = outlook.planned_ms.div_ceil(1000).max(1);
     let planned = humantime::format_duration(Duration::from_secs(seconds));
     match outlook.expected_visible {

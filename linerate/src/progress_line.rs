@@ -1,4 +1,4 @@
-//! How far something is: one line that changes on a terminal, a few plain ones elsewhere.
+//! Progress: one line that changes on a terminal, a few plain ones elsewhere.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -12,7 +12,8 @@ pub(crate) struct ProgressLine<'a> {
 }
 
 impl<'a> ProgressLine<'a> {
-    /// Where nothing can be drawn, a plain line comes at each of so many equal parts.
+    /// Returns a line of progress. Where nothing can be drawn, a plain line is printed at each of
+    /// `plain_lines` equal parts.
     pub(crate) fn new(console: &'a Console, plain_lines: usize) -> Self {
         let target = if console.may_draw() {
             ProgressDrawTarget::stderr_with_hz(5)
@@ -30,19 +31,20 @@ impl<'a> ProgressLine<'a> {
         }
     }
 
-    /// A line that stays, above the one that changes.
+    /// Prints a line that stays, above the one that changes.
     pub(crate) fn say(&self, text: &str) {
         self.bar.suspend(|| self.console.note(text));
     }
 
-    /// What is going on, on the line that changes.
+    /// Says what is going on, on the line that changes.
     pub(crate) fn phase(&self, what: &str) {
         self.bar.set_message(foreign::shown(what).into_owned());
     }
 
-    /// One more of `planned` is done; the last needs no plain line, since the answer follows.
+    /// Shows that one more of `planned` is done. The last needs no plain line, since the answer
+    /// follows.
     pub(crate) fn step(&mut self, done: usize, planned: usize, text: &str) {
-        // Each of these may draw.
+        // Each of these calls may draw.
         if self.bar.length() != Some(planned as u64) {
             self.bar.set_length(planned as u64);
         }
@@ -55,7 +57,7 @@ impl<'a> ProgressLine<'a> {
         }
     }
 
-    /// Takes the changing line away.
+    /// Removes the changing line.
     pub(crate) fn end(&self) {
         self.bar.finish_and_clear();
     }

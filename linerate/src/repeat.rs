@@ -1,5 +1,6 @@
-//! The command that repeats a run: what was typed, in the words of the declaration, with the seed that was drawn. What is
-//! about that run alone is left out, and what may be secret has to be put in again by hand.
+//! The command that repeats a run: what was typed, by the declared names of the flags, with the
+//! seed that was drawn. Flags that concern that run alone are left out, and what may be secret must
+//! be put in again by hand.
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command};
@@ -8,10 +9,12 @@ use model::study::url_without_secrets;
 use crate::console::Console;
 use crate::request::KEPT_BACK;
 
-/// Where a run lies, whether it may begin, and how it is told.
+/// Flags of one run alone: where it is saved, whether it may begin, how it is printed, and its
+/// seed.
 const OF_ONE_RUN: [&str; 6] = ["out", "yes", "full", "json", "quiet", "seed"];
 
-/// Of the run that this process measures; of one without a command, in the words of `main_job`.
+/// Returns the command that repeats the run of this process; `main_job` is its subcommand if none
+/// was typed.
 pub(crate) fn command(main_job: &[&str], seed: u64, console: &Console) -> String {
     let mut declared = console.command_line();
     declared.build();
@@ -36,7 +39,7 @@ pub(crate) fn command(main_job: &[&str], seed: u64, console: &Console) -> String
     shell_words::join(words)
 }
 
-/// The arguments of a command that were typed, of some kind.
+/// Returns the arguments of one kind that were typed for a command.
 fn typed(command: &Command, read: &ArgMatches, kind: impl Fn(&Arg) -> bool) -> Vec<String> {
     let of_this = |argument: &&Arg| {
         let id = argument.get_id().as_str();
@@ -50,7 +53,7 @@ fn typed(command: &Command, read: &ArgMatches, kind: impl Fn(&Arg) -> bool) -> V
         .collect()
 }
 
-/// One argument as it is typed, each time that it was.
+/// Returns one argument as it is typed, as often as it was.
 fn words(argument: &Arg, read: &ArgMatches) -> Vec<String> {
     let flag = argument.get_long().map(|name| format!("--{name}"));
     if !argument.get_action().takes_values() {
@@ -65,17 +68,17 @@ fn words(argument: &Arg, read: &ArgMatches) -> Vec<String> {
     words
 }
 
-/// A value without what may be secret.
+/// Returns a value without what may be secret.
 fn shown(id: &str, value: &str) -> String {
     match id {
         "headers" => {
             let name = value.split(':').next().unwrap_or_default();
             format!("{name}: {KEPT_BACK}")
         }
-        // Lines for a shell, which would do something else without their URLs.
+        // Commands for a shell, which would do something else without their URLs.
         "build" | "serve" | "run" => value.to_owned(),
         "body" if !value.starts_with('@') => KEPT_BACK.to_owned(),
-        // Of a load, which goes on with a run by its command, host and all.
+        // A load is resumed by its command, so its URLs keep their hosts.
         "urls" => {
             let sent = value.split('#').next().unwrap_or_default();
             let place = sent

@@ -10,18 +10,18 @@ use study::hosts::Hosts;
 use crate::console::Console;
 use crate::values;
 
-/// What a hosts file is called.
+/// Name of a hosts file.
 const FILE: &str = "hosts.toml";
 
-/// Flags of what can run on several hosts.
+/// Flags of commands that can run on several hosts.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct RigFlags {
     /// Hosts and links to measure on, instead of the study's own
     ///
     /// `loopback`: client and server on one loopback, in a network namespace of our own where the
-    /// kernel allows it. `netns`: a namespace each, joined by a pair of virtual devices. `router`: a
-    /// third between them forwards. `tunnel`: the same with a tunnel over it. `hosts`: machines of
-    /// yours over SSH, named in a hosts file.
+    /// kernel allows it. `netns`: a namespace each, joined by a pair of virtual devices. `router`:
+    /// a third namespace between them forwards. `tunnel`: as `router`, with a tunnel over it.
+    /// `hosts`: machines of yours over SSH, named in a hosts file.
     #[arg(long, value_name = "RIG", value_parser = values::one_of::<RigKind>(RigKind::ALL.map(RigKind::name)))]
     pub(crate) rig: Option<RigKind>,
     #[command(flatten)]
@@ -31,16 +31,17 @@ pub(crate) struct RigFlags {
 /// The machines of the rig `hosts`.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct HostsFlag {
-    /// File that names your machines, as the rig `hosts` has them
+    /// File that names your machines, for the rig `hosts`
     ///
-    /// Else your own, `linerate/hosts.toml` below `$XDG_CONFIG_HOME` or `~/.config`; one in the
-    /// current folder is taken only when it is given here. A machine that stands in it may be loaded.
+    /// By default it is your own, `linerate/hosts.toml` below `$XDG_CONFIG_HOME` or `~/.config`;
+    /// one in the current folder is used only if it is given here. The machines in it may be
+    /// loaded.
     #[arg(long, value_name = "FILE")]
     pub(crate) hosts: Option<PathBuf>,
 }
 
 impl RigFlags {
-    /// The rig that was asked for.
+    /// Returns the rig that was asked for.
     ///
     /// # Errors
     /// When machines are named for a rig that has none.
@@ -51,7 +52,7 @@ impl RigFlags {
         Ok(self.asked())
     }
 
-    /// Whoever names machines wants them.
+    /// Returns the rig that was asked for; `--hosts` alone asks for the rig `hosts`.
     fn asked(&self) -> Option<RigKind> {
         let hosts = || self.hosts.hosts.as_ref().map(|_| RigKind::Hosts);
         self.rig.or_else(hosts)
@@ -59,10 +60,10 @@ impl RigFlags {
 }
 
 impl HostsFlag {
-    /// Holds the flag, where it is given, against the rig of a run.
+    /// Checks that the flag, if it is given, fits the rig of a run.
     ///
     /// # Errors
-    /// When that has no machines.
+    /// When that rig has no machines.
     pub(crate) fn check(&self, rig: RigKind) -> anyhow::Result<()> {
         ensure!(
             self.hosts.is_none() || rig == RigKind::Hosts,
@@ -73,8 +74,8 @@ impl HostsFlag {
         Ok(())
     }
 
-    /// The machines that the file names. One that lies in the current folder and was not given is not
-    /// taken for the owner's word, which is said.
+    /// Returns the machines that the file names. A file that lies in the current folder and was not
+    /// given is not the owner's permission; a remark says that it is not used.
     pub(crate) fn find(&self, console: &Console) -> anyhow::Result<Hosts> {
         let own = own();
         if self.hosts.is_none() {
@@ -89,16 +90,17 @@ impl HostsFlag {
         Ok(study::hosts::find(self.hosts.as_deref(), own.as_deref())?)
     }
 
-    /// The same for whoever can do without: one in the current folder is not looked for.
+    /// Returns the machines for a caller that can do without: a file in the current folder is not
+    /// looked for, and one of another user is ignored.
     pub(crate) fn find_quietly(&self) -> anyhow::Result<Hosts> {
         let own = own().filter(|own| check_owner(own).is_ok());
         Ok(study::hosts::find(self.hosts.as_deref(), own.as_deref())?)
     }
 }
 
-/// The user's own file.
+/// Returns the path of the user's own file.
 fn own() -> Option<PathBuf> {
-    // Others are to be ignored (XDG Base Directory 0.8).
+    // Relative paths must be ignored (XDG Base Directory 0.8).
     let is_absolute = |path: &PathBuf| path.is_absolute();
     let variable = |name| {
         std::env::var_os(name)
@@ -110,7 +112,8 @@ fn own() -> Option<PathBuf> {
     config.map(|config| config.join("linerate").join(FILE))
 }
 
-/// The environment can be somebody else's, as sudo(8) may leave it to root: his file is his word alone.
+/// Refuses a file of another user. The environment can be somebody else's, as sudo(8) may leave it
+/// to root, and another user's file is not the permission of this one.
 fn check_owner(file: &Path) -> anyhow::Result<()> {
     let us = sys::user::ours();
     let owner = std::fs::metadata(file).map(|found| found.uid());
@@ -120,7 +123,7 @@ fn check_owner(file: &Path) -> anyhow::Result<()> {
              may be loaded; give it with --hosts if you trust it",
             file.display()
         ),
-        // That there is none is said by whoever reads it.
+        // The code that reads the file says that there is none.
         _ => Ok(()),
     }
 }

@@ -1,5 +1,5 @@
-//! One run from order to folder, as the main job, `study run`, `study resume` and `versus` share it:
-//! start an agent, drive the campaign, and say how it ended.
+//! One run from order to folder: starts an agent, drives the campaign, and says how it ended. The
+//! main job, `study run`, `study resume` and `versus` share it.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -20,19 +20,21 @@ use crate::shown;
 use crate::stopping;
 use crate::strangers::{self, OwnWord};
 
-/// Flags of everything that measures.
+/// Flags of all commands that measure.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct RunFlags {
     /// Rounds instead of the study's own; verdicts need 10
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_ROUNDS)), help_heading = MEASURING, hide_short_help = true)]
     pub(crate) rounds: Option<u32>,
-    /// Short blocks, and two rounds unless --rounds says how many, to see that everything works
+    /// Test that everything works: short blocks, and two rounds unless --rounds is given
     #[arg(long, hide_short_help = true, help_heading = MEASURING)]
     pub(crate) smoke: bool,
-    /// Also see which functions of each server take the time, in bursts outside the blocks; takes root
+    /// Also see which functions of each server take the time, in bursts outside the blocks; needs
+    /// root
     ///
-    /// Twice for each server it is seen for a second under the same load what is under way on its CPUs. The report shows
-    /// as a flame graph what grew and what shrank from one to the next, and `*.folded` in the run's folder are for other tools.
+    /// Each server's CPUs are sampled twice, for one second each, under the same load. The report
+    /// shows as a flame graph what grew and what shrank from one server to the next; `*.folded` in
+    /// the run's folder are for other tools.
     #[arg(long, help_heading = MEASURING, hide_short_help = true)]
     pub(crate) stacks: bool,
     /// Seed of the order of arms and of arrivals; the same seed repeats the same plan
@@ -40,8 +42,8 @@ pub(crate) struct RunFlags {
     pub(crate) seed: Option<u64>,
     /// Load this machine even when it is at work
     ///
-    /// Before a run this machine is looked at. Where other work uses its CPUs, or a server here has
-    /// connections from elsewhere, a person at a terminal is asked, and nobody else is loaded.
+    /// Before a run this machine is checked. If other work uses its CPUs, or a server here has
+    /// connections from elsewhere, a person at a terminal is asked; without one, nothing is loaded.
     #[arg(long, hide_short_help = true, help_heading = MEASURING)]
     pub(crate) yes: bool,
     /// Folder for the run [default: linerate-runs/STUDY-UTC]
@@ -52,14 +54,14 @@ pub(crate) struct RunFlags {
     pub(crate) full: bool,
     /// Print the judgement as one JSON value (docs/schema/judgement.json)
     ///
-    /// That of a study of commands is of docs/schema/factorial.json.
+    /// For a study of commands: docs/schema/factorial.json.
     #[arg(long, help_heading = RESULT)]
     pub(crate) json: bool,
 }
 
-/// The folder of runs for which none was named.
+/// Folder of the runs for which no folder was named.
 pub(crate) const RUNS: &str = "linerate-runs";
-/// Rounds of the smoke form.
+/// Rounds of a run with `--smoke`.
 pub(crate) const SMOKE_ROUNDS: u32 = 2;
 const MEASURING: &str = "Measuring";
 const RESULT: &str = "Result";
@@ -84,26 +86,26 @@ impl RunFlags {
         }
     }
 
-    /// The seed asked for, or one that nobody has chosen.
+    /// Returns the seed asked for, or a random one.
     pub(crate) fn seed(&self) -> u64 {
         self.seed.unwrap_or_else(fresh_seed)
     }
 
-    /// The folder asked for, or one of its own under `linerate-runs` that carries study and time.
+    /// Returns the folder asked for, or a new one under `linerate-runs`, named by study and time.
     pub(crate) fn folder(&self, study: &str) -> NewFolder {
         let named = self.out.clone().map(NewFolder::named);
         named.unwrap_or_else(|| stamped(study))
     }
 }
 
-/// A folder for a run of that name alone, under `linerate-runs`, that carries the time.
+/// Makes a folder for one run under `linerate-runs`, named by this name and the time.
 pub(crate) fn stamped(name: &str) -> NewFolder {
     let utc = humantime::format_rfc3339_seconds(sys::clock::wall()).to_string();
     let stamp: String = utc.chars().filter(|c| !matches!(c, '-' | ':')).collect();
     NewFolder::unused(&Path::new(RUNS).join(format!("{name}-{stamp}")))
 }
 
-/// A seed that nobody has chosen.
+/// Returns a random seed.
 pub(crate) fn fresh_seed() -> u64 {
     // Ten digits are enough to differ and few enough to type.
     let drawn = sys::random::bytes().map(u32::from_ne_bytes);
@@ -112,7 +114,7 @@ pub(crate) fn fresh_seed() -> u64 {
     u64::from(drawn.unwrap_or(otherwise))
 }
 
-/// Measures an order into a new folder; the exit code to give where a signal stopped it.
+/// Measures an order into a new folder; returns an exit code if a signal stopped it.
 pub(crate) fn measure(
     order: Order,
     place: &Place,
@@ -135,18 +137,18 @@ pub(crate) fn measure(
     left_set::see(leave != Leave::default(), ended, console)
 }
 
-/// Says what an order comes to: what would be climbed, what would be set for it, and what is missing. That loads
-/// nothing, so it does no harm to a machine at work.
+/// Says what an order would do: which arms would be climbed, what would be set for them, and what
+/// is missing. It loads nothing, so it does no harm to a machine at work.
 pub(crate) fn plan(order: Order, place: &Place, console: &Console) -> anyhow::Result<ExitCode> {
     let compares_programs = order.study.compares_programs();
     let mut planned = None;
-    // Nothing is kept of it.
+    // Nothing is saved there.
     let nowhere = RunFolder::of_new(Path::new(RUNS));
     with_campaign(place, nowhere, true, console, |campaign| {
         planned = Some(campaign.plan(order)?);
         Ok(())
     })?;
-    let planned = planned.expect("it is there where the campaign did well");
+    let planned = planned.expect("a campaign that did not fail has set it");
     let is_climbed = |arm: &&Arm| matches!(arm.role, Role::Baseline | Role::Step);
     for arm in planned.arms.iter().filter(is_climbed) {
         let target = target_of(arm).filter(|_| compares_programs);
@@ -164,7 +166,7 @@ pub(crate) fn plan(order: Order, place: &Place, console: &Console) -> anyhow::Re
     Ok(ExitCode::SUCCESS)
 }
 
-/// The program of an arm as a study file calls it; `None` of one that no study starts.
+/// Returns the name of an arm's program in a study file; `None` for one that no study starts.
 fn target_of(arm: &Arm) -> Option<&str> {
     match &arm.program {
         Program::Serve => Some(SERVE),
@@ -173,7 +175,7 @@ fn target_of(arm: &Arm) -> Option<&str> {
     }
 }
 
-/// An arm that would be climbed, with its target where that is its own, and its levers.
+/// Describes an arm that would be climbed, with its target if it has its own, and its levers.
 fn arm_line(arm: &Arm, target: Option<&str>) -> String {
     let levers: Vec<String> = arm.levers.iter().map(ToString::to_string).collect();
     let target = target.map(|name| format!("target {name}"));
@@ -186,14 +188,14 @@ fn arm_line(arm: &Arm, target: Option<&str>) -> String {
     format!("{}: {}{more}", arm.name, arm.title)
 }
 
-/// Goes on with a run that was stopped; the exit code to give where it is stopped again.
+/// Resumes a run that was stopped; returns an exit code if it is stopped again.
 pub(crate) fn resume(
     folder: &Path,
     yes: bool,
     word: &OwnWord,
     console: &Console,
 ) -> anyhow::Result<Option<ExitCode>> {
-    // Read once: what is looked at here is what goes on.
+    // Read once, so that the run that is checked here is the one that is resumed.
     let opened: Resumed = Store::resume(folder)?;
     let run = &opened.1;
     word.check(run)?;
@@ -208,16 +210,16 @@ pub(crate) fn resume(
     left_set::see(on_host, ended, console)
 }
 
-/// Where a run is kept.
+/// The folder of a run.
 #[derive(Clone, Copy)]
 pub(crate) struct RunFolder<'a> {
     path: &'a Path,
-    /// A run lay there before this one, which does not go on with it.
+    /// Whether it already held another run, which this one does not resume.
     is_anothers: bool,
 }
 
 impl<'a> RunFolder<'a> {
-    /// For a run that is to begin.
+    /// Returns the folder of a run that is to begin.
     pub(crate) fn of_new(path: &'a Path) -> Self {
         Self {
             path,
@@ -225,7 +227,7 @@ impl<'a> RunFolder<'a> {
         }
     }
 
-    /// Of a run that goes on.
+    /// Returns the folder of a run that is resumed.
     pub(crate) fn of_resumed(path: &'a Path) -> Self {
         Self {
             path,
@@ -233,22 +235,22 @@ impl<'a> RunFolder<'a> {
         }
     }
 
-    /// Whether this run is described there.
+    /// Whether the description of this run is in the folder.
     fn has_run(self) -> bool {
         !self.is_anothers && self.path.join(RUN_FILE).exists()
     }
 }
 
-/// What can be done with what is left of a run.
+/// What can be done with a run that did not end.
 #[derive(Clone, Copy)]
 pub(crate) enum Left {
-    /// It goes on, with levers of the machine where it set such.
+    /// It can be resumed; with `--host` if it sets levers of the machine.
     Resumed { on_host: bool },
-    /// It is judged as it is.
+    /// It can be judged as it is.
     Judged,
 }
 
-/// Says what is left of a run that did not end.
+/// Says what is left of a run that did not end; returns an exit code if a signal stopped it.
 pub(crate) fn conclude(
     outcome: anyhow::Result<()>,
     folder: RunFolder<'_>,
@@ -263,10 +265,10 @@ pub(crate) fn conclude(
         | CampaignError::Store(StoreError::Taken { .. } | StoreError::InUse { .. }),
     ) = error.downcast_ref()
     {
-        // It says how to go on itself, and what lies in the folder is of another run.
+        // The error itself says how to go on, or the folder belongs to another run.
         return Err(error);
     }
-    // Nothing was begun, or gone on with.
+    // A run that was refused was neither begun nor resumed.
     let is_refused = matches!(error.downcast_ref(), Some(CampaignError::Refused(_)));
     let left = whats_left(folder, left, console);
     match (sys::stop::heard(), left) {
@@ -282,7 +284,8 @@ pub(crate) fn conclude(
     }
 }
 
-/// What is kept of a run that did not end, and how to go on; `None` before its description.
+/// Says what is saved of a run that did not end, and how to go on; `None` if its description was
+/// not saved yet.
 fn whats_left(folder: RunFolder<'_>, left: Left, console: &Console) -> Option<String> {
     folder.has_run().then(|| {
         let folder = shown::quoted(folder.path);
@@ -322,7 +325,7 @@ pub(crate) fn with_campaign(
     with_link(outcome, keep_link(&mut agents, folder))
 }
 
-/// How a run went; where the link has failed too, that is why.
+/// Returns how a run ended; if the link has failed too, that is given as the reason.
 fn with_link(outcome: Result<(), CampaignError>, link: anyhow::Result<()>) -> anyhow::Result<()> {
     match (outcome, link) {
         (Err(run), Err(link)) => Err(anyhow::Error::from(run).context(format!("{link:#}"))),
@@ -330,7 +333,7 @@ fn with_link(outcome: Result<(), CampaignError>, link: anyhow::Result<()>) -> an
     }
 }
 
-/// What the link carried goes with the run, where there is a run.
+/// Saves what the link carried with the run, if there is a run.
 fn keep_link(agents: &mut Agents, folder: RunFolder<'_>) -> anyhow::Result<()> {
     match agents.link_record()? {
         Some(record) if folder.has_run() => Ok(study::store::append_link(folder.path, &record)?),

@@ -1,6 +1,6 @@
-//! Times of a command line that are whole seconds.
+//! Times on the command line that are whole seconds.
 
-/// Rounded up: timeouts are kept to the second.
+/// Parses a time, rounded up to seconds: timeouts are only as fine as that.
 pub(crate) fn parse_seconds(text: &str) -> Result<u32, String> {
     let duration = humantime::parse_duration(text)
         .map_err(|error| format!("{error}; expected a time such as 30s or 2m"))?;

@@ -1,4 +1,5 @@
-//! A run folder that is read, judged, reported and said: after it was measured, or at any time later.
+//! Reads a run folder, judges it, writes its report and prints the answer: after it was measured,
+//! or at any time later.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -22,16 +23,16 @@ use crate::strangers;
 /// Name of the report in a run folder.
 pub(crate) const REPORT_FILE: &str = "report.html";
 
-/// What a command has to say of a judgement beyond the judgement itself.
+/// What a command adds to a judgement.
 pub(crate) struct Addition {
-    /// For a reader.
+    /// Text for a reader.
     pub(crate) text: String,
-    /// For programs.
+    /// Values for programs.
     pub(crate) slo: Option<HeldObjective>,
     pub(crate) levers: Option<LeversTried>,
 }
 
-/// What the judge made of a run: printed by `linerate --json`, `study run`, `study resume`,
+/// The judgement of a run: printed by `linerate --json`, `study run`, `study resume`,
 /// `study report`, `versus` and `gate`, each with --json.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Judged<'a> {
@@ -45,13 +46,13 @@ pub(crate) struct Judged<'a> {
     levers: Option<LeversTried>,
 }
 
-/// Reads a run folder, judges it, writes its report and says the answer. What was measured has not failed where its
-/// report cannot be written, which is told.
+/// Reads a run folder, judges it, writes its report and prints the answer. A report that cannot be
+/// written is reported; the run has not failed for that.
 pub(crate) fn show(folder: &Path, json: bool, console: &Console) -> anyhow::Result<ExitCode> {
     show_and_write(folder, json, console).map(|(code, _)| code)
 }
 
-/// As [`show`], where the report is what was asked for: without it that has failed.
+/// Does what [`show`] does, for a user who asked for the report: fails if it cannot be written.
 pub(crate) fn report(folder: &Path, json: bool, console: &Console) -> anyhow::Result<ExitCode> {
     let (code, is_written) = show_and_write(folder, json, console)?;
     Ok(match is_written {
@@ -60,7 +61,7 @@ pub(crate) fn report(folder: &Path, json: bool, console: &Console) -> anyhow::Re
     })
 }
 
-/// The exit code of what was judged, and whether its report was written.
+/// Returns the exit code of what was judged, and whether its report was written.
 fn show_and_write(
     folder: &Path,
     json: bool,
@@ -82,8 +83,8 @@ fn show_and_write(
     Ok((shown.code, is_written))
 }
 
-/// Reads, judges and writes a run folder, and says the answer with what else there is to say of this
-/// judgement, which is returned.
+/// Reads a run folder, judges it, writes its report, and prints the answer with an addition.
+/// Returns the judgement.
 pub(crate) fn show_with(
     folder: &Path,
     json: bool,
@@ -96,8 +97,8 @@ pub(crate) fn show_with(
     Ok(judged.2)
 }
 
-/// Writes the report of a run that was judged, and says the answer with what else there is to say. Whether the report
-/// was written.
+/// Writes the report of a run that was judged, and prints the answer with an addition. Returns
+/// whether the report was written.
 pub(crate) fn show_judged(
     (run, blocks, judgement): &JudgedRun,
     folder: &Path,
@@ -149,7 +150,7 @@ fn commands(folder: &Path, console: &Console) -> anyhow::Result<Shown> {
 fn bench(folder: &Path, console: &Console) -> anyhow::Result<Shown> {
     let (run, blocks) = report::folder::read_bench(folder)?;
     let run = SavedBench {
-        // Its commands may be a stranger's, and are told of where nobody takes them for ours.
+        // Its commands may be a stranger's; they are shown where nobody takes them for ours.
         command: format!("linerate bench --seed {} COMMAND …", run.seed),
         ..run
     };
@@ -170,16 +171,16 @@ fn bench(folder: &Path, console: &Console) -> anyhow::Result<Shown> {
 /// What holds a program back, with what that is judged from.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Explained<'a> {
-    /// What was seen, and what came of hindering the accused.
+    /// What was observed, and what came of hindering the accused.
     looked: &'a Looked,
-    /// What it comes to.
+    /// What follows from that.
     explanation: &'a Explanation,
 }
 
 fn look(folder: &Path, console: &Console) -> anyhow::Result<Shown> {
     let mut look = strangers::vetted(report::folder::read_look(folder)?, console);
     if look.study.observation.command.is_some() {
-        // It may be a stranger's, and is told of where nobody takes it for ours.
+        // It may be a stranger's; it is shown where nobody takes it for ours.
         look.command = format!("linerate explain --seed {} -- COMMAND …", look.seed);
     }
     let explanation = judge::explain_look(&look.study);
@@ -197,7 +198,7 @@ fn look(folder: &Path, console: &Console) -> anyhow::Result<Shown> {
     })
 }
 
-/// Writes the report of a test whose figures are told by itself.
+/// Writes the report of a test of streams, which prints its figures itself.
 pub(crate) fn write_streams(folder: &Path, console: &Console) -> anyhow::Result<()> {
     match streams(folder, console)?.write(folder) {
         Ok(written) => console.note(&written),
@@ -228,12 +229,8 @@ fn streams(folder: &Path, console: &Console) -> anyhow::Result<Shown> {
 fn load(folder: &Path, console: &Console) -> anyhow::Result<Shown> {
     let (run, blocks) = report::folder::read_load(folder)?;
     let run = strangers::vetted(run, console);
-    load_forms::judged(&run, &blocks, console).with_context(|| {
-        format!(
-            "{}: nothing is known of it yet; go on with it",
-            folder.display()
-        )
-    })
+    load_forms::judged(&run, &blocks, console)
+        .with_context(|| format!("{}: nothing was measured yet; resume it", folder.display()))
 }
 
 /// A judged run in all its forms.
@@ -242,7 +239,7 @@ pub(crate) struct Shown {
     pub(crate) page: String,
     pub(crate) text: String,
     pub(crate) json: String,
-    /// Of stacks for other tools, names of files and what is in them.
+    /// Stacks for other tools: names of files, and what is in them.
     pub(crate) stacks: Vec<(String, String)>,
     pub(crate) command: String,
     pub(crate) is_empty: bool,
@@ -252,7 +249,7 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
-    /// Says the answer alone.
+    /// Prints the answer alone.
     pub(crate) fn tell(&self, json: bool, console: &Console) {
         match json {
             true => console.say(&self.json),
@@ -260,7 +257,8 @@ impl Shown {
         }
     }
 
-    /// Writes the report into the folder, and says where it is. One that cannot be written takes nothing from the figures.
+    /// Writes the report into the folder. Returns a line that says where it is, or why it could not
+    /// be written.
     fn write(&self, folder: &Path) -> Result<String, String> {
         let page = folder.join(REPORT_FILE);
         let written = foreign::file::replace(&page, self.page.as_bytes());
@@ -270,7 +268,8 @@ impl Shown {
         }
     }
 
-    /// Writes report and stacks into the folder and says the answer. Whether the report was written.
+    /// Writes report and stacks into the folder and prints the answer. Returns whether the report
+    /// was written.
     fn say(&self, folder: &Path, json: bool, console: &Console) -> bool {
         for (name, text) in &self.stacks {
             let file = folder.join(name);
@@ -303,13 +302,13 @@ impl Shown {
     }
 }
 
-/// A folder as a shell takes it, from wherever it is typed.
+/// Quotes a folder for a shell, wherever the command is typed.
 pub(crate) fn as_typed(folder: &Path) -> String {
     let absolute = std::path::absolute(folder);
     quoted(absolute.as_deref().unwrap_or(folder))
 }
 
-/// A folder as a shell takes it, from where it was named.
+/// Quotes a folder for a shell, as it was named.
 pub(crate) fn quoted(folder: &Path) -> String {
     shell_words::quote(&folder.display().to_string()).into_owned()
 }
@@ -322,14 +321,14 @@ pub(crate) fn judged(folder: &Path, console: &Console) -> anyhow::Result<JudgedR
     let (run, blocks) = report::folder::read(folder)?;
     let mut run = strangers::vetted(run, console);
     if run.study.gate.is_some() {
-        // Its lines may be a stranger's, and are told of where nobody takes them for ours.
+        // Its lines may be a stranger's; they are shown where nobody takes them for ours.
         run.command = format!("linerate gate --seed {} BASE HEAD …", run.seed);
     }
     let judgement = judge::judge(&run, &blocks);
     Ok((run, blocks, judgement))
 }
 
-/// Two run folders side by side, as text or as JSON.
+/// Returns two run folders side by side, as text or as JSON.
 pub(crate) fn compared(
     one: &Path,
     other: &Path,
@@ -354,17 +353,17 @@ pub(crate) fn compared(
             report::compare::commands((&a, &a_judged), (&b, &b_judged))?
         }
         [RunKind::Bench, _] | [_, RunKind::Bench] => bail!(
-            "a run of `linerate bench` has no other beside it; give the commands of both to one \
+            "runs of `linerate bench` cannot be compared; give the commands of both to one \
              `linerate bench`"
         ),
         [RunKind::Look, _] | [_, RunKind::Look] => {
-            bail!("a look of `linerate explain` has no other beside it")
+            bail!("looks of `linerate explain` cannot be compared")
         }
         [RunKind::Streams, _] | [_, RunKind::Streams] => {
-            bail!("a test of streams has no other beside it")
+            bail!("tests of `linerate stream` cannot be compared")
         }
         [RunKind::ManyBlocks, _] | [_, RunKind::ManyBlocks] => bail!(
-            "a run of `linerate load` has no other beside it; `linerate versus` has two servers loaded in turn"
+            "runs of `linerate load` cannot be compared; `linerate versus` loads two servers in turn"
         ),
         _ => bail!("one run is of servers and the other of commands; give two runs of one study"),
     };

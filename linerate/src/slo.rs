@@ -33,7 +33,7 @@ impl FromStr for Slo {
         ] = *objective.terms()
         else {
             return Err(format!(
-                "`{objective}` is measured by `linerate load --slo`; between two servers it is one \
+                "`{objective}` is measured only by `linerate load --slo`; for two servers give one \
                  quantile, such as p99<5ms"
             ));
         };
@@ -57,8 +57,9 @@ impl fmt::Display for Slo {
 }
 
 impl Slo {
-    /// Whether the result holds it; `None` where the data cannot tell: a verdict only where the
-    /// whole interval is on one side. A request that failed is slower than any limit.
+    /// Whether the result holds the objective; `None` where the data cannot tell. There is a
+    /// verdict only if the whole interval is on one side. A failed request counts as slower than
+    /// any limit.
     pub(crate) fn holds(&self, result: &LatencyResult) -> Option<bool> {
         let wanted = self.percent / 100.0;
         if result.lost_share > 1.0 - wanted + 1e-9 {
@@ -69,8 +70,8 @@ impl Slo {
             // What the client itself sent late says nothing against the server.
             return (!result.client_is_limit).then_some(false);
         }
-        // The quantile of all requests is a higher one of those that have a time: the next that was
-        // measured bounds it from above.
+        // The quantile of all requests is a higher one among those that have a time: the next
+        // measured quantile bounds it from above.
         let among_timed = wanted / (1.0 - result.lost_share);
         let mut bounds = result.response.iter();
         let bound = bounds.find(|found| found.quantile > among_timed - 1e-9)?;
@@ -78,7 +79,7 @@ impl Slo {
         is_below.then_some(true)
     }
 
-    /// The answer in words, with the figures.
+    /// Returns the answer in words, with the figures.
     pub(crate) fn words(&self, result: &LatencyResult) -> String {
         let rate = format!("at {:.0} requests/s", result.offered_rps);
         let verdict = match self.holds(result) {
@@ -115,7 +116,8 @@ fn kept_up(result: &LatencyResult) -> bool {
     result.achieved_rps >= KEPT_UP_SHARE * result.offered_rps
 }
 
-/// What the times do not show: what failed, what was not answered at all, and whose they may be.
+/// Says what the times do not show: requests that failed, requests that were not answered at all,
+/// and that the client was the limit.
 fn beside(result: &LatencyResult) -> String {
     let lost = format!(
         " of those that did not fail, as {:.1} % did",

@@ -1,4 +1,4 @@
-//! Flags of the sockets of `serve` and `echo`, and what becomes of them on open listeners.
+//! Flags of the sockets of `serve` and `echo`, and how they are set on open listeners.
 
 use std::net::TcpListener;
 use std::os::fd::AsFd as _;
@@ -14,19 +14,19 @@ use crate::tls_flags::Switch;
 use crate::values;
 
 pub(crate) const SOCKETS: &str = "Sockets";
-/// Packets in one go where nobody says, the kernel's own (`BUSY_POLL_BUDGET` of net/busy_poll.h).
+/// Default number of packets in one go, the kernel's own (`BUSY_POLL_BUDGET` of net/busy_poll.h).
 const BUDGET: &str = "8";
-/// With less, a full segment would take longer than clients wait.
+/// Least rate: with less, a full segment would take longer than clients wait.
 const LEAST_BITS_PER_SECOND: u64 = 8_000;
 
 #[derive(clap::Args)]
 pub(crate) struct SocketFlags {
-    /// How workers get connections: cbpf, incoming-cpu or hash [default: cbpf if it can be]
+    /// How workers get connections: cbpf, incoming-cpu or hash [default: cbpf if possible]
     ///
-    /// By cbpf and incoming-cpu, the worker on the CPU that received a connection has it: by a program
-    /// in the kernel, which wants one worker on each of the CPUs 0, 1, …, or by a CPU that each
-    /// listener names (Linux 6.2), which wants one worker on each CPU of the list. By hash, the kernel
-    /// chooses by the addresses.
+    /// With cbpf and incoming-cpu, the worker on the CPU that received a connection gets it. cbpf
+    /// uses a program in the kernel and needs one worker on each of the CPUs 0, 1, …; with
+    /// incoming-cpu each listener names a CPU (Linux 6.2), which needs one worker on each CPU of
+    /// the list. With hash, the kernel chooses by the addresses.
     #[arg(long, hide_short_help = true, value_name = "HOW", value_parser = values::one_of::<Steering>(Steering::ALL.map(Steering::name)), hide_possible_values = true, help_heading = SOCKETS)]
     steer: Option<Steering>,
 
@@ -36,37 +36,38 @@ pub(crate) struct SocketFlags {
     #[arg(long, hide_short_help = true, value_name = "WHEN", default_value = "on", hide_possible_values = true, help_heading = SOCKETS)]
     no_delay: Switch,
 
-    /// Look at the device for so long before waiting (`SO_BUSY_POLL`, `EPIOCSPARAMS`)
+    /// Poll the device for this long before waiting (`SO_BUSY_POLL`, `EPIOCSPARAMS`)
     ///
-    /// It takes Linux 6.9. A loopback or veth connection comes from no device, so there it does nothing.
+    /// It needs Linux 6.9. A loopback or veth connection comes from no device, so there it does
+    /// nothing.
     #[arg(long = "busy-poll", hide_short_help = true, value_name = "TIME", value_parser = parse_time_us, help_heading = SOCKETS)]
     busy_poll_us: Option<u32>,
 
-    /// Leave it to that, with so many packets in one go, before interrupts [default: 8]
+    /// Prefer that to interrupts, with this many packets in one go [default: 8]
     ///
-    /// `SO_PREFER_BUSY_POLL` and `SO_BUSY_POLL_BUDGET`, for which the kernel wants CAP_NET_ADMIN.
+    /// It sets `SO_PREFER_BUSY_POLL` and `SO_BUSY_POLL_BUDGET`, which needs CAP_NET_ADMIN.
     #[arg(long, hide_short_help = true, value_name = "BUDGET", requires = "busy_poll_us", num_args = 0..=1,
         default_missing_value = BUDGET, value_parser = clap::value_parser!(u16).range(1..), help_heading = SOCKETS)]
     prefer_busy_poll: Option<u16>,
 
-    /// Take connections once they have sent something, or after so long (`TCP_DEFER_ACCEPT`)
+    /// Accept connections once they have sent something, or after this long (`TCP_DEFER_ACCEPT`)
     #[arg(long = "defer-accept", hide_short_help = true, value_name = "TIME", value_parser = parse_seconds, help_heading = SOCKETS)]
     defer_accept_s: Option<u32>,
 
-    /// Connections that may wait to be taken [default: 4096, or net.core.somaxconn if that is less]
+    /// Connections that may wait to be accepted [default: 4096, or net.core.somaxconn if less]
     #[arg(long, hide_short_help = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65_535), help_heading = SOCKETS)]
     backlog: Option<u32>,
 
-    /// Let a connection send no faster, and spread over the time (`SO_MAX_PACING_RATE`)
+    /// Send no faster on each connection, spread evenly over time (`SO_MAX_PACING_RATE`)
     ///
-    /// Bits a second of what TCP carries, such as 100Mbit/s. TCP keeps the time itself; where `fq` is the
-    /// queue discipline of the device, that does.
+    /// The rate is of what TCP carries, such as 100Mbit/s. TCP paces by itself; where `fq` is the
+    /// queue discipline of the device, `fq` does.
     #[arg(long = "pacing", hide_short_help = true, value_name = "RATE", value_parser = parse_pacing, help_heading = SOCKETS)]
     pacing_bytes_s: Option<u64>,
 }
 
 impl SocketFlags {
-    /// Connections that may wait, as the kernel is asked.
+    /// Returns the number of connections that may wait, as the kernel is asked for it.
     pub(crate) fn backlog(&self) -> u32 {
         self.backlog.unwrap_or(listeners::BACKLOG)
     }
@@ -78,8 +79,8 @@ impl SocketFlags {
         })
     }
 
-    /// Sets all of it on open listeners, before anybody is told of them; accepted connections inherit
-    /// it.
+    /// Sets all flags on open listeners, before the server is reported as ready; accepted
+    /// connections inherit them.
     pub(crate) fn set(&self, listeners: &[TcpListener], cpus: &[usize]) -> anyhow::Result<()> {
         self.steer(listeners, cpus)?;
         for listener in listeners {
@@ -113,7 +114,7 @@ impl SocketFlags {
         if let Some(wish) = self.busy_poll() {
             listener::poll_busily(socket, wish).with_context(|| match wish.preferred_budget {
                 None => "--busy-poll",
-                Some(_) => "--prefer-busy-poll takes root or CAP_NET_ADMIN",
+                Some(_) => "--prefer-busy-poll needs root or CAP_NET_ADMIN",
             })?;
         }
         if let Some(rate) = self.pacing_bytes_s {
@@ -122,7 +123,7 @@ impl SocketFlags {
         self.has_backlog(listener)
     }
 
-    /// On a socket among the files, what is about TCP or about devices is for nothing.
+    /// Refuses flags about TCP or devices, which have no effect on a Unix socket.
     pub(crate) fn refuse_those_of_tcp(&self) -> anyhow::Result<()> {
         let used = [
             (self.steer.is_some(), "--steer"),
@@ -133,12 +134,13 @@ impl SocketFlags {
         ];
         let used = used.iter().find(|(is_used, _)| *is_used);
         if let Some((_, flag)) = used {
-            bail!("{flag} is about TCP, and --listen is at a socket among the files; leave it out");
+            bail!("{flag} is about TCP, and --listen is at a Unix socket; leave it out");
         }
         Ok(())
     }
 
-    /// What nobody asked for may be cut in silence.
+    /// Checks that the kernel grants the backlog that was asked for; the default may be cut
+    /// silently.
     pub(crate) fn has_backlog(&self, listener: &TcpListener) -> anyhow::Result<()> {
         let Some(wanted) = self.backlog else {
             return Ok(());
@@ -146,14 +148,14 @@ impl SocketFlags {
         let held = listener::backlog(listener.as_fd()).context("--backlog")?;
         ensure!(
             held >= wanted,
-            "--backlog {wanted}: the kernel holds {held}, the most that net.core.somaxconn lets it \
-             have; `linerate levers show accept-queue` tells how to raise that"
+            "--backlog {wanted}: the kernel holds {held}, the most that net.core.somaxconn \
+             allows; `linerate levers show accept-queue` tells how to raise that"
         );
         Ok(())
     }
 }
 
-/// How fast a connection may send, bytes a second.
+/// Parses how fast a connection may send; returns bytes a second.
 fn parse_pacing(text: &str) -> Result<u64, String> {
     match spelling::parse_rate(text)? {
         bits @ LEAST_BITS_PER_SECOND.. => Ok(bits / 8),

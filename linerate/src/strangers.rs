@@ -1,5 +1,6 @@
-//! What a run folder would have its reader type or allow. The folder may be a stranger's, so none of it
-//! is shown in his words: it is made anew from what it says. Nor does it give anybody's word.
+//! What a run folder asks its reader to type or allow. The folder may be a stranger's, so none of
+//! it is shown in the stranger's words: it is made again from what it says. Nor can a folder give
+//! anybody's permission.
 
 use std::path::PathBuf;
 
@@ -13,31 +14,30 @@ use crate::rig_flags::HostsFlag;
 use crate::shown;
 use crate::trust::TrustFlag;
 
-/// In the place of a command that is none.
-const NO_COMMAND: &str = "no command of this version, as the run folder has it";
-/// The word of a reader who has looked at what would be run, which no folder can give for him.
+/// Shown instead of a command that is not one of ours.
+const NO_COMMAND: &str = "no command of this version is in the run folder";
+/// Flag of readers who have looked at what would be run; no folder can give it for them.
 const VOUCHES: &str = "--trust";
 
-/// What whoever goes on with a run says himself, whatever its folder says.
+/// What a user who resumes a run must allow, whatever its folder says.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct OwnWord {
     #[command(flatten)]
     pub(crate) trust: TrustFlag,
     #[command(flatten)]
     pub(crate) hosts: HostsFlag,
-    /// Also set levers that reach this whole machine, as the run was begun with `--host`
+    /// Also set levers that reach this whole machine, if the run was begun with `--host`
     #[arg(long)]
     pub(crate) host: bool,
 }
 
 impl OwnWord {
-    /// Refuses to go on with a run that does more than was said, or would be said to do more than it
-    /// does.
+    /// Refuses to resume a run that does more than the user allows, or less than the flags say.
     pub(crate) fn check<S, A>(&self, run: &RunRecord<S, A>) -> anyhow::Result<()> {
         ensure!(
             self.host || !run.on_host,
             "this run sets levers of the whole machine; add --host if you want that. Each is in the \
-             journal first, and put back when its blocks are over"
+             journal first, and restored when its blocks are over"
         );
         ensure!(
             run.on_host || !self.host,
@@ -51,8 +51,8 @@ impl OwnWord {
     }
 }
 
-/// The command that goes on with a run in this folder, as a shell takes it, with the word that was given to this
-/// process: without it other machines would be taken, or none.
+/// Returns the command that resumes a run in this folder, quoted for a shell, with the permissions
+/// that were given to this process: without them it would use other machines, or none.
 pub(crate) fn resume_command(folder: &str, on_host: bool, console: &Console) -> String {
     let host = if on_host { " --host" } else { "" };
     let ours = console.command_line();
@@ -61,7 +61,7 @@ pub(crate) fn resume_command(folder: &str, on_host: bool, console: &Console) -> 
     format!("linerate study resume {folder}{host}{word}")
 }
 
-/// Which machines were named, and whether somebody vouched for the commands.
+/// Returns the flags that named the machines and vouched for the commands.
 fn given(mut read: ArgMatches) -> String {
     while let Some((_, inner)) = read.remove_subcommand() {
         read = inner;
@@ -73,26 +73,26 @@ fn given(mut read: ArgMatches) -> String {
     hosts.into_iter().chain(trust).collect()
 }
 
-/// A record whose commands can be shown to be typed.
+/// Returns a record whose commands are safe to show for typing.
 pub(crate) fn vetted<S, A>(mut run: RunRecord<S, A>, console: &Console) -> RunRecord<S, A> {
     run.command =
         repeated(&run.command, console.command_line()).unwrap_or_else(|| NO_COMMAND.to_owned());
     if let Some(reboot) = run.reboot.as_mut().filter(|reboot| !is_ours(reboot)) {
         reboot.change = BootChange {
-            make: vec![format!("have the kernel started with {}", reboot.option)],
-            undo: vec![format!("have the kernel started without {}", reboot.option)],
+            make: vec![format!("start the kernel with {}", reboot.option)],
+            undo: vec![format!("start the kernel without {}", reboot.option)],
             ..reboot.change.clone()
         };
     }
     run
 }
 
-/// Refuses to go on with a run whose reboot would be made by words that are not ours.
+/// Refuses to resume a run whose commands for the reboot are not ours.
 fn check<S, A>(run: &RunRecord<S, A>) -> anyhow::Result<()> {
     ensure!(
         run.reboot.as_ref().is_none_or(is_ours),
-        "the run folder says how this machine is started otherwise in words that are none of this \
-         version's; use the version that made it ({}), or run the study again",
+        "the run folder's commands that start this machine differently are not those of this \
+         version; use the version that made it ({}), or run the study again",
         run.linerate_version
     );
     Ok(())
@@ -102,8 +102,8 @@ fn is_ours(reboot: &Reboot) -> bool {
     machine::boot::knows(&reboot.option, &reboot.first, &reboot.change)
 }
 
-/// The command that repeats a run, if it is one of ours that measures: each of its words as a shell
-/// takes it.
+/// Returns the command that repeats a run, each word quoted for a shell, if it is one of ours that
+/// measures.
 fn repeated(command: &str, ours: clap::Command) -> Option<String> {
     let words = shell_words::split(command).ok()?;
     let words: Vec<String> = words.into_iter().filter(|word| word != VOUCHES).collect();

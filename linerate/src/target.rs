@@ -1,4 +1,4 @@
-//! The program that a study is to measure, as the command line names it.
+//! The program that a study measures, as the command line names it.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -12,16 +12,17 @@ use study::services::{self, KnownService};
 
 use crate::trust::TrustFlag;
 
-/// What our own server is called in the words of a study.
+/// Name of our own server in the sentences of a study.
 const OURS: &str = "our own server";
 
 /// Flags that choose the program under test.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct TargetFlags {
-    /// Measure this service instead of our own server; `linerate service list` shows those there are
+    /// Measure this service instead of our own server; `linerate service list` shows all services
     ///
-    /// NAME@VERSION is that version of it alone, as nginx@1.24, and NAME@/PATH/OF/PROGRAM that program.
-    /// A study that compares programs, as http-frameworks does, measures it beside the others.
+    /// NAME@VERSION is only that version of it, such as nginx@1.24, and NAME@/PATH/OF/PROGRAM that
+    /// program. A study that compares programs, such as http-frameworks, measures it beside the
+    /// others.
     #[arg(long, value_name = "SERVICE")]
     pub(crate) target: Option<String>,
     #[command(flatten)]
@@ -29,8 +30,8 @@ pub(crate) struct TargetFlags {
 }
 
 impl TargetFlags {
-    /// What the arms of a study drive, if it can be driven and its commands may be run. Of a study
-    /// that compares programs, the one that is asked for is one more.
+    /// Returns the programs that the arms of a study load, if they can be loaded and their commands
+    /// may be run. In a study that compares programs, the one that is asked for is one more.
     pub(crate) fn targets(&self, study: &mut Study) -> anyhow::Result<Targets> {
         let asked = self.target.as_ref().map(|name| self.service(name, study));
         let asked = asked.transpose()?.map(Box::new);
@@ -74,7 +75,7 @@ impl TargetFlags {
         Ok(known)
     }
 
-    /// The name of the service that was asked for: a file is called by it.
+    /// Returns the name of the service that was asked for; of a service's file, the file's stem.
     pub(crate) fn name(&self) -> Option<Cow<'_, str>> {
         let target = self.target.as_ref()?;
         if !target.ends_with(".toml") {
@@ -84,7 +85,7 @@ impl TargetFlags {
     }
 }
 
-/// What the program under test is called in sentences.
+/// Returns what the program under test is called in sentences.
 pub(crate) fn name(targets: &Targets) -> &str {
     match targets {
         Targets::Started {

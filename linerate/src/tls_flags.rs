@@ -1,4 +1,4 @@
-//! The flags of TLS, and who the server is by them.
+//! The TLS flags of a server, and the identity that they give it.
 
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -9,13 +9,12 @@ use clap::ArgGroup;
 use traffic::tls::{self, Config, Handover, Identity, Options};
 
 const TLS: &str = "TLS 1.2 and 1.3";
-/// Why the kernel has no part in it then.
-const SIZED: &str =
-    "with --tls-record-size the records are made here, as the kernel's have a size of their own";
-pub(crate) const BY_RING: &str = "with --engine uring the records are made here, as its ring receives ahead of the handshake's end";
+/// Why the kernel makes no records with `--tls-record-size`.
+const SIZED: &str = "with --tls-record-size the server makes the records, since the kernel's have a size of their own";
+pub(crate) const BY_RING: &str = "with --engine uring the server makes the records, since its ring receives ahead of the handshake's end";
 pub(crate) const ON_FILE: &str =
-    "on a socket among the files the records are made here, as the kernel makes those of TCP alone";
-/// Names that a certificate of our own is for.
+    "on a Unix socket the server makes the records, since the kernel makes only those of TCP";
+/// Names in a certificate that we make.
 const OWN_NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
 #[derive(clap::Args)]
@@ -23,7 +22,7 @@ const OWN_NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 pub(crate) struct TlsFlags {
     /// Speak TLS with the certificates of this PEM file
     ///
-    /// The server's own stands first, then those that vouch for it.
+    /// The server's own comes first, then those that vouch for it.
     #[arg(long, value_name = "FILE", requires = "tls_key", help_heading = TLS)]
     tls_cert: Option<PathBuf>,
 
@@ -31,33 +30,35 @@ pub(crate) struct TlsFlags {
     #[arg(long, value_name = "FILE", requires = "tls_cert", help_heading = TLS)]
     tls_key: Option<PathBuf>,
 
-    /// Speak TLS with a certificate that is made at the start
+    /// Speak TLS with a new self-signed certificate
     ///
-    /// It is for localhost, 127.0.0.1 and ::1, nobody vouches for it, and it is kept nowhere.
+    /// It is made at the start, for localhost, 127.0.0.1 and ::1, nobody vouches for it, and it is
+    /// not saved.
     #[arg(long, help_heading = TLS)]
     tls_self_signed: bool,
 
     /// Whether clients may resume a session [default: on]
     ///
-    /// By a ticket, which is good at every worker. It saves the signature, and with TLS 1.2 the
-    /// exchange of keys.
+    /// They do so by a ticket, which is valid at every worker. It saves the signature, and with
+    /// TLS 1.2 the exchange of keys.
     #[arg(long, value_name = "on|off", hide_possible_values = true, requires = "tls", help_heading = TLS)]
     tls_resumption: Option<Switch>,
 
-    /// Only these cipher suites, the most wanted first, by their names at IANA
+    /// Only these cipher suites, the most preferred first, by their IANA names
     ///
-    /// Such as TLS_AES_128_GCM_SHA256; a wrong name is answered with those there are.
+    /// Such as TLS_AES_128_GCM_SHA256; the error for a wrong name lists those available.
     #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "tls", hide_short_help = true, help_heading = TLS)]
     tls_ciphers: Vec<String>,
 
-    /// The most bytes of content in a record [default: 16384]
+    /// Most bytes of content in a record [default: 16384]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(64..=16384), requires = "tls", hide_short_help = true, help_heading = TLS)]
     tls_record_size: Option<u16>,
 
     /// Whether the kernel makes the records (kTLS): auto, on or off [default: auto]
     ///
-    /// Files then leave by sendfile(2) under TLS too. With auto it has a session once a file is sent;
-    /// with on, from its first answer on, and where it cannot the server does not start.
+    /// Files are then sent by sendfile(2) under TLS too. With auto the kernel takes over a session
+    /// once a file is sent; with on, from the first answer, and if it cannot, the server does not
+    /// start.
     #[arg(long, value_name = "WHEN", hide_possible_values = true, requires = "tls", hide_short_help = true, help_heading = TLS)]
     kernel_tls: Option<KernelTls>,
 
@@ -81,15 +82,15 @@ enum KernelTls {
     Off,
 }
 
-/// The kernel's part in a server's TLS, as it is told when the server is ready.
+/// The kernel's part in a server's TLS, as reported when the server is ready.
 #[derive(Debug, serde::Serialize, schemars::JsonSchema)]
 pub(crate) struct KernelPart {
-    /// Cipher suites, by their names at IANA, whose records the kernel makes and reads (kTLS):
-    /// from a session's first file on, or with --kernel-tls on from its first answer.
+    /// Cipher suites, by their IANA names, whose records the kernel makes and reads (kTLS): from a
+    /// session's first file on, or with --kernel-tls on from its first answer.
     by_kernel: Vec<String>,
-    /// Why it makes none of the other suites; null where there are no others.
+    /// Why the kernel makes no records of the other suites; null if there are no others.
     reason: Option<String>,
-    /// The reason is what the flags say.
+    /// Whether the reason is what the flags say.
     #[serde(skip)]
     is_asked_for: bool,
 }
@@ -102,8 +103,8 @@ pub(crate) struct Speaking {
 }
 
 impl TlsFlags {
-    /// `None` for a server in the clear. What is wrong with the files is told here. It may be said why
-    /// the kernel can have no part in it.
+    /// Returns how the server speaks TLS; `None` if it does not. What is wrong with the files is
+    /// reported here. `without_kernel` says why the kernel cannot make the records, if it cannot.
     pub(crate) fn speaking(
         &self,
         without_kernel: Option<&'static str>,
@@ -126,12 +127,12 @@ impl TlsFlags {
         }))
     }
 
-    /// Whether the certificate comes from files, which may come to hold another.
+    /// Whether the certificate comes from files, which may later hold another.
     pub(crate) fn has_files(&self) -> bool {
         self.tls_cert.is_some()
     }
 
-    /// Why the kernel can have no part in it, by these flags or others.
+    /// Returns why the kernel cannot make the records, by these flags or others.
     fn excluded(&self, without_kernel: Option<&'static str>) -> Option<&'static str> {
         self.tls_record_size.map(|_| SIZED).or(without_kernel)
     }
@@ -182,12 +183,12 @@ impl TlsFlags {
 }
 
 impl KernelPart {
-    /// What a person is told of it, if it is less than was asked for.
+    /// Returns a remark for a person, if the kernel does less than was asked for.
     pub(crate) fn remark(&self) -> Option<String> {
         let reason = self.reason.as_deref().filter(|_| !self.is_asked_for)?;
         let others = match self.by_kernel.as_slice() {
             [] => String::new(),
-            names => format!(" but those of {}", names.join(", ")),
+            names => format!(", except those of {}", names.join(", ")),
         };
         Some(format!(
             "TLS records are made without the kernel{others}: {reason}"
@@ -196,7 +197,8 @@ impl KernelPart {
 }
 
 impl Speaking {
-    /// What lets a worker speak as this server: the file to hand it, and the arguments that tell of it.
+    /// Returns what lets a worker speak as this server: the file to hand over, and the arguments
+    /// that name it.
     pub(crate) fn hand_over(&self) -> anyhow::Result<(OwnedFd, [String; 2])> {
         let file = sys::memory_file::sealed(self.identity.to_text().as_bytes())
             .context("handing the certificate to the workers")?;
@@ -207,12 +209,13 @@ impl Speaking {
 
 fn without_ktls(refused: &str) -> String {
     format!(
-        "the kernel has no kTLS ({refused}): it is there with CONFIG_TLS, and where that is a module, as \
-         root, `modprobe tls` loads it"
+        "the kernel has no kTLS ({refused}): it needs CONFIG_TLS, and if that is a module, `modprobe tls` \
+         loads it, as root"
     )
 }
 
-/// `linerate download` has no flag for the suites, and names the one that it wants.
+/// Says that the kernel lacks some suites. `linerate download` has no flag for the suites, and
+/// names the one that it wants.
 fn without_some(refused: &str, named: &[String]) -> String {
     match named {
         [] => format!(
@@ -226,7 +229,7 @@ fn without_some(refused: &str, named: &[String]) -> String {
     }
 }
 
-/// Nothing of it stays open.
+/// Reads the identity that was handed over; its descriptor does not stay open.
 fn handed_over(descriptor: u32) -> anyhow::Result<Identity> {
     let text = sys::memory_file::take_sealed(descriptor)
         .and_then(|bytes| String::from_utf8(bytes).map_err(std::io::Error::other))
@@ -239,8 +242,8 @@ fn from_files(cert: &Path, key: &Path) -> anyhow::Result<Identity> {
         std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
     };
     let (chain_text, key_text) = (read(cert)?, read(key)?);
-    tls::chain(&chain_text).with_context(|| format!("{} is of no use", cert.display()))?;
-    tls::key(&key_text).with_context(|| format!("{} is of no use", key.display()))?;
+    tls::chain(&chain_text).with_context(|| format!("{} cannot be used", cert.display()))?;
+    tls::key(&key_text).with_context(|| format!("{} cannot be used", key.display()))?;
     Ok(Identity::new(&chain_text, &key_text)?)
 }
 
@@ -249,7 +252,7 @@ fn self_signed() -> anyhow::Result<Identity> {
     Ok(Identity::new(&certificate, &key)?)
 }
 
-/// A certificate for this machine's own names, with a key of P-256, that nobody vouches for.
+/// Makes a certificate for this machine's own names, with a key of P-256, that nobody vouches for.
 pub(crate) fn self_signed_pems() -> anyhow::Result<Pems> {
     let made = rcgen::generate_simple_self_signed(OWN_NAMES.map(str::to_owned))
         .context("making a certificate")?;

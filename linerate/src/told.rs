@@ -1,8 +1,9 @@
-//! What a command came to, as it is told: one JSON value of a type whose schema is derived, or a page that a template
-//! of `linerate/pages` makes of that same value.
+//! Prints the result of a command: as one JSON value of a type whose schema is derived, or as a
+//! page that a template of `linerate/pages` renders from that same value.
 //!
-//! A template says what stands where; what it takes beside the builtin filters is here. A filter of no value gives no
-//! words, so that a part of a sentence is left out where nothing is known of it.
+//! A template arranges the page; the filters and functions that it needs beside the built-in ones
+//! are here. A filter renders a missing value as an empty string, so that a part of a sentence is
+//! left out where its value is not known.
 
 use minijinja::value::{Serde, Value};
 use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior};
@@ -16,21 +17,21 @@ use serde_json::json;
 use crate::console::Console;
 use crate::shape;
 
-/// What several pages have.
+/// Macros that several pages share.
 const PARTS: &str = include_str!("../pages/parts.txt");
-/// Columns of a row's label; what follows a longer one begins later.
+/// Columns of a row's label; the value of a longer label starts further right.
 const LABEL_WIDTH: usize = 15;
-/// Columns of what hangs beside a head, at least.
-const LEAST_HUNG: usize = 30;
+/// Fewest columns of the text that hangs beside a head.
+const FEWEST_HANGING_COLUMNS: usize = 30;
 
-/// A page as it is compiled in.
+/// A template that is compiled in.
 #[derive(Clone, Copy)]
 pub(crate) struct Template {
     pub(crate) name: &'static str,
     pub(crate) text: &'static str,
 }
 
-/// The template of `linerate/pages` of that name.
+/// The template of `linerate/pages` with this name.
 macro_rules! template {
     ($name:literal) => {
         $crate::told::Template {
@@ -46,7 +47,7 @@ macro_rules! template {
 }
 pub(crate) use template;
 
-/// Says a result, to a program or to a person.
+/// Prints a result, as JSON for a program or as a page for a person.
 pub(crate) fn say(result: &impl Serialize, page: Template, as_json: bool, console: &Console) {
     console.say(&if as_json {
         shape::lines(result)
@@ -55,20 +56,20 @@ pub(crate) fn say(result: &impl Serialize, page: Template, as_json: bool, consol
     });
 }
 
-/// The page of a result, with lines of at most so many columns where it wraps any.
+/// Renders the page of a result; the lines that it wraps have at most `width` columns.
 ///
 /// # Panics
-/// When a template that is compiled in is wrong, which a test would see.
+/// When a compiled-in template is wrong, which a test would find.
 pub(crate) fn page(result: &impl Serialize, page: Template, width: usize) -> String {
     let text = [PARTS, page.text].concat();
-    let made = environment(width).render_named_str(page.name, &text, Serde(json!(result)));
-    let made = made.expect("the template is compiled in and a test renders it");
-    made.trim_end().to_owned()
+    let rendered = environment(width).render_named_str(page.name, &text, Serde(json!(result)));
+    let rendered = rendered.expect("the template is compiled in and a test renders it");
+    rendered.trim_end().to_owned()
 }
 
 fn environment(width: usize) -> Environment<'static> {
     let mut templates = Environment::new();
-    // What a value lacks is as little as what is null.
+    // A field that is absent renders as one that is null.
     templates.set_undefined_behavior(UndefinedBehavior::Chainable);
     templates.add_filter("whole", |value: Value| number(&value, numbers::whole));
     templates.add_filter("rate", |value: Value| number(&value, numbers::rate));
@@ -101,13 +102,13 @@ fn environment(width: usize) -> Environment<'static> {
     templates.add_filter("into", into);
     templates.add_filter("joined", joined);
     templates.add_filter("wrapped", move |text: &str| wrap(text, width).join("\n"));
-    // What continues it stands further in.
+    // Continuation lines are indented further.
     templates.add_function("entry", move |text: &str| {
         format!("  {}\n", wrap(text, width.saturating_sub(4)).join("\n    "))
     });
-    // A head of any length leaves columns to what hangs beside it.
+    // However long the head is, the text beside it keeps its fewest columns.
     templates.add_function("hung", move |head: &str, words: &str| {
-        let width = width.max(head.chars().count() + LEAST_HUNG);
+        let width = width.max(head.chars().count() + FEWEST_HANGING_COLUMNS);
         let lines = hanging(head, words, width).join("\n");
         lines.trim_end().to_owned()
     });
@@ -120,14 +121,14 @@ fn environment(width: usize) -> Environment<'static> {
     templates
 }
 
-/// A number in words.
+/// Formats a number; an empty string for a missing value.
 fn number(value: &Value, words: impl FnOnce(f64) -> String) -> Result<String, Error> {
     if is_nothing(value) {
         return Ok(String::new());
     }
     let number = f64::try_from(value.clone());
     number.map(words).map_err(|error| {
-        Error::new(ErrorKind::InvalidOperation, "a number is wanted").with_source(error)
+        Error::new(ErrorKind::InvalidOperation, "a number is expected").with_source(error)
     })
 }
 
@@ -142,13 +143,13 @@ fn is_nothing(value: &Value) -> bool {
     value.is_undefined() || value.is_none() || value.as_str() == Some("")
 }
 
-/// A part of the result as the type that it is of, for words that are said elsewhere too.
+/// Converts a part of the result back to its own type, for texts that other code makes too.
 fn shown_as<T: DeserializeOwned>(value: &Value) -> Result<T, Error> {
     let part = serde_json::to_value(value).and_then(serde_json::from_value);
-    part.map_err(|error| Error::new(ErrorKind::BadSerialization, "another part").with_source(error))
+    part.map_err(|error| Error::new(ErrorKind::BadSerialization, "wrong type").with_source(error))
 }
 
-/// A value within words, where `{}` stands; nothing of nothing.
+/// Puts a value into words in place of `{}`; an empty string for a missing value.
 fn into(value: &Value, words: &str) -> String {
     match is_nothing(value) {
         true => String::new(),
@@ -156,14 +157,14 @@ fn into(value: &Value, words: &str) -> String {
     }
 }
 
-/// The parts that there are, with commas or something else between them.
+/// Joins the parts that are not missing, with commas or with `between`.
 fn joined(parts: &Value, between: Option<&str>) -> Result<String, Error> {
     let parts = parts.try_iter()?.filter(|part| !is_nothing(part));
     let parts: Vec<String> = parts.map(|part| part.to_string()).collect();
     Ok(parts.join(between.unwrap_or(", ")))
 }
 
-/// A label and what is known, which hangs beside it; no row of nothing.
+/// A label with its value hanging beside it; an empty string for a missing value.
 fn row((label, columns): (&str, usize), value: &Value, width: usize) -> String {
     if is_nothing(value) {
         return String::new();
@@ -172,7 +173,7 @@ fn row((label, columns): (&str, usize), value: &Value, width: usize) -> String {
     hanging(&label, &value.to_string(), width).join("\n") + "\n"
 }
 
-/// Bytes to three significant digits in the decimal unit that suits them, and a few as they are.
+/// Bytes to three significant digits in a fitting decimal unit; below 1,000 in whole bytes.
 fn bytes(count: f64) -> String {
     match count < 1e3 {
         true => format!("{count:.0} B"),
@@ -180,7 +181,7 @@ fn bytes(count: f64) -> String {
     }
 }
 
-/// Bytes in the largest binary unit of which there is one at least.
+/// Bytes in the largest binary unit that they fill at least once.
 fn size(bytes: f64) -> String {
     const UNITS: [(&str, u64); 5] = [
         ("TiB", 1 << 40),
@@ -190,8 +191,8 @@ fn size(bytes: f64) -> String {
         ("B", 1),
     ];
     let fits = |(_, unit): &(&str, u64)| bytes >= *unit as f64;
-    let (unit, of_bytes) = UNITS.into_iter().find(fits).unwrap_or(("B", 1));
-    let amount = bytes / of_bytes as f64;
+    let (unit, unit_bytes) = UNITS.into_iter().find(fits).unwrap_or(("B", 1));
+    let amount = bytes / unit_bytes as f64;
     let digits = usize::from(amount.fract() > 0.05 && amount < 100.0);
     format!("{amount:.digits$} {unit}")
 }

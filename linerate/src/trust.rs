@@ -1,5 +1,6 @@
-//! Services and studies are files that anybody may have written, and they run commands. Ours are run;
-//! another's only for whoever says to have read it, and what it would run is shown first.
+//! Decides whose commands are run. Services and studies are files that anybody may have written,
+//! and they run commands. Linerate's own are run as they are. Any other is refused, and what it
+//! would run is shown, until the user vouches for it with `--trust`.
 
 use std::path::Path;
 
@@ -11,7 +12,7 @@ use model::service::{Find, Readiness};
 use model::{CommandStudy, Service};
 use study::{catalogue, services};
 
-/// The word of whoever has read a file of commands.
+/// The flag by which a user vouches for a file of commands.
 #[derive(clap::Args, Clone, Copy, Debug, Default)]
 pub(crate) struct TrustFlag {
     /// Run the commands of a service or study that is not one of Linerate's own, and load its libraries
@@ -20,7 +21,7 @@ pub(crate) struct TrustFlag {
 }
 
 impl TrustFlag {
-    /// Whether the commands of a service may be run: they are ours, or somebody vouches for them.
+    /// Refuses the commands of a service unless it is Linerate's own or the user vouches for them.
     pub(crate) fn check(self, service: &Service) -> anyhow::Result<()> {
         if self.trust || services::is_our_own(service) {
             return Ok(());
@@ -28,7 +29,7 @@ impl TrustFlag {
         refuse("service", &service.name, &of_service(service))
     }
 
-    /// Whether the commands of a study may be run.
+    /// Refuses the commands of a study unless it is Linerate's own or the user vouches for them.
     pub(crate) fn check_study(self, study: &CommandStudy) -> anyhow::Result<()> {
         if self.trust || catalogue::is_our_own(study) {
             return Ok(());
@@ -36,7 +37,7 @@ impl TrustFlag {
         refuse("study", &study.name, &of_study(study))
     }
 
-    /// Whether the commands of a comparison may be run that a folder has.
+    /// Refuses the commands of a saved comparison unless the user vouches for them.
     pub(crate) fn check_bench(self, run: &SavedBench, folder: &Path) -> anyhow::Result<()> {
         if self.trust {
             return Ok(());
@@ -44,23 +45,24 @@ impl TrustFlag {
         refuse("comparison", &folder.display().to_string(), &of_bench(run))
     }
 
-    /// Whether the load may be put on that a folder has: it says itself where.
+    /// Refuses to go on with a saved load unless the user vouches for it: the command in the folder
+    /// decides which server is loaded.
     pub(crate) fn check_load(self, command: &str, folder: &Path) -> anyhow::Result<()> {
         if self.trust {
             return Ok(());
         }
         bail!(
-            "{} would have this load put on:\n  {command}\nadd --trust if you want that",
+            "the run in {} would start this load:\n  {command}\nadd --trust to allow that",
             folder.display()
         )
     }
 }
 
-/// What a file would have run, and what it puts before those commands.
+/// The commands that a file would run, and what it gives to them.
 #[derive(Default)]
 struct Runs {
     commands: Vec<Vec<String>>,
-    beside: Vec<(String, Vec<String>)>,
+    inputs: Vec<(String, Vec<String>)>,
 }
 
 impl Runs {
@@ -68,32 +70,32 @@ impl Runs {
         self.commands.push(words.concat());
     }
 
-    fn add_beside(&mut self, what: impl Into<String>, words: Vec<String>) {
-        let beside = (what.into(), words);
-        if !beside.1.is_empty() && !self.beside.contains(&beside) {
-            self.beside.push(beside);
+    fn add_input(&mut self, what: impl Into<String>, words: Vec<String>) {
+        let input = (what.into(), words);
+        if !input.1.is_empty() && !self.inputs.contains(&input) {
+            self.inputs.push(input);
         }
     }
 
-    /// How a program is asked for its version, as it is found.
+    /// Adds the command that asks a program for its version, and where the program is looked for.
     fn add_find(&mut self, find: &Find) {
         self.add([&any_of(find), &find.version_arguments, &[]]);
-        self.add_beside("programs also looked for in", find.places.clone());
+        self.add_input("programs also looked for in", find.places.clone());
     }
 
-    /// Each command on a line of its own, and then what is put before them.
+    /// Each command on a line of its own, then the inputs that they are given.
     fn lines(&self) -> String {
         let commands = self.commands.iter().map(|words| line("", words, " "));
-        let beside = self.beside.iter();
-        let beside = beside.map(|(what, words)| line(&format!("{what}: "), words, ", "));
+        let inputs = self.inputs.iter();
+        let inputs = inputs.map(|(what, words)| line(&format!("{what}: "), words, ", "));
         let mut lines: Vec<String> = commands.collect();
         lines.dedup();
-        let with = if self.beside.is_empty() { "" } else { "\nwith" };
-        format!("{}{with}{}", lines.concat(), beside.collect::<String>())
+        let with = if self.inputs.is_empty() { "" } else { "\nwith" };
+        format!("{}{with}{}", lines.concat(), inputs.collect::<String>())
     }
 }
 
-/// One word for the program that is found, under whichever of these names.
+/// One word that shows the names under which the program is looked for.
 fn any_of(find: &Find) -> [String; 1] {
     [agent::service::names(find).join("|")]
 }
@@ -109,16 +111,16 @@ fn of_service(service: &Service) -> Runs {
         .program
         .clone()
         .map_or_else(|| any_of(&service.find), |path| [path]);
-    for way in start.on_socket.iter().chain([&start.on_address]) {
-        runs.add([&program, &start.arguments, way]);
+    for listening in start.on_socket.iter().chain([&start.on_address]) {
+        runs.add([&program, &start.arguments, listening]);
     }
     if let Readiness::Command(words) = &service.ready.when {
         runs.add([words, &[], &[]]);
     }
     let environment = service.environment.iter();
     let environment = environment.map(|(name, value)| format!("{name}={value}"));
-    runs.add_beside("environment", environment.collect());
-    runs.add_beside("files", service.files.keys().cloned().collect());
+    runs.add_input("environment", environment.collect());
+    runs.add_input("files", service.files.keys().cloned().collect());
     runs
 }
 
@@ -138,22 +140,22 @@ fn of_study(study: &CommandStudy) -> Runs {
         &workload.cleanup,
     ];
     let evidence = study.evidence.iter().map(|piece| &piece.run);
-    let all = lists.into_iter().flatten().chain(evidence);
-    for words in all.filter(|words| !words.is_empty()) {
+    let commands = lists.into_iter().flatten().chain(evidence);
+    for words in commands.filter(|words| !words.is_empty()) {
         runs.add([words, &[], &[]]);
     }
     for factor in &study.factors {
-        runs.add_beside(format!("{{{}}} is one of", factor.name), values(factor));
+        runs.add_input(format!("{{{}}} is one of", factor.name), values(factor));
     }
-    runs.add_beside("files", study.files.keys().cloned().collect());
+    runs.add_input("files", study.files.keys().cloned().collect());
     runs
 }
 
 fn of_bench(run: &SavedBench) -> Runs {
     let mut runs = Runs::default();
     for arm in &run.arms {
-        let beside = [&arm.setup, &arm.prepare, &arm.conclude, &arm.cleanup];
-        let specs = beside.into_iter().flatten().chain([&arm.spec]);
+        let untimed = [&arm.setup, &arm.prepare, &arm.conclude, &arm.cleanup];
+        let specs = untimed.into_iter().flatten().chain([&arm.spec]);
         for spec in specs {
             runs.add([&spec.words, &[], &[]]);
             let variables = spec.environment.iter();
@@ -161,17 +163,17 @@ fn of_bench(run: &SavedBench) -> Runs {
                 .map(|(name, value)| format!("{name}={value}"))
                 .collect();
             if !set.is_empty() {
-                runs.add_beside("environment", set);
+                runs.add_input("environment", set);
             }
             if let CommandOutput::File(path) = &spec.output {
-                runs.add_beside("output to", vec![path.display().to_string()]);
+                runs.add_input("output to", vec![path.display().to_string()]);
             }
         }
     }
     runs
 }
 
-/// What a factor puts into commands.
+/// The values that a factor puts into commands, one per level.
 fn values(factor: &Factor) -> Vec<String> {
     let value = |value: &Option<LevelValue>, name: &String| match value {
         None => name.clone(),
@@ -184,7 +186,7 @@ fn values(factor: &Factor) -> Vec<String> {
         .collect()
 }
 
-/// What a study of commands would run, whoever's it is.
+/// Says what a study of commands would run, whether or not it is Linerate's own.
 pub(crate) fn would_run(study: &CommandStudy) -> String {
     let (name, runs) = (&study.name, of_study(study));
     format!("the study `{name}` would run{}", runs.lines())
@@ -192,13 +194,13 @@ pub(crate) fn would_run(study: &CommandStudy) -> String {
 
 fn refuse(kind: &str, name: &str, runs: &Runs) -> anyhow::Result<()> {
     bail!(
-        "the {kind} `{name}` is none of Linerate's own, and it would run{}\nread its file, and \
-         add --trust if you want that",
+        "the {kind} `{name}` is not one of Linerate's own; it would run{}\nread its file, and \
+         add --trust to allow that",
         runs.lines()
     )
 }
 
-/// A line of its own, in which what the file says can move no terminal.
+/// An indented line whose words are escaped, so that the file's text cannot control the terminal.
 fn line(before: &str, words: &[String], between: &str) -> String {
     let words = words.iter().map(|word| word.escape_debug().to_string());
     format!("\n  {before}{}", words.collect::<Vec<_>>().join(between))

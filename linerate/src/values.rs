@@ -1,4 +1,4 @@
-//! Values of flags as people type them, wrk's spelling among them.
+//! Parses the values of flags as people type them, wrk's spelling included.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 /// The longest duration that makes sense here, in seconds: one day.
 const LONGEST_SECONDS: f64 = 86_400.0;
 
-/// One of some words, each of which says a value.
+/// Accepts one of `words` and parses it to a value.
 pub(super) fn one_of<T>(
     words: impl IntoIterator<Item = &'static str>,
 ) -> impl TypedValueParser<Value = T>
@@ -18,7 +18,7 @@ where
     PossibleValuesParser::new(words).try_map(|word| word.parse())
 }
 
-/// `Name: value`.
+/// Parses a header, `Name: value`.
 pub(super) fn parse_header(text: &str) -> Result<(String, String), String> {
     let (name, value) = text
         .split_once(':')
@@ -26,9 +26,9 @@ pub(super) fn parse_header(text: &str) -> Result<(String, String), String> {
     Ok((name.trim().to_owned(), value.trim().to_owned()))
 }
 
-/// A number with its unit, `500ms`, `10s`, `1.5m`, or of seconds without, as wrk takes it.
+/// Parses a duration such as `500ms`, `10s` or `1.5m`; without a unit it is in seconds, as for wrk.
 pub(super) fn parse_duration(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("`{text}` is no duration: write 500ms, 10s or 2m, of at most a day");
+    let wrong = || format!("`{text}` is not a duration: write 500ms, 10s or 2m, at most a day");
     let digits = text
         .find(|letter: char| letter.is_ascii_alphabetic())
         .unwrap_or(text.len());
@@ -48,42 +48,42 @@ pub(super) fn parse_duration(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// Per cent of something, with its sign or without: `3%`, `0.5`.
+/// Parses a percentage from 0.1 to 90, with or without its sign: `3%`, `0.5`.
 pub(super) fn parse_percent(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').unwrap_or(text).trim().parse().ok();
     let number = number.filter(|percent| (0.1..=90.0).contains(percent));
     number.ok_or_else(|| format!("`{text}` is not from 0.1 to 90 per cent, such as 3%"))
 }
 
-/// A whole number, in thousands with a `k`, as wrk takes it.
+/// Parses a whole number; with a `k` it is in thousands, as for wrk.
 pub(super) fn parse_count(text: &str) -> Result<u32, String> {
     let (digits, unit) = match text.strip_suffix(['k', 'K']) {
         Some(digits) => (digits, 1000),
         None => (text, 1),
     };
     let count = digits.parse().ok().and_then(|n: u32| n.checked_mul(unit));
-    count.ok_or_else(|| format!("`{text}` is no whole number such as 64 or 2k"))
+    count.ok_or_else(|| format!("`{text}` is not a whole number such as 64 or 2k"))
 }
 
-/// What to load, as it is typed, and not what k6's users have in a script.
+/// Returns the target as it is typed; refuses a k6 script and names the flags to use instead.
 pub(super) fn parse_target(text: &str) -> Result<String, String> {
     if text.contains("://") || !(text.ends_with(".js") || text.ends_with(".ts")) {
         return Ok(text.to_owned());
     }
     Err(
-        "scripts of k6 are not run. What its script asks for is said here: the URL, -X, -H and --body, `vus` with -c, \
-         `duration` with -d, `iterations` with -n, `constant-arrival-rate` with --rate, a threshold of `http_req_duration` \
-         with --slo 'p99<5ms', requests that differ from one another with --mix FILE"
+        "k6 scripts are not run. Use flags instead: the URL, -X, -H and --body for the request, -c for `vus`, \
+         -d for `duration`, -n for `iterations`, --rate for `constant-arrival-rate`, --slo 'p99<5ms' for a threshold \
+         of `http_req_duration`, --mix FILE for requests that differ from one another"
             .to_owned(),
     )
 }
 
-/// What wrk's users have in a script and say here with flags.
+/// Refuses a Lua script of wrk and names the flags to use instead.
 pub(super) fn refuse_script(_: &str) -> Result<String, String> {
     Err(
-        "Lua scripts are not run. A method is said with -X, a header with -H, a body with \
-         --body TEXT or --body @FILE; requests that differ \
-         from one another with --mix FILE"
+        "Lua scripts are not run. Use flags instead: -X for the method, -H for a header, \
+         --body TEXT or --body @FILE for a body, --mix FILE for requests that \
+         differ from one another"
             .to_owned(),
     )
 }

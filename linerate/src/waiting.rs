@@ -1,4 +1,5 @@
-//! The runs that wait for a reboot: what was begun before it is easily forgotten after it.
+//! Lists the runs that wait for a reboot: after it, a run that was started before is easily
+//! forgotten.
 
 use std::path::{Path, PathBuf};
 
@@ -11,23 +12,24 @@ use crate::console::Console;
 use crate::strangers;
 use crate::{run, shown};
 
-/// Where runs lie that nobody named a place for, and those named in the current folder.
+/// Folders that are searched: that of runs without a folder of their own choice, and the current
+/// one, in which runs with a chosen name lie.
 const PLACES: [&str; 2] = [run::RUNS, "."];
 
-/// A run that goes on in a boot with its step.
+/// A run that waits until the machine is booted with the kernel option of one of its steps.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Waiting {
     /// Name of its study.
     study: String,
-    /// Title of the step that takes the reboot.
+    /// Title of the step that needs the reboot.
     step: String,
-    /// What the command line of the kernel must have.
+    /// Option that the kernel's command line must have.
     option: String,
-    /// The command that goes on with it after the reboot.
+    /// Command that resumes the run after the reboot.
     resume: String,
 }
 
-/// Those that can be found from here, in the order of their folders.
+/// Finds the waiting runs in [`PLACES`], in the order of their folders.
 pub(crate) fn runs(console: &Console) -> Vec<Waiting> {
     let mut folders: Vec<PathBuf> = PLACES.iter().flat_map(|place| folders(place)).collect();
     folders.sort_unstable();
@@ -37,14 +39,14 @@ pub(crate) fn runs(console: &Console) -> Vec<Waiting> {
         .collect()
 }
 
-/// The folders of runs in one; what cannot be read is none.
+/// The run folders inside a folder; none where it cannot be read.
 fn folders(place: &str) -> impl Iterator<Item = PathBuf> {
     let entries = std::fs::read_dir(place).into_iter().flatten().flatten();
     let folders = entries.map(|entry| entry.path());
     folders.filter(|folder| folder.join(RUN_FILE).is_file())
 }
 
-/// `None` of a run that waits for no reboot, or that this version cannot read.
+/// Reads a run; `None` if it does not wait for a reboot, or if this version cannot read it.
 fn waiting(folder: &Path, console: &Console) -> Option<Waiting> {
     let text = foreign::file::read_text(&folder.join(RUN_FILE), MOST_RUN_BYTES).ok()?;
     let record: RunRecord = RunRecord::parse(&text).ok()?;

@@ -1,17 +1,17 @@
-//! Programs that are run to their end, and must do well.
+//! Runs programs to their end; one that fails is an error.
 
 use std::process::Command;
 
 use anyhow::{Context as _, ensure};
 
-/// Runs one that speaks for itself.
+/// Runs a program whose output goes to the terminal.
 pub(crate) fn run(command: &mut Command) -> anyhow::Result<()> {
     let status = command.status().with_context(|| shown(command))?;
     ensure!(status.success(), "{} ended with {status}", shown(command));
     Ok(())
 }
 
-/// What a program prints; an error with its own words when it fails.
+/// Runs a program and returns its standard output; when it fails, an error with its standard error.
 pub(crate) fn output(command: &mut Command) -> anyhow::Result<Vec<u8>> {
     let output = command.output().with_context(|| shown(command))?;
     let (status, words) = (output.status, String::from_utf8_lossy(&output.stderr));
@@ -20,12 +20,13 @@ pub(crate) fn output(command: &mut Command) -> anyhow::Result<Vec<u8>> {
     Ok(output.stdout)
 }
 
-/// What a program prints, as text; an error likewise.
+/// Runs a program and returns its standard output as text; when it fails, an error as in
+/// [`output`].
 pub(crate) fn said(command: &mut Command) -> anyhow::Result<String> {
     Ok(String::from_utf8(output(command)?)?)
 }
 
-/// As it would be typed, but of a script its first line, which says what it is for.
+/// The command as it would be typed; of a script only the first line, which says what it is for.
 fn shown(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     let words = words.map(|word| {

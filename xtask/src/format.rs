@@ -1,4 +1,4 @@
-//! Formatting: of the workspace, and of the fuzz targets, which are a workspace of their own.
+//! Formats the workspace, and the fuzz targets, which are a separate workspace.
 
 use std::process::Command;
 
@@ -7,7 +7,7 @@ use crate::target;
 
 const FUZZ: &str = "fuzz/Cargo.toml";
 
-/// Formats everything; whether all of it could be.
+/// Formats everything; true if all of it succeeded.
 pub(crate) fn run() -> anyhow::Result<bool> {
     let mut all_well = true;
     for mut command in commands(&[]) {
@@ -16,7 +16,7 @@ pub(crate) fn run() -> anyhow::Result<bool> {
     Ok(all_well)
 }
 
-/// Looks whether everything is formatted, as a stage.
+/// Checks that everything is formatted, as stages.
 pub(crate) fn check(stages: &mut Stages) -> anyhow::Result<()> {
     for command in commands(&["--check"]) {
         stages.run("format", command)?;

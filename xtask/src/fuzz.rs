@@ -1,4 +1,4 @@
-//! Every fuzz target for a few seconds, from its seeds and from what earlier runs found.
+//! Runs every fuzz target for a few seconds, from its seeds and from what earlier runs found.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -9,8 +9,8 @@ use anyhow::{Context as _, bail};
 use crate::stage::Stages;
 use crate::target;
 
-/// The programs of `fuzz/src/bin`, and the bytes of the longest input of each: what is longer takes more
-/// time and finds nothing new.
+/// The programs of `fuzz/src/bin`, each with the bytes of its longest input. Longer inputs take
+/// more time and find nothing new.
 const TARGETS: [(&str, u32); 12] = [
     ("agent_protocol", 4096),
     ("file_request", 1024),
@@ -26,14 +26,14 @@ const TARGETS: [(&str, u32); 12] = [
     // Four turns.
     ("tls_records", 17),
 ];
-/// For every target.
+/// Time for every target.
 const SECONDS: u32 = 5;
-/// An input that takes so long is a fault; the slowest takes milliseconds.
+/// An input that takes this long is a fault; the slowest takes milliseconds.
 const SLOWEST_SECONDS: u32 = 10;
-/// What stands before the number of inputs in the fuzzer's statistics.
+/// Text before the number of inputs in the fuzzer's statistics.
 const INPUTS: &str = "stat::number_of_executed_units:";
 
-/// Builds the targets and runs as many at once as there are CPUs, each as a stage.
+/// Builds the targets and runs them, as many at once as there are CPUs, each as a stage.
 pub(crate) fn run(stages: &mut Stages) -> anyhow::Result<()> {
     let begun = sys::clock::now();
     println!("== fuzz build");
@@ -61,7 +61,7 @@ pub(crate) fn run(stages: &mut Stages) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Builds one target and runs it for so long; true when it found nothing.
+/// Builds the targets and runs one of them for some seconds; true when it found nothing.
 pub(crate) fn run_one(name: &str, seconds: u32) -> anyhow::Result<bool> {
     let known = TARGETS.iter().find(|(known, _)| *known == name);
     let Some((name, longest_bytes)) = known else {
@@ -71,7 +71,7 @@ pub(crate) fn run_one(name: &str, seconds: u32) -> anyhow::Result<bool> {
     Ok(build()? && found_nothing(&fuzzer(name, *longest_bytes, seconds)?.output()?)?)
 }
 
-/// What a fuzzer says is shown only when it found something.
+/// Whether a fuzzer found nothing. Its words are printed only when it found something.
 fn found_nothing(output: &Output) -> anyhow::Result<bool> {
     let words = String::from_utf8_lossy(&output.stderr);
     if output.status.success() {
@@ -83,7 +83,8 @@ fn found_nothing(output: &Output) -> anyhow::Result<bool> {
     Ok(output.status.success())
 }
 
-/// Cargo reads the compiler flags that count coverage from `fuzz/.cargo`, and only from there.
+/// Builds all targets, in the folder `fuzz`: only there does cargo read `fuzz/.cargo`, which has
+/// the compiler flags that count coverage.
 pub(crate) fn build() -> anyhow::Result<bool> {
     let status = target::cargo(&["build", "--release", "--quiet", "--bins"])
         .current_dir(folder())
@@ -94,7 +95,8 @@ pub(crate) fn build() -> anyhow::Result<bool> {
     Ok(status.success())
 }
 
-/// A target that writes what it finds into the target directory, never among the seeds.
+/// The command that runs a target. It writes what it finds into the target directory, never among
+/// the seeds.
 fn fuzzer(name: &str, longest_bytes: u32, seconds: u32) -> anyhow::Result<Command> {
     let target = target::directory().join("fuzz");
     let found = target.join("found").join(name);
@@ -118,7 +120,7 @@ fn folder() -> PathBuf {
     target::workspace().join("fuzz")
 }
 
-/// The folder that cargo builds into: the target that `fuzz/.cargo/config.toml` names.
+/// The folder that cargo builds into: the target triple that `fuzz/.cargo/config.toml` names.
 fn triple() -> &'static Path {
     Path::new("x86_64-unknown-linux-gnu")
 }

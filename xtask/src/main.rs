@@ -54,7 +54,7 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     run(&arguments).unwrap_or_else(|error| {
         eprintln!("xtask: {error:#}");
-        // As a shell tells of a program that a signal ended.
+        // The exit code that a shell gives for a program ended by a signal.
         let code = sys::stop::heard().map_or(2, |signal| 128 + signal);
         ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX))
     })
@@ -74,7 +74,7 @@ fn run(arguments: &[&str]) -> anyhow::Result<ExitCode> {
             let _stop = StopSignal::listen(Again::Kills)?;
             bench::run(rest).map(code)
         }
-        // What the studies of bench/ run.
+        // The studies of bench/ run this.
         ["lap", rest @ ..] => bench::lap::run(rest).map(|()| ExitCode::SUCCESS),
         ["vm", rest @ ..] => vm::run(rest),
         ["release"] => release::run().map(code),
@@ -95,9 +95,10 @@ fn code(well: bool) -> ExitCode {
     }
 }
 
-/// Every check of the first tier, in the order in which a failure is cheapest to learn.
+/// Runs every check of the first tier, those that find a failure most cheaply first.
 fn test(is_strict: bool) -> anyhow::Result<ExitCode> {
-    // Tests interrupt what they start, which must not have learnt from a shell to ignore it.
+    // Tests interrupt the programs that they start; these must not inherit from a shell that
+    // interrupts are ignored.
     sys::stop::ignore_none();
     let _stop = StopSignal::listen(Again::Kills)?;
     packages::install_missing()?;
@@ -105,7 +106,8 @@ fn test(is_strict: bool) -> anyhow::Result<ExitCode> {
     let _claim = target::claim()?;
     let mut stages = Stages::default();
     format::check(&mut stages)?;
-    // What is tested is built in another folder of cargo's, by what lints and documents leave of the CPUs.
+    // The tests are built in another folder of cargo's, with the CPU time that lints and documents
+    // leave.
     thread::scope(|scope| {
         scope.spawn(|| target::idly(tests_run::build));
         let lints = ["clippy", "--workspace", "--all-targets", "--quiet"];

@@ -5,13 +5,13 @@ use std::time::Instant;
 
 use anyhow::{Context as _, bail};
 
-/// What the tests came to.
+/// The results of the tests, counted.
 #[derive(Default)]
 pub(crate) struct Counts {
     pub(crate) passed: u32,
     pub(crate) failed: u32,
     pub(crate) skipped: u32,
-    /// Names of those that passed only on their second run.
+    /// Names of the tests that passed only on their second run.
     pub(crate) unsteady: Vec<String>,
 }
 

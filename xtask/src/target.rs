@@ -1,4 +1,5 @@
-//! Where cargo puts what the checks build: under the user's cache, so that a fresh clone is warm.
+//! The target directory of the checks: it is under the user's cache, so that a fresh clone builds
+//! fast.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -10,19 +11,19 @@ use sys::scheduling::Scheduling;
 
 use crate::commands;
 
-/// What a user builds, and what is tested.
+/// The profile that a user builds with, and that is tested.
 pub(crate) const PROFILE: &str = "release";
-/// What is packaged, and held against other servers and clients as they are packaged.
+/// The profile of the package, whose program is compared with other packaged servers and clients.
 pub(crate) const PACKAGED: &str = "dist";
-/// All that is built in.
+/// All profiles that are built.
 const PROFILES: [&str; 3] = ["dev", PROFILE, PACKAGED];
-/// What static programs are built for, in a folder of its own.
+/// The target triple of static programs, which are built in a separate folder.
 pub(crate) const TRIPLE: &str = "x86_64-unknown-linux-gnu";
-/// Says which checkout the target directory was last used for.
+/// File that names the checkout that last used the target directory.
 const OWNER_FILE: &str = "checkout";
 
-/// The root of the workspace. Cargo tells it to what it runs; a program that was built in another
-/// checkout would know only that one.
+/// The root of the workspace. Cargo sets the variable for what it runs; the value that is compiled
+/// in may be of another checkout in which this program was built.
 pub(crate) fn workspace() -> PathBuf {
     let own = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
     let own = own.unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
@@ -48,7 +49,7 @@ fn chosen(variable: &dyn Fn(&str) -> Option<PathBuf>) -> PathBuf {
 }
 
 fn cache_by(variable: &dyn Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
-    // The base directory specification wants a relative path there to be overlooked.
+    // The XDG base directory specification requires that a relative path be ignored.
     let cache = set(variable, "XDG_CACHE_HOME").filter(|path| path.is_absolute());
     cache.or_else(|| set(variable, "HOME").map(|home| home.join(".cache")))
 }
@@ -57,7 +58,7 @@ fn set(variable: &dyn Fn(&str) -> Option<PathBuf>, name: &str) -> Option<PathBuf
     variable(name).filter(|path| !path.as_os_str().is_empty())
 }
 
-/// Cargo in the workspace, building into [`directory`].
+/// A cargo command in the workspace that builds into [`directory`].
 pub(crate) fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new("cargo");
     command
@@ -68,8 +69,8 @@ pub(crate) fn cargo(arguments: &[&str]) -> Command {
     command
 }
 
-/// Builds the program in a profile and returns its path. With an example beside it cargo gives it the features
-/// that it has among the tests, and builds nothing twice.
+/// Builds the program in a profile and returns its path. As an example is built too, cargo enables
+/// the same features as for the tests, and builds nothing twice.
 pub(crate) fn program(profile: &str) -> anyhow::Result<PathBuf> {
     let how = ["build", "--quiet", "--workspace", "--profile", profile];
     let what = ["--bin", "linerate", "--example", "auditctl"];
@@ -77,27 +78,28 @@ pub(crate) fn program(profile: &str) -> anyhow::Result<PathBuf> {
     Ok(directory().join(profile).join("linerate"))
 }
 
-/// Builds something ahead on CPUs that are idle, giving way at once to whoever wakes. What fails here fails again in
-/// its stage, which says so.
+/// Builds something ahead on idle CPUs, with idle priority, so that it gives way to any other work.
+/// A failure is ignored: it occurs again in the stage that needs the build, and is reported there.
 pub(crate) fn idly<T>(build: impl FnOnce() -> anyhow::Result<T>) {
     if Attribute::Scheduling(Scheduling::Idle).take_on().is_ok() {
         let _ = build();
     }
 }
 
-/// The example that comes with it, which a guest uses.
+/// The path of the example program that is built with [`program`]; guests use it.
 pub(crate) fn auditctl(profile: &str) -> PathBuf {
     directory().join(profile).join("examples/auditctl")
 }
 
-/// The right to the target directory, for this checkout alone, until it is dropped.
+/// The exclusive right of this checkout to the target directory, until it is dropped.
 pub(crate) struct Claim {
     _lock: File,
 }
 
-/// Waits until no other checkout uses the target directory, and forgets what one built of the
-/// workspace there. Cargo knows its own crates by their path within the workspace and by the age
-/// of their files, so it would take the program of an older checkout for that of this one.
+/// Waits until no other check uses the target directory, and removes the workspace's crates that
+/// another checkout built there. Cargo identifies these crates by their path within the workspace
+/// and by the age of their files, so it would take the program of an older checkout for that of
+/// this one.
 pub(crate) fn claim() -> anyhow::Result<Claim> {
     let directory = directory();
     let shown = directory.display();
@@ -113,7 +115,7 @@ pub(crate) fn claim() -> anyhow::Result<Claim> {
         forget_workspace()?;
         std::fs::write(owner, here)?;
     }
-    // Not with the results: a kept log names no path of the machine.
+    // On standard error, apart from the results: a saved log names no path of the machine.
     eprintln!("building into {shown}");
     Ok(Claim { _lock: lock })
 }

@@ -1,4 +1,4 @@
-//! Every test, counted: its program is built by cargo and started here.
+//! Runs and counts every test. Cargo builds the test programs; they are started here.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -12,27 +12,28 @@ use serde_json::Value;
 use crate::stage::{Counts, Stages};
 use crate::{fuzz, target};
 
-/// The test program that asks the whole program. Most of its tests wait for most of their time, so more
+/// The test program that tests the whole program. Most of its tests wait most of the time, so more
 /// of them run at once than there are CPUs.
 const WHOLE: &str = "behaviour";
 const TESTS_A_CPU: usize = 5;
-/// Those of it that bear little beside them run afterwards, and how many of each kind at once.
+/// Its tests that tolerate little other load run later: the prefix of each kind, and how many run
+/// at once.
 const LATER: [(&str, usize); 2] = [("calm::", 3), ("alone::", 1)];
-/// What stands before the names of tests that are run one at a time.
+/// Arguments before the names of tests that are run one at a time.
 const EXACT: [&str; 3] = ["--test-threads", "1", "--exact"];
-/// Tells its tests the path of the program that they are about.
+/// Variable that gives the tests the path of the program under test.
 const PROGRAM: &str = "LINERATE_PROGRAM";
 
-/// A test program and what it is told.
+/// A test program and its arguments.
 struct Suite {
     executable: PathBuf,
     folder: PathBuf,
     arguments: Vec<String>,
 }
 
-/// Runs every test and adds up what the test programs said of themselves. What failed is run once more, alone and
-/// after all others, unless this is to be strict: where many run at once on a machine that others use, a test may
-/// fail of that alone. What passes only then is named.
+/// Runs every test and adds up the counts that the test programs report. Unless `is_strict`, a test
+/// that failed is run once more, alone and after all others: where many run at once on a shared
+/// machine, a test may fail because of that. A test that passes only on its second run is named.
 pub(crate) fn cargo_tests(stages: &mut Stages, is_strict: bool) -> anyhow::Result<Counts> {
     let begun = sys::clock::now();
     println!("== tests are built");
@@ -48,7 +49,7 @@ pub(crate) fn cargo_tests(stages: &mut Stages, is_strict: bool) -> anyhow::Resul
     let (later, others): (Vec<_>, Vec<_>) = suites.into_iter().partition(Suite::comes_later);
     let mut counts = Counts::default();
     let mut again = thread::scope(|scope| {
-        // Most tests wait for most of their time.
+        // Most tests wait most of the time, which leaves CPU time for a build.
         scope.spawn(|| target::idly(fuzz::build));
         run_all(&others, cpus(), &program, &mut counts)
     })?;
@@ -60,7 +61,7 @@ pub(crate) fn cargo_tests(stages: &mut Stages, is_strict: bool) -> anyhow::Resul
     Ok(counts)
 }
 
-/// Builds all test programs, and returns what cargo says of them.
+/// Builds all test programs, and returns cargo's JSON messages.
 pub(crate) fn build() -> anyhow::Result<Vec<u8>> {
     let all = ["test", "--workspace", "--no-run", "--quiet"];
     let output = target::cargo(&[&all[..], &["--profile", target::PROFILE]].concat())
@@ -72,7 +73,7 @@ pub(crate) fn build() -> anyhow::Result<Vec<u8>> {
     Ok(output.stdout)
 }
 
-/// The test programs, each with what it is told.
+/// The test programs, each with its arguments.
 fn suites(messages: &[u8]) -> anyhow::Result<Vec<Suite>> {
     let mut suites = Vec::new();
     for line in messages.lines() {
@@ -101,7 +102,7 @@ fn suites(messages: &[u8]) -> anyhow::Result<Vec<Suite>> {
     Ok(suites)
 }
 
-/// What the test program is told that asks the whole program, run by run.
+/// Arguments of the test program [`WHOLE`], for each of its runs.
 fn at_once_and_later() -> Vec<Vec<String>> {
     let by_threads = |words: &[&str], threads: usize| {
         let words = words.iter().map(|word| (*word).to_owned());
@@ -117,7 +118,7 @@ fn cpus() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Runs suites, so many at once. Returns those of which tests failed, with no other tests.
+/// Runs suites, `at_once` at a time. Returns those with failed tests, reduced to these.
 fn run_all(
     suites: &[Suite],
     at_once: usize,
@@ -130,20 +131,20 @@ fn run_all(
         let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.next().filter(|_| !is_stopped)
     };
-    let (told, come) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     thread::scope(|scope| {
         for _ in 0..at_once {
-            let told = told.clone();
+            let sender = sender.clone();
             scope.spawn(move || {
                 while let Some(suite) = next() {
-                    let _ = told.send((suite, suite.run(program)));
+                    let _ = sender.send((suite, suite.run(program)));
                 }
             });
         }
     });
-    drop(told);
+    drop(sender);
     let mut failed = Vec::new();
-    for (suite, ran) in come {
+    for (suite, ran) in receiver {
         let ran = ran?;
         counts.add(ran.counts);
         if !ran.failed.is_empty() {
@@ -153,7 +154,7 @@ fn run_all(
     Ok(failed)
 }
 
-/// Runs what failed once more; what passes now did not fail.
+/// Runs failed tests once more; those that pass now no longer count as failed.
 fn run_again(suites: &[Suite], program: &Path, counts: &mut Counts) -> anyhow::Result<()> {
     for suite in suites {
         if sys::stop::heard().is_some() {
@@ -172,11 +173,11 @@ fn run_again(suites: &[Suite], program: &Path, counts: &mut Counts) -> anyhow::R
     Ok(())
 }
 
-/// What a test program came to.
+/// The results of a test program.
 #[derive(Default)]
-struct Ran {
+struct SuiteOutcome {
     counts: Counts,
-    /// Names of tests.
+    /// Names of tests that passed, then of those that failed.
     passed: Vec<String>,
     failed: Vec<String>,
 }
@@ -189,7 +190,7 @@ impl Suite {
             .any(|(name, _)| first.is_some_and(|it| it == name))
     }
 
-    /// These tests of it, one at a time.
+    /// A suite of some tests of this one, which runs one at a time.
     fn only(&self, tests: &[String]) -> Self {
         let alone = EXACT.map(str::to_owned).into_iter();
         Self {
@@ -199,14 +200,14 @@ impl Suite {
         }
     }
 
-    /// The names behind [`EXACT`].
+    /// The names of tests after [`EXACT`].
     fn tests(&self) -> &[String] {
         self.arguments.get(EXACT.len()..).unwrap_or_default()
     }
 
-    /// Runs it. What became of a test is printed as it comes, all else in one piece at the end: another may run
-    /// beside it.
-    fn run(&self, program: &Path) -> anyhow::Result<Ran> {
+    /// Runs the test program. The result of each test is printed as it comes, all other output in
+    /// one piece at the end, as another suite may run at the same time.
+    fn run(&self, program: &Path) -> anyhow::Result<SuiteOutcome> {
         let mut child = Command::new(&self.executable)
             .args(&self.arguments)
             .current_dir(&self.folder)
@@ -216,7 +217,7 @@ impl Suite {
             .spawn()
             .with_context(|| format!("starting {}", self.executable.display()))?;
         let output = child.stdout.take().context("no standard output")?;
-        let (mut ran, mut rest) = (Ran::default(), String::new());
+        let (mut ran, mut rest) = (SuiteOutcome::default(), String::new());
         for line in BufReader::new(output).lines() {
             let line = line?;
             ran.hear(&line);
@@ -240,8 +241,9 @@ impl Suite {
     }
 }
 
-impl Ran {
-    /// Takes in a line: `test NAME ... FAILED`, or `test result: ok. 3 passed; 0 failed; 0 ignored; ...`.
+impl SuiteOutcome {
+    /// Reads a line: `test NAME ... FAILED`, or
+    /// `test result: ok. 3 passed; 0 failed; 0 ignored; ...`.
     fn hear(&mut self, line: &str) {
         let test = line.strip_prefix("test ");
         match test.and_then(|rest| rest.split_once(" ... ")) {
@@ -273,13 +275,15 @@ impl Ran {
 mod tests {
     use super::*;
 
-    /// What stands for a test program: it does one thing on its first run, and another on every later one.
+    /// A stand-in for a test program: it does one thing on its first run, and another on every
+    /// later one.
     fn suite(name: &str, first: &str, later: &str) -> Suite {
         let folder = std::env::temp_dir().join(format!("linerate-{name}-{}", std::process::id()));
         std::fs::create_dir(&folder).unwrap();
         let script =
             format!("#!/bin/sh\nif mkdir ran 2> /dev/null; then {first}; else {later}; fi");
-        // Written by a process of its own: another thread that starts one would hold ours open for writing.
+        // Another process writes the file: a process that another thread starts here would hold
+        // ours open for writing.
         let mut write = Command::new("sh");
         write.args(["-c", "echo \"$1\" > suite && chmod +x suite", "sh", &script]);
         assert!(write.current_dir(&folder).status().unwrap().success());
@@ -296,7 +300,7 @@ mod tests {
         "echo 'test a::two ... ok'; echo 'test result: ok. 1 passed; 0 failed; 0 ignored'";
     const DIES: &str = "echo 'test a::two ... FAILED'; kill -9 $$";
 
-    /// Runs it, and what failed of it once more.
+    /// Runs a suite, and its failed tests once more.
     fn counted(suite: &Suite) -> Counts {
         let mut counts = Counts::default();
         let again = run_all(std::slice::from_ref(suite), 2, Path::new(""), &mut counts).unwrap();

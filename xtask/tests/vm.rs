@@ -1,4 +1,4 @@
-//! What `cargo xtask vm` says where a guest cannot be had.
+//! What `cargo xtask vm` says where it cannot start a guest.
 #![expect(
     clippy::unwrap_used,
     reason = "a helper of tests may fail as a test does"
@@ -8,7 +8,7 @@ use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// A folder that goes with the test.
+/// A folder that is removed when the test ends.
 struct TestFolder(PathBuf);
 
 impl TestFolder {
@@ -31,7 +31,7 @@ fn xtask(arguments: &[&str]) -> Command {
     command
 }
 
-/// What it says when it cannot do what it is asked for.
+/// What the command says on standard error when it cannot do what it is asked for.
 fn refusal(command: &mut Command) -> String {
     let output = command.output().unwrap();
     let words = String::from_utf8(output.stderr).unwrap();
@@ -69,7 +69,7 @@ fn a_mirror_that_cannot_be_reached_is_named_with_what_to_do() {
     fetch
         .env("XDG_CACHE_HOME", &folder.0)
         .env_remove("http_proxy");
-    // Once is enough to know.
+    // One try is enough to know.
     let settings = folder.0.join("apt.conf");
     std::fs::write(&settings, "Acquire::Retries \"0\";").unwrap();
     fetch.env("APT_CONFIG", settings);

@@ -1,4 +1,4 @@
-//! Doubts of `linerate bench` that come of milliseconds.
+//! Doubts of `linerate bench` that depend on milliseconds.
 
 use crate::bench::measured;
 use crate::common::Folder;
@@ -15,7 +15,7 @@ fn kinds(value: &serde_json::Value) -> Vec<String> {
 #[test]
 fn a_cold_start_a_short_command_the_shell_and_children_left_behind_are_doubted() {
     let folder = Folder::new("bench-doubts");
-    // The first run alone finds no file and takes long.
+    // Only the first run finds no file and takes long.
     let cold = "test -e warm || { touch warm; sleep 0.3; }; sleep 0.05 >/dev/null 2>&1 &";
     let value = measured(&folder, &["-r", "8", cold]);
     let found = kinds(&value);

@@ -1,4 +1,4 @@
-//! A machine that has other work, on all CPUs or on the one of the client.
+//! A machine that is busy with other work, on all its CPUs or on the client's only.
 
 use std::process::Command;
 use std::thread;
@@ -9,7 +9,7 @@ use crate::common::load_server::{OK, answer_with};
 use crate::common::{Folder, assert_says, linerate, refusal_of};
 
 #[test]
-fn a_machine_at_work_is_not_loaded_without_a_word() {
+fn a_machine_that_does_other_work_is_not_loaded_unless_that_is_confirmed() {
     let folder = Folder::new("at-work");
     let _hogs = Hogs::start();
     let words = refusal_of(&mut linerate(&folder, &["--smoke"]));
@@ -22,7 +22,7 @@ fn a_machine_at_work_is_not_loaded_without_a_word() {
 fn a_hog_on_the_clients_cpu_makes_the_client_the_limit() {
     let mut elsewhere = sys::cpu::allowed().unwrap();
     let cpu = elsewhere.remove(0);
-    // Beside the hogs the server would be the one that is waited for.
+    // On the CPU of the hogs, the server would be the limit instead of the client.
     let server = thread::spawn(move || {
         sys::cpu::pin(&elsewhere).unwrap();
         answer_with(OK)

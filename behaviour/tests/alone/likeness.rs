@@ -1,5 +1,5 @@
-//! A service of changing answers from one host to another: the counters of blocks this short are read in time by a
-//! machine at rest alone.
+//! A service whose answers change, measured from another host. Only a machine at rest reads the
+//! counters of blocks this short in time.
 
 use crate::service::likeness::assert_measured_on;
 

@@ -1,4 +1,5 @@
-//! What is told of a machine at rest: `cargo xtask test` runs these after all others, one at a time.
+//! Tests that need a machine at rest: `cargo xtask test` runs these after all others, one at a
+//! time.
 
 mod bench;
 mod explain;

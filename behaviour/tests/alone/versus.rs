@@ -32,11 +32,11 @@ fn a_server_that_does_twice_the_work_is_called_worse_and_does_not_pass_the_gate(
         assert_eq!(gate.status.code(), Some(i32::from(is_worse)), "{said}");
         !is_worse
     };
-    // Of some hundred runs the control of one differs by chance, and that one says nothing.
+    // In about one of a hundred runs the control differs by chance: that run gives no verdict.
     let mut runs = ["first", "second"].into_iter();
     let run = runs.find(|run| !passes(run));
     let run = run.unwrap_or_else(|| panic!("twice B was not found to be worse"));
-    // Whoever only asks again what came of it asks no gate, and gets 0.
+    // `study report` only shows the result again: it is no gate, and exits with 0.
     let words = ["study", "report", run, "--json"];
     let json = answer(&mut linerate(&folder, &words));
     let judgement: Judgement = serde_json::from_str(&json).unwrap();
@@ -68,7 +68,7 @@ fn a_server_that_refuses_quickly_does_not_hold_an_objective_and_the_repeated_com
     let said = errors(&output);
     assert_eq!(output.status.code(), Some(1), "{page}{said}");
     assert_says(&said, "B does not hold p99<500ms");
-    // A machine that others use may keep A from what it is offered: then nobody can tell.
+    // On a machine that others use, A may not be offered the whole rate: then nobody can tell.
     let of_a = [
         "A: holds p99<500ms",
         "A: cannot tell whether it holds p99<500ms",

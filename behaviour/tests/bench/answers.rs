@@ -3,7 +3,7 @@
 use crate::bench::measured;
 use crate::common::{Folder, answer, assert_says, errors, linerate};
 
-/// Processes apart by so much that no noise hides it.
+/// Two commands whose times differ so much that no noise hides it.
 const SHORT: &str = "sleep 0.01";
 const LONG: &str = "sleep 0.06";
 

@@ -1,4 +1,4 @@
-//! The files for other tools, read as their own programs would.
+//! Files for other tools, read as those tools would read them.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt as _;
@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use crate::bench::refused;
 use crate::common::{Folder, answer, assert_says, errors, linerate, refusal_of, words};
 
-/// hyperfine's own result (its `src/benchmark/benchmark_result.rs`), nothing more and nothing less:
-/// the types say what may be absent.
+/// Exactly the fields of hyperfine's own result (its `src/benchmark/benchmark_result.rs`): the
+/// types say what may be absent.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Exported {
@@ -166,7 +166,7 @@ fn a_file_that_turns_out_to_be_full_takes_nothing_from_the_page_and_the_other_fi
     assert!(folder.text("out.csv").contains("\ntrue,"));
 }
 
-/// A figure and its unit as hyperfine 2 has them.
+/// A figure and its unit as hyperfine 2 writes them.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Figure {
@@ -239,7 +239,7 @@ fn what_means_two_things_is_refused_with_both() {
     for (words, said) in [
         (
             &["bench", "sleep 0.01; true"][..],
-            "has `;`, which takes a shell: give -S",
+            "has `;`, which needs a shell: give -S",
         ),
         (&["bench", "A=1 env"], "give -S, or --env"),
         (

@@ -17,7 +17,7 @@ fn a_missing_program_is_named_with_what_to_do_with_and_without_a_shell() {
 }
 
 #[test]
-fn one_that_fails_in_the_third_round_is_told_with_its_last_words_and_the_rounds_before_are_kept() {
+fn one_that_fails_in_the_third_round_is_named_with_its_last_words_and_the_rounds_before_are_kept() {
     let folder = Folder::new("bench-third");
     let third = "echo x >> count; test $(wc -l < count) -lt 3 || { echo the reason >&2; exit 7; }";
     let words = [

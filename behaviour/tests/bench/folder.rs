@@ -1,4 +1,4 @@
-//! A comparison that is kept in a folder: killed, gone on with, and told again.
+//! A comparison that is saved in a folder: killed, resumed and reported again.
 
 use std::process::{Output, Stdio};
 use std::time::Duration;
@@ -8,10 +8,11 @@ use serde_json::Value;
 
 use crate::common::{Folder, answer, assert_says, errors, linerate};
 
-/// Its third run waits until it is let go, so that the comparison can be killed in the midst.
+/// A command whose third run waits for the file `free`, so that the comparison can be killed
+/// meanwhile.
 const WAITS: &str = "echo x >> count; test $(wc -l < count) -lt 3 || { touch waiting; \
                      until test -e free; do sleep 0.1; done; }";
-/// Commands, the control and the shell, in as many rounds as are asked for.
+/// The runs of a whole comparison: two commands, the control and the shell in each of 4 rounds.
 const RUNS: usize = 4 * 4;
 
 fn study(folder: &Folder, arguments: &[&str]) -> Output {
@@ -19,7 +20,7 @@ fn study(folder: &Folder, arguments: &[&str]) -> Output {
     linerate(folder, &words).output().unwrap()
 }
 
-/// What is saved in `run` of a comparison that was killed in its third round.
+/// Starts a comparison, kills it in its third round and returns the blocks saved in `run`.
 fn killed(folder: &Folder) -> String {
     let words = ["bench", "-S", "-r", "4", "--out", "run", "true", WAITS];
     let mut child = linerate(folder, &words)
@@ -28,23 +29,23 @@ fn killed(folder: &Folder) -> String {
         .spawn()
         .unwrap();
     let waiting = folder.path().join("waiting");
-    let came = sys::clock::wait_until(Duration::from_secs(60), || waiting.exists());
+    let has_begun = sys::clock::wait_until(Duration::from_secs(60), || waiting.exists());
     child.kill().unwrap();
     child.wait().unwrap();
     std::fs::write(folder.path().join("free"), "").unwrap();
-    assert!(came, "the third run did not come");
+    assert!(has_begun, "the third run did not come");
     folder.text("run/blocks.jsonl")
 }
 
 #[test]
-fn a_comparison_that_was_killed_goes_on_and_is_told_from_its_folder() {
+fn a_comparison_that_was_killed_is_resumed_and_reported_from_its_folder() {
     let folder = Folder::new("bench-killed");
     let before = killed(&folder);
     let saved = before.lines().count();
     assert!((2 * 4..3 * 4).contains(&saved), "{saved}: {before}");
 
-    let goes_on = ["resume", "run", "--trust", "--json"];
-    let resumed = study(&folder, &goes_on);
+    let resume = ["resume", "run", "--trust", "--json"];
+    let resumed = study(&folder, &resume);
     assert!(resumed.status.success(), "{}", errors(&resumed));
     let report: Value = serde_json::from_slice(&resumed.stdout).unwrap();
     assert_eq!(report["judgement"]["rounds_done"], 4);
@@ -57,15 +58,15 @@ fn a_comparison_that_was_killed_goes_on_and_is_told_from_its_folder() {
     let after = folder.text("run/blocks.jsonl");
     assert!(after.starts_with(&before), "what was saved stays");
 
-    let told = study(&folder, &["report", "run", "--json"]);
-    assert_eq!(told.stdout, resumed.stdout);
-    let again = study(&folder, &goes_on);
+    let reported = study(&folder, &["report", "run", "--json"]);
+    assert_eq!(reported.stdout, resumed.stdout);
+    let again = study(&folder, &resume);
     assert_eq!(again.stdout, resumed.stdout, "{}", errors(&again));
     assert_eq!(folder.text("run/blocks.jsonl"), after, "nothing was left");
 }
 
 #[test]
-fn the_commands_of_a_folder_are_run_for_whoever_has_read_them() {
+fn the_commands_of_a_folder_are_shown_and_not_run_without_trust() {
     let folder = Folder::new("bench-trust");
     let before = killed(&folder);
     let refused = study(&folder, &["resume", "run"]);
@@ -92,28 +93,28 @@ fn a_comparison_goes_on_only_with_the_cpu_and_the_kernel_it_was_begun_with() {
 }
 
 #[test]
-fn the_folder_has_what_the_terminal_was_told_and_a_page() {
+fn the_folder_gives_the_same_text_as_the_terminal_and_a_page() {
     let folder = Folder::new("bench-out");
     let words = ["bench", "-N", "-r", "2", "--out", "run", "true", "env true"];
     let said = answer(&mut linerate(&folder, &words));
-    let told = study(&folder, &["report", "run"]);
-    assert_eq!(said, String::from_utf8(told.stdout).unwrap());
+    let reported = study(&folder, &["report", "run"]);
+    assert_eq!(said, String::from_utf8(reported.stdout).unwrap());
     assert_says(&said, "report: run/report.html");
     let page = folder.text("run/report.html");
     assert!(page.contains("Which command is faster") && page.contains("env true"));
 
-    let taken = linerate(&folder, &words).output().unwrap();
-    assert_eq!(taken.status.code(), Some(2));
+    let second = linerate(&folder, &words).output().unwrap();
+    assert_eq!(second.status.code(), Some(2));
     assert!(
-        errors(&taken).contains("holds a run already"),
+        errors(&second).contains("holds a run already"),
         "{}",
-        errors(&taken)
+        errors(&second)
     );
-    let beside = study(&folder, &["compare", "run", "run"]);
+    let compared = study(&folder, &["compare", "run", "run"]);
     assert!(
-        errors(&beside).contains("to one `linerate bench`"),
+        errors(&compared).contains("to one `linerate bench`"),
         "{}",
-        errors(&beside)
+        errors(&compared)
     );
 }
 

@@ -137,7 +137,7 @@ fn each_command_has_its_own_preparation_where_there_are_as_many() {
 }
 
 #[test]
-fn a_reference_is_what_all_are_compared_with_and_bears_its_name() {
+fn a_reference_is_what_all_are_compared_with_under_its_own_name() {
     let folder = Folder::new("bench-reference");
     let value = measured(
         &folder,

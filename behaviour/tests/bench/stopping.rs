@@ -1,4 +1,4 @@
-//! SIGINT while it measures: what was measured is kept and told.
+//! SIGINT during a comparison: what was measured so far is saved and shown.
 
 use std::process::Stdio;
 

@@ -1,4 +1,4 @@
-//! One flow or many, over paths that hold each of them.
+//! One flow or many, over paths that limit each of them.
 
 use crate::built_in_studies::Smoke;
 
@@ -17,7 +17,7 @@ fn flows_that_are_paced_carry_no_more_than_their_pace_each() {
             "four" => 4.0,
             _ => 8.0,
         };
-        // What was under way in the buffers when the pace began is in it too.
+        // The throughput includes what was in the buffers when the pace began.
         let is_held = throughput < 1.2 * PACE_GBIT * flows;
         assert!(is_held || levels["path"] != "paced", "{throughput}");
     }

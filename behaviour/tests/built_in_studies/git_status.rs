@@ -16,10 +16,10 @@ fn assert_nothing_is_left(folder: &common::Folder) {
 }
 
 #[test]
-fn with_and_without_a_monitor_the_same_files_are_changed_whatever_git_was_told_and_comes_first() {
+fn with_and_without_a_monitor_the_same_files_change_whatever_git_variables_and_stand_ins_say() {
     let folder = folder("git-status");
     let path = path_with_stand_in(&folder, "git");
-    // Each of these would have Git end at once, or look somewhere else.
+    // Each of these would make Git end at once, or look somewhere else.
     let environment = [
         ("PATH", path),
         ("GIT_CONFIG_COUNT", "many".to_owned()),
@@ -28,7 +28,7 @@ fn with_and_without_a_monitor_the_same_files_are_changed_whatever_git_was_told_a
     let study = Smoke::with(folder, "git-status", &environment);
     assert!(study.levels("monitor").contains(&"watchman"));
     assert_eq!(study.agreed("state", "unchanged"), [""]);
-    // 50 lines are too long to be saved as they are.
+    // 50 lines are too long to be saved as they are: their hash is saved.
     let edited = study.agreed("state", "edited");
     assert!(
         edited.len() == 1 && edited[0].starts_with("sha256:"),

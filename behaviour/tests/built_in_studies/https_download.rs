@@ -5,10 +5,10 @@ use crate::common::assert_says;
 
 /// Levels whose programs would take long to build or to start, and the second number of connections.
 const LEFT_OUT: [&str; 5] = ["caddy", "go", "go_server", "h2o", "four"];
-/// Where the kernel tells whether it makes records of TLS.
+/// Where the kernel says whether it can make TLS records itself.
 const OFFERED: &str = "/proc/sys/net/ipv4/tcp_available_ulp";
 
-/// The shipped study without those levels, and without what is published of them.
+/// The shipped study without the levels in `LEFT_OUT` and the published figures about them.
 pub(crate) fn smaller() -> String {
     let path = format!(
         "{}/../studies/https-download.toml",
@@ -51,7 +51,7 @@ fn every_pair_of_programs_downloads_by_both_schemes_and_says_what_it_costs_each(
                 .map(|block| block.reading.values[metric]);
             values.collect::<Vec<f64>>()
         };
-        // In a window so short some may not have come to run.
+        // In so short a window some processes may not have run at all.
         let costs = value(&format!("{side}_cpu_s_per_gb"));
         assert!(costs.iter().sum::<f64>() > 0.0, "{side}: {costs:?}");
         let busy = value(&format!("{side}_busy_percent"));
@@ -69,7 +69,7 @@ fn every_pair_of_programs_downloads_by_both_schemes_and_says_what_it_costs_each(
         assert_says(&said, "CONFIG_TLS");
     }
     let published = study.folder.text("run/report.html");
-    assert!(published.contains("Beside the article"));
+    assert!(published.contains("Compared with the article"));
     let spoken = &study.piece("One combination").output;
     assert_says(spoken, "TLS 1.3, TLS_AES_128_GCM_SHA256");
 }

@@ -39,7 +39,7 @@ impl Smoke {
         Self::with(folder(study), study, &[])
     }
 
-    /// With other variables of the environment.
+    /// Runs a study with these variables added to the environment.
     fn with(folder: Folder, study: &str, environment: &[(&str, String)]) -> Self {
         let mut command = smoke(&folder, study);
         if study.ends_with(".toml") {
@@ -49,7 +49,7 @@ impl Smoke {
         Self::by(folder, &mut command)
     }
 
-    /// By a command that keeps it in the folder `run`.
+    /// Runs a study by a command that saves it in the folder `run`.
     fn by(folder: Folder, command: &mut Command) -> Self {
         let said = answer(command);
         let evidence: Evidence = serde_json::from_str(&folder.text("run/evidence.json")).unwrap();
@@ -100,7 +100,7 @@ impl Smoke {
         levels
     }
 
-    /// The piece of evidence whose title begins so.
+    /// The piece of evidence whose title begins with `title`.
     fn piece(&self, title: &str) -> &EvidencePiece {
         let mut pieces = self.evidence.iter();
         let found = pieces.find(|piece| piece.title.starts_with(title));
@@ -118,7 +118,7 @@ fn every_built_in_study_of_commands_has_tests_of_its_own() {
     }
 }
 
-/// A folder with another below it for all that is temporary, where any user may write.
+/// A folder with another below it for temporary files, in which any user may write.
 fn folder(name: &str) -> Folder {
     let folder = Folder::new(&format!("shipped-{name}"));
     let temporary = folder.path().join("temporary");
@@ -127,7 +127,8 @@ fn folder(name: &str) -> Folder {
     folder
 }
 
-/// The search path behind a program that only says that it is none, as version managers put there.
+/// The search path, headed by a stand-in for `program` that only fails, as version managers leave
+/// for a version that is not installed.
 fn path_with_stand_in(folder: &Folder, program: &str) -> String {
     let stand_ins = folder.path().join("stand-ins");
     std::fs::create_dir(&stand_ins).unwrap();
@@ -159,7 +160,7 @@ fn shipped(study: &str) -> String {
     std::fs::read_to_string(path).unwrap()
 }
 
-/// Processes that have a folder in their command line.
+/// Command lines of the processes that name a folder in theirs.
 fn at_work_in(folder: &Path) -> Vec<String> {
     let folder = folder.to_str().unwrap();
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
@@ -169,7 +170,8 @@ fn at_work_in(folder: &Path) -> Vec<String> {
     lines.filter(|line| line.contains(folder)).collect()
 }
 
-/// Ends a run by SIGKILL once a command of it has this in its command line, and waits until nothing of it is left.
+/// Kills a run by SIGKILL once one of its commands has `at_work` in its command line, and waits
+/// until no process of the run is left.
 fn assert_a_killed_run_leaves_no_process(command: &mut Command, folder: &Folder, at_work: &str) {
     let temporary = folder.path().join("temporary");
     let mut child = command
@@ -203,7 +205,7 @@ fn without_levels(study: &str, left_out: &[&str]) -> String {
         })
     };
     let text = shipped(study);
-    // Its files stand behind the last block, whatever that is of.
+    // The `[files]` stand after the last block, which may be one that is left out.
     let (blocks, files) = text.split_once("\n[files]").unwrap();
     let kept: Vec<&str> = blocks
         .split("\n[[")

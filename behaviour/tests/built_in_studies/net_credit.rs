@@ -1,4 +1,4 @@
-//! What a path carries for a while, and for ever.
+//! The rate that a path carries for a while, and the one that it carries for ever.
 
 use crate::built_in_studies::Smoke;
 

@@ -6,7 +6,7 @@ use crate::common::{Folder, answer, built_in, linerate};
 fn every_built_in_study_of_servers_runs_in_smoke_form() {
     let folder = Folder::new("smoke");
     for name in built_in::studies(&folder, false) {
-        // On a busy machine a block as short as these may be over before an answer.
+        // On a busy machine a block as short as these may end before the first answer.
         let all_have_figures = |time: u8| {
             let out = format!("{name}-{time}");
             let words = ["study", "run", &name, "--smoke", "--rounds", "1"];

@@ -2,7 +2,7 @@
 
 use crate::built_in_studies::{Smoke, changed, folder};
 
-/// By the sizes of the study, from the smallest: round trips that slow start takes.
+/// Round trips that slow start takes for each of the study's sizes, from the smallest.
 const FROM_TEN: [f64; 6] = [1.0, 2.0, 2.0, 3.0, 3.0, 4.0];
 const FROM_THIRTY: [f64; 6] = [1.0, 1.0, 1.0, 2.0, 2.0, 2.0];
 
@@ -34,10 +34,10 @@ fn no_page_comes_before_its_round_trips_and_each_step_is_where_it_is_predicted()
         let predicted = value("predicted_round_trips");
         assert_eq!(predicted, steps[page.unwrap()], "{}", block.arm);
         let round_trip_ms = study.run.study.sizes[&levels["rtt"]].smoke as f64;
-        let came_ms = value("response_ms");
+        let response_ms = value("response_ms");
         assert!(
-            came_ms >= predicted * round_trip_ms,
-            "{}: {came_ms} ms",
+            response_ms >= predicted * round_trip_ms,
+            "{}: {response_ms} ms",
             block.arm
         );
     }

@@ -23,7 +23,7 @@ fn all_interpreters_come_to_the_same_results_and_the_absent_are_named_with_their
     assert_eq!(left_out(&study) + interpreters.len(), 11);
 }
 
-/// How many interpreters are absent; each with what to do.
+/// The number of absent interpreters; asserts that the report says how to install each.
 fn left_out(study: &Smoke) -> usize {
     let reasons = study
         .judgement

@@ -27,7 +27,7 @@ fn every_path_forwards_and_what_the_kernel_lacks_is_named() {
         ] {
             assert!(values[metric] > 0.0, "{} {metric}", block.arm);
         }
-        // TCP has nothing to lose for good.
+        // TCP sends lost packets again, and so has no loss to report.
         let is_tcp = study.levels_of(block)["traffic"] == "tcp";
         assert_eq!(values.contains_key("lost_percent"), !is_tcp);
     }

@@ -9,7 +9,7 @@ use crate::common::assert_says;
 #[test]
 fn every_run_finds_the_same_approximations_and_names_whose_they_are() {
     let study = Smoke::of("rsqrt");
-    let whose = &study.piece("Whose answers these are").output;
+    let whose = &study.piece("Which CPUs give these answers").output;
     assert_eq!(study.levels("variant"), ["exact", "newton", "approximate"]);
     assert_eq!(study.blocks.len(), 7);
     for result in ["rsqrt", "rcp"] {
@@ -21,12 +21,13 @@ fn every_run_finds_the_same_approximations_and_names_whose_they_are() {
     assert_eq!(whose.matches(unseen).count(), 2, "{whose}");
     let exceptions = |block: &CommandBlock| block.reading.values["exceptions"];
     assert!(study.blocks.iter().all(|block| exceptions(block) == 0.0));
-    assert_is_told_from_those_published(whose);
+    assert_like_its_published_maker(whose);
     assert_errors_are_as_promised(&study);
 }
 
-/// Of the two makers whose values at 256.0 are published, it is like the one whose value it has.
-fn assert_is_told_from_those_published(whose: &str) {
+/// Asserts that the CPU is called the same as a maker exactly if it has that maker's published
+/// value at 256.0.
+fn assert_like_its_published_maker(whose: &str) {
     let at_256 = whose
         .lines()
         .find_map(|line| line.trim().strip_prefix("at 256.0"));

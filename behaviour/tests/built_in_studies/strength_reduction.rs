@@ -16,7 +16,7 @@ fn every_version_fills_the_same_table_and_only_optimised_code_multiplies_two_at_
     let (least, largest) = sums.fold((f64::INFINITY, 0.0_f64), |(least, largest), sum| {
         (least.min(sum), largest.max(sum))
     });
-    // The terms of the largest power are 1.1 × i², of a million numbers i.
+    // The largest terms are 1.1 × i², for a million numbers i.
     assert!((least / 3.67e17 - 1.0).abs() < 0.01, "{least}");
     assert!(largest / least < 1.0 + 1e-6, "{least} to {largest}");
     let vectors = |title: &str| study.piece(title).counts["mulpd"];

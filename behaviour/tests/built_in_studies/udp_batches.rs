@@ -2,7 +2,7 @@
 
 use crate::built_in_studies::Smoke;
 
-/// Datagrams of each call for more than one.
+/// Datagrams in each call that takes more than one.
 const MANY: f64 = 42.0;
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::built_in_studies::Smoke;
 
 #[test]
-fn every_path_sends_to_many_connections_and_our_own_say_what_they_cross() {
+fn every_path_sends_to_many_connections_and_ours_say_how_often_a_byte_crosses_memory() {
     let study = Smoke::of("video");
     let paths = study.levels("path");
     for path in ["tls", "tls-4096", "clear", "copy", "nginx-tls"] {
@@ -15,7 +15,8 @@ fn every_path_sends_to_many_connections_and_our_own_say_what_they_cross() {
         assert!(value("gbit_per_cpu_percent") > 0.0, "{}", block.arm);
         assert!(value("throughput_gbit_per_s") > 0.0, "{}", block.arm);
     }
-    // What memory lets through is computed along each path of our own server, and not guessed at for another.
+    // The ceiling of memory is computed for each path of our own server, and not guessed for
+    // another's.
     let mut ours_by_memory = 0;
     for arm in &study.judgement.ceilings {
         let names: Vec<&str> = arm.bounds.iter().map(|it| it.name.as_str()).collect();
@@ -26,7 +27,8 @@ fn every_path_sends_to_many_connections_and_our_own_say_what_they_cross() {
         assert!(is_ours || !names.contains(&"memory"), "{}", arm.arm);
         ours_by_memory += u32::from(names.contains(&"memory"));
     }
-    // One that was passed is no ceiling: beside other work the probe may find little.
+    // A bound that was passed is no ceiling: beside other work the probe may find too low a
+    // bandwidth.
     assert!(ours_by_memory > 0);
     assert_eq!(study.judgement.ceilings.len(), study.run.arms.len() - 1);
     let ledger = &study.piece("How often a byte crosses").output;

@@ -9,7 +9,7 @@ use crate::built_in_studies::{
 };
 use crate::common::assert_says;
 
-/// Levels that differ from others in a flag alone.
+/// Levels that differ from others only in a flag.
 const LEFT_OUT: [&str; 6] = [
     "openvpn-aes-128",
     "openvpn-chacha",
@@ -19,8 +19,9 @@ const LEFT_OUT: [&str; 6] = [
     "lossy-cubic",
 ];
 
-/// Where only root may open the device of tunnels, a command gets one that all may, as udev has it, where nobody
-/// else sees it.
+/// Where only root may open `/dev/net/tun`, gives a command a device of its own that all users may
+/// open, as udev sets it up. It is in a mount namespace of the command's own, where nobody else
+/// sees it.
 fn with_tunnels(command: Command) -> Command {
     const OURS: &str = "mount -t tmpfs none /mnt && mknod -m 666 /mnt/tun c 10 200 && \
                         mount --bind /mnt/tun /dev/net/tun && exec \"$@\"";
@@ -29,17 +30,17 @@ fn with_tunnels(command: Command) -> Command {
     if !is_for_root || !sys::user::is_root() {
         return command;
     }
-    let mut apart = Command::new("unshare");
-    apart.args(["--mount", "sh", "-c", OURS, "sh"]);
-    apart.arg(command.get_program()).args(command.get_args());
-    apart.current_dir(command.get_current_dir().unwrap());
+    let mut unshare = Command::new("unshare");
+    unshare.args(["--mount", "sh", "-c", OURS, "sh"]);
+    unshare.arg(command.get_program()).args(command.get_args());
+    unshare.current_dir(command.get_current_dir().unwrap());
     for (name, value) in command.get_envs() {
         match value {
-            Some(value) => apart.env(name, value),
-            None => apart.env_remove(name),
+            Some(value) => unshare.env(name, value),
+            None => unshare.env_remove(name),
         };
     }
-    apart
+    unshare
 }
 
 #[test]
@@ -70,7 +71,7 @@ fn a_tunnel_puts_more_on_the_line_and_what_is_missing_for_one_is_named() {
         let levels = study.levels_of(block);
         let overhead = value("overhead_percent");
         match (levels["way"].as_str(), levels["link"].as_str()) {
-            // Headers are 1.4 %; the rest is what a busy machine sends again.
+            // Headers are 1.4 %; the rest is retransmissions on a busy machine.
             ("bare", "free") => assert!(overhead < 10.0, "{overhead}"),
             ("openvpn", "free") => assert!((2.0..20.0).contains(&overhead), "{overhead}"),
             _ => {}

@@ -1,4 +1,4 @@
-//! The credit of a path, found by streams over a link of ours that has one.
+//! The credit of a path, found by streams over a link that Linerate makes with one.
 
 use serde_json::Value;
 
@@ -9,7 +9,8 @@ use crate::common::{Folder, answer, linerate};
 fn a_credit_is_found_by_a_test_that_ends_when_its_base_rate_is_known() {
     crate::common::needs_root!();
     let folder = Folder::new("credit");
-    // Commands over a link are an ordinary user's, from whom the folder of the build may be hidden.
+    // Commands over a link run as an ordinary user, from whom the folder of the build may be
+    // hidden.
     let us = folder.path().join("linerate");
     copy_program(&us);
     let us = us.display();
@@ -22,18 +23,18 @@ fn a_credit_is_found_by_a_test_that_ends_when_its_base_rate_is_known() {
     let words = [
         "link", "--credit", credit, "--server", &server, "--", "sh", "-c", &client,
     ];
-    let told: Value = serde_json::from_str(&answer(&mut linerate(&folder, &words))).unwrap();
-    let way = &told["ways"][0];
+    let report: Value = serde_json::from_str(&answer(&mut linerate(&folder, &words))).unwrap();
+    let path = &report["ways"][0];
     let number = |value: &Value| value.as_f64().unwrap();
     let near = |value: &Value, truth: f64| {
         let ratio = number(&value["value"]) / truth;
         assert!((0.6..1.4).contains(&ratio), "{value} and {truth}");
         assert!(number(&value["low"]) <= number(&value["high"]), "{value}");
     };
-    near(&way["credit"]["credit_bytes"], 20e6);
-    near(&way["credit"]["base_bits_per_second"], 20e6);
-    near(&way["credit"]["burst_bits_per_second"], 100e6);
-    assert!(way["plateaus"].as_array().unwrap().len() >= 2, "{way}");
-    assert_eq!(told["ended_sure"], true, "{told}");
-    assert!(number(&told["window_seconds"]) < 50.0, "{told}");
+    near(&path["credit"]["credit_bytes"], 20e6);
+    near(&path["credit"]["base_bits_per_second"], 20e6);
+    near(&path["credit"]["burst_bits_per_second"], 100e6);
+    assert!(path["plateaus"].as_array().unwrap().len() >= 2, "{path}");
+    assert_eq!(report["ended_sure"], true, "{report}");
+    assert!(number(&report["window_seconds"]) < 50.0, "{report}");
 }

@@ -1,4 +1,4 @@
-//! A load says when its own figures are not to be trusted, and only then.
+//! A load says when its own figures cannot be trusted, and only then.
 
 use std::io::Write as _;
 use std::sync::OnceLock;
@@ -14,7 +14,7 @@ use traffic::load::{Engine, LoadPlan, Loads as _, NoObserver};
 use crate::common::load_program::{doubts, load_json};
 use crate::common::load_server::{OK, answer_each};
 
-/// A server that takes so many ms for each answer.
+/// A server that takes `answer_ms` for each answer.
 #[expect(clippy::disallowed_methods, reason = "the server is to be slow")]
 fn slow_server(answer_ms: u64) -> std::net::SocketAddr {
     answer_each(move |stream| {
@@ -23,8 +23,8 @@ fn slow_server(answer_ms: u64) -> std::net::SocketAddr {
     })
 }
 
-/// On a machine that is busy with other things the client may be the limit in truth, but not twice in
-/// three times.
+/// Asserts that in two of three runs the client is not the limit. In one it may really be, on a
+/// machine that is busy with other things.
 fn assert_is_mostly_not_the_limit(measure: impl Fn() -> serde_json::Value) {
     let is_not = || !doubts(&measure()).contains(&"client_is_limit");
     let first = [is_not(), is_not()];
@@ -63,7 +63,7 @@ fn an_open_loop_beyond_capacity_says_that_the_rate_was_not_reached_and_requests_
 fn a_rate_that_a_server_keeps_up_with_is_reached_however_long_an_answer_takes() {
     let server = slow_server(200);
     let load = load_json(server, &["-c", "64", "--rate", "100", "-d", "2s"]);
-    // What left in the last 150 ms has no answer until the end.
+    // Requests sent in the last 150 ms have no answer before the end.
     let errors = &load["errors"];
     assert!(errors["unfinished"].as_u64() > Some(0), "{load:#}");
     assert!(!doubts(&load).contains(&"rate_not_reached"), "{load:#}");
@@ -71,7 +71,7 @@ fn a_rate_that_a_server_keeps_up_with_is_reached_however_long_an_answer_takes() 
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "the server is to stall")]
-fn one_stall_is_seen_by_all_who_came_meanwhile() {
+fn one_stall_is_seen_in_the_response_times_of_all_requests_due_in_it() {
     const STALL: Duration = Duration::from_millis(200);
     const BEFORE_THE_STALL: Duration = Duration::from_millis(500);
     let (begun, has_stalled) = (OnceLock::new(), AtomicBool::new(false));
@@ -117,12 +117,12 @@ fn one_stall_is_seen_by_all_who_came_meanwhile() {
     // In the first 100 ms of the stall 50 requests were due; each waited 100 ms or more.
     let (service, response) = (slow(&latency.service), slow(&latency.response));
     assert!(response >= 30, "{:?}", latency.response);
-    // One, and one more each time that a busy machine stops either end.
+    // One request, and one more each time that a busy machine stops either end.
     assert!(
         service >= 1 && 5 * service < response,
         "{:?}",
         latency.service
     );
-    // What was due and could not be sent to the end has a response time alone.
+    // Requests that were due but not sent before the end have a response time and no service time.
     assert!(latency.response.total() >= latency.service.total());
 }

@@ -1,4 +1,4 @@
-//! Every mode of a load that takes many blocks, by HTTP/2.
+//! Every mode of a load that takes many blocks, over HTTP/2.
 
 use crate::common::load_program::{load, parse};
 use crate::load_http2::frames::serve_requests;

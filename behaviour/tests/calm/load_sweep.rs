@@ -1,4 +1,4 @@
-//! `linerate load --sweep`: held against servers whose throughput by load is known.
+//! `linerate load --sweep`, tested against servers whose throughput at each load is known.
 
 use std::io::Write as _;
 use std::net::SocketAddr;
@@ -10,12 +10,12 @@ use serde_json::Value;
 use crate::common::load_program::{load, load_json, parse};
 use crate::common::load_server::{OK, answer_each, answer_with};
 
-/// Blocks of a fifth of a second.
+/// Flags for blocks of 140 ms.
 const SHORT: [&str; 4] = ["-d", "120ms", "--settle", "20ms"];
 
-/// A server whose every answer takes 5 ms, of which it can make so many at once.
+/// A server whose every answer takes 5 ms, and which serves `at_once` requests at once.
 #[expect(clippy::disallowed_methods, reason = "the server is to take its time")]
-fn counters(at_once: u32) -> SocketAddr {
+fn parallel_server(at_once: u32) -> SocketAddr {
     let service = Duration::from_millis(5);
     let free_at = Mutex::new(vec![sys::clock::now(); at_once as usize]);
     answer_each(move |stream| {
@@ -37,18 +37,18 @@ fn number(value: &Value) -> f64 {
 }
 
 #[test]
-fn a_server_of_eight_counters_has_its_knee_about_there() {
+fn a_server_that_answers_eight_at_once_has_its_knee_at_about_eight() {
     let arguments = [
         &SHORT[..],
         &["--sweep", "connections=1..128", "--seed", "3"],
     ]
     .concat();
-    let found = load_json(counters(8), &arguments);
+    let found = load_json(parallel_server(8), &arguments);
     let levels = found["levels"].as_array().unwrap();
     let loads: Vec<f64> = levels.iter().map(|level| number(&level["load"])).collect();
     assert_eq!(loads, [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0]);
     let throughput = |level: &Value| number(&level["throughput_rps"]["value"]);
-    // 200 a second from one connection, 1,600 from eight; less of both on a busy machine.
+    // 200 requests/s over one connection, 1,600 over eight; both are fewer on a busy machine.
     let gained = throughput(&levels[3]) / throughput(&levels[0]);
     assert!((4.0..12.0).contains(&gained), "{gained}: {found:#}");
     let lost = throughput(&levels[7]) / throughput(&levels[4]);

@@ -1,5 +1,5 @@
-//! What takes little of the machine and bears little beside it: `cargo xtask test` runs a few of these at once, after all
-//! others.
+//! Tests that use little of the machine and tolerate little other work on it: `cargo xtask test`
+//! runs a few of these at once, after all others.
 
 mod credit;
 mod explain;

@@ -44,7 +44,7 @@ fn programs_stand_side_by_side_and_one_that_is_not_here_is_left_out_by_name() {
         "study", "run", "few.toml", "--smoke", "--yes", "--json", "--out", "run",
     ];
     let said = refusal_of(&mut linerate(&folder, &words));
-    assert_says(&said, "the service `absent` is none of Linerate's own");
+    assert_says(&said, "the service `absent` is not one of Linerate's own");
 
     let mut run = linerate(&folder, &words);
     run.args(["--target", "python-http", "--trust"]);
@@ -64,7 +64,7 @@ fn programs_stand_side_by_side_and_one_that_is_not_here_is_left_out_by_name() {
             ("python-http-plaintext", "plaintext"),
         ]
     );
-    // Baseline and control apart from these; all but the control are offered one rate.
+    // All arms but the control are offered one rate: those compared, and the baseline.
     assert_eq!(judgement.latency.len(), compared.len() + 1);
     let rates = judgement.latency.iter().map(|result| result.offered_rps);
     let (least, most) = rates.fold((f64::INFINITY, 0.0_f64), |(least, most), rate| {

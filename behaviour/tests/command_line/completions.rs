@@ -1,10 +1,11 @@
-//! Completions, in the shell they are for.
+//! Completion scripts, run in the shell that they are for.
 
 use std::process::Command;
 
 use crate::command_line::answer;
 
-/// What a real bash offers for the last of these words, once it has read the script.
+/// The completions that a real bash offers for the last of these words, once it has read the
+/// script.
 fn offered(words: &str) -> Vec<String> {
     let ask = format!(
         r#"source <("$0" completions bash) || exit 1

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use super::{answer, as_str, commands};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-/// What was true once, and what is not ours.
-const NOT_OF_TODAY: [&str; 7] = [
+/// Files and folders that describe the past, and those that are not ours.
+const LEFT_OUT: [&str; 7] = [
     "CHANGELOG.md",
     "results",
     "target",
@@ -17,15 +17,16 @@ const NOT_OF_TODAY: [&str; 7] = [
     "node_modules",
 ];
 
-/// What commands say of themselves, by their words: empty, `load`, `study run`.
+/// Help pages of commands, by their words; the program itself has an empty key, others `load` or
+/// `study run`.
 type Helps = BTreeMap<String, String>;
 
 fn documents(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap();
     let paths = entries.map(|entry| entry.unwrap().path());
-    let of_today = |path: &PathBuf| !NOT_OF_TODAY.iter().any(|name| path.ends_with(name));
+    let is_document = |path: &PathBuf| !LEFT_OUT.iter().any(|name| path.ends_with(name));
     paths
-        .filter(of_today)
+        .filter(is_document)
         .flat_map(|path| match path.is_dir() && !path.is_symlink() {
             true => documents(&path),
             false => vec![path],
@@ -34,8 +35,8 @@ fn documents(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Of the program, its hidden commands left out.
-fn of_program() -> Helps {
+/// The help pages of the program, without those of hidden commands.
+fn program_helps() -> Helps {
     let help = |words: Vec<String>| {
         let page = answer(&[&as_str(&words)[..], &["--help"]].concat());
         (words.join(" "), page)
@@ -43,8 +44,9 @@ fn of_program() -> Helps {
     commands().into_iter().map(help).collect()
 }
 
-/// Of our own commands, as they stand in their usage: each with the lines below it.
-fn of_tasks() -> Helps {
+/// The help of the commands of `cargo xtask`, from its usage: the line of each and the lines below
+/// it.
+fn task_helps() -> Helps {
     let source = std::fs::read_to_string(Path::new(ROOT).join("xtask/src/main.rs")).unwrap();
     let (_, usage) = source.split_once("const USAGE: &str = \"").unwrap();
     let (mut tasks, mut name) = (Helps::from([(String::new(), String::new())]), "");
@@ -58,7 +60,8 @@ fn of_tasks() -> Helps {
     tasks
 }
 
-/// Pieces of code in a text: between backticks, in fences, or set off by four spaces.
+/// Possible commands in a text: all that stands between backticks, and every whole line, for code
+/// blocks.
 fn code(text: &str) -> impl Iterator<Item = &str> {
     let quoted = text
         .lines()
@@ -66,7 +69,8 @@ fn code(text: &str) -> impl Iterator<Item = &str> {
     quoted.chain(text.lines())
 }
 
-/// What does not exist of a line; `None` also for lines that are none of our commands.
+/// The command or flag in a line that does not exist; `None` also for lines that are none of our
+/// commands.
 fn wrong(program: &Helps, tasks: &Helps, line: &str) -> Option<String> {
     let line = line
         .trim()
@@ -85,7 +89,7 @@ fn wrong(program: &Helps, tasks: &Helps, line: &str) -> Option<String> {
 
 fn wrong_in(helps: &Helps, words: &[&str]) -> Option<String> {
     let words = words.strip_prefix(&["help"]).unwrap_or(words);
-    // The longest command that they begin with.
+    // The longest command that the words begin with.
     let mut lengths = (0..=words.len()).rev();
     let length = lengths.find(|length| helps.contains_key(&words[..*length].join(" ")))?;
     let (command, rest) = (words[..length].join(" "), &words[length..]);
@@ -119,7 +123,7 @@ fn knows(help: &str, flag: &str) -> bool {
 
 #[test]
 fn every_command_and_flag_in_a_document_exists() {
-    let (program, tasks) = (of_program(), of_tasks());
+    let (program, tasks) = (program_helps(), task_helps());
     let mut found = Vec::new();
     for path in documents(Path::new(ROOT)) {
         let text = std::fs::read_to_string(&path).unwrap();
@@ -131,7 +135,7 @@ fn every_command_and_flag_in_a_document_exists() {
 
 #[test]
 fn what_does_not_exist_is_told_from_what_does() {
-    let (program, tasks) = (of_program(), of_tasks());
+    let (program, tasks) = (program_helps(), task_helps());
     for line in [
         "linerate load URL -c 4 | jq .a --b",
         "linerate help load",

@@ -1,4 +1,4 @@
-//! What the program exits with, as `linerate --help` says.
+//! The exit codes of the program, as `linerate --help` explains them.
 
 use std::net::TcpListener;
 use std::process::{Command, Output};
@@ -11,7 +11,8 @@ const DONE: Option<i32> = Some(0);
 const NO: Option<i32> = Some(1);
 const COULD_NOT_RUN: Option<i32> = Some(2);
 
-/// `linerate versus` on one of our own servers twice, in a folder that is gone afterwards.
+/// Runs `linerate versus` on one of our own servers, as both A and B, and removes its folder
+/// afterwards.
 fn versus(name: &str, flags: &[&str]) -> Output {
     let server = Server::start(&[]);
     let url = format!("http://{}/json", server.address);
@@ -73,7 +74,8 @@ fn an_objective_that_b_fails_exits_with_1_and_one_that_it_does_not_fail_with_0()
     assert_eq!(held.status.code(), DONE);
     let judgement: serde_json::Value = serde_json::from_slice(&held.stdout).unwrap();
     assert_eq!(judgement["slo"]["arms"][1]["arm"], "b");
-    // Of a server that a busy machine keeps from the rate, nobody can tell; it does not fail for that.
+    // On a busy machine B may not be offered the whole rate: then nobody can tell, which is not a
+    // failure.
     assert_ne!(judgement["slo"]["arms"][1]["holds"], false);
 }
 

@@ -1,4 +1,4 @@
-//! Help pages, each held to what a reader may expect of one.
+//! Help pages, each checked for what a reader may expect of one.
 
 use crate::command_line::{answer, commands, linerate};
 use crate::common::{assert_says, refusal_of};
@@ -34,7 +34,8 @@ fn every_flag_of_every_command_is_explained() {
     });
 }
 
-/// `  -c, --connections <N>` or `      --json`, as clap sets them, and not prose about flags.
+/// Whether a line is `  -c, --connections <N>` or `      --json`, as clap prints them, and not
+/// prose about flags.
 fn is_flag(line: &str) -> bool {
     let spec = line.trim_start().split("  ").next().unwrap_or_default();
     let of_a_flag = |word: &str| word.starts_with(['-', '<', '[']) || word.ends_with(['>', ']']);
@@ -78,7 +79,7 @@ fn every_exit_code_is_explained() {
     for code in ["\n  0 ", "\n  1 ", "\n  2 ", "\n  3 ", "\n  4 "] {
         assert!(codes.contains(code), "{code:?} in {codes}");
     }
-    assert_says(codes, "of `plan network`, no machine carries the rate");
+    assert_says(codes, "for `plan network`, no machine carries");
 }
 
 #[test]

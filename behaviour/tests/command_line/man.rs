@@ -1,10 +1,10 @@
-//! Manual pages, as the program that sets them sees them.
+//! Manual pages, as groff formats them.
 
 use std::process::{Command, Stdio};
 
 use crate::command_line::{answer, as_str, commands, linerate};
 
-/// The page as groff sets it for a terminal of 80 columns, if it has nothing to complain of.
+/// The page as groff formats it for a terminal of 80 columns; panics if groff has complaints.
 fn set(page: &str) -> String {
     let file = std::env::temp_dir().join(format!("linerate-man-{}.1", std::process::id()));
     std::fs::write(&file, page).unwrap();
@@ -41,7 +41,7 @@ fn groff_sets_the_page_of_every_command_without_a_warning() {
 }
 
 #[test]
-fn a_command_that_there_is_not_is_told_of_with_the_one_that_lacks_it() {
+fn an_unknown_command_is_refused_with_the_name_of_the_command_that_lacks_it() {
     for (words, lacks) in [
         (&["man", "nosuch"][..], "`linerate` has no command `nosuch`"),
         (

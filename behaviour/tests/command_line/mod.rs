@@ -10,14 +10,14 @@ mod wrk;
 
 use std::process::{Command, Stdio};
 
-/// The program with these words, asked by nobody.
+/// The program with these words and no standard input.
 fn linerate(words: &[&str]) -> Command {
     let mut command = Command::new(crate::common::program());
     command.args(words).stdin(Stdio::null());
     command
 }
 
-/// Standard output of a command that must do well.
+/// Standard output of a command that must succeed.
 fn answer(words: &[&str]) -> String {
     let output = linerate(words).output().unwrap();
     assert!(output.status.success(), "{words:?}: {output:?}");

@@ -3,7 +3,7 @@
 use crate::command_line::linerate;
 use crate::common::assert_says;
 
-/// The two streams of the shortest run there is, its folder gone again.
+/// Standard output and standard error of the shortest run there is; removes its folder.
 fn smoke(name: &str, more: &[&str]) -> [String; 2] {
     let folder = std::env::temp_dir().join(format!("linerate-{name}-{}", std::process::id()));
     let out = folder.to_str().unwrap();

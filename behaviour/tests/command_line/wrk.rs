@@ -1,4 +1,4 @@
-//! `linerate load` under fingers that know wrk.
+//! `linerate load` for users who are used to wrk.
 
 use std::process::{Command, Output};
 
@@ -6,7 +6,7 @@ use crate::command_line::linerate;
 use crate::common::server::Server;
 use crate::common::{assert_says, refusal_of};
 
-/// Command lines of wrk as they stand in articles and scripts, short enough for a test.
+/// Command lines of wrk as articles and scripts have them, short enough for a test.
 const COMMAND_LINES: [&str; 3] = [
     "-t2 -c100 -d1s --latency URL",
     "--threads 1 --connections 1k --duration 1 --timeout 3 URL",
@@ -68,7 +68,8 @@ fn the_transfer_is_of_the_bytes_that_came() {
     let load: serde_json::Value = serde_json::from_str(&load).unwrap();
     let received = load["received_bytes"].as_f64().unwrap();
     let answered = load["answered_in_window"].as_f64().unwrap();
-    // An answer may have come before the window opened and be counted within it.
+    // The bytes of an answer may arrive before the window opens while the answer is counted within
+    // it.
     let apart = (received - answered * answer_bytes).abs();
     assert!(
         apart <= 8.0 * answer_bytes,

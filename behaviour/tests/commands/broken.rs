@@ -98,9 +98,9 @@ fn a_study_with_nothing_left_to_compare_is_refused_by_name() {
         (other, "title = \"the other way\", needs = [\"absent\"]"),
     ];
     let said = Lab::new("nothing", &of_level).refusal();
-    assert_says(&said, "nothing is left to compare: of Way");
+    assert_says(&said, "nothing is left to compare of Way");
     assert_says(&said, "https://absent.example/");
-    // What no level asks for, all need.
+    // A program that no level asks for is needed by all.
     let said = Lab::new("all-need", &[("[[factor]]", need)]).refusal();
     assert_says(&said, "need a program that is not here");
 }

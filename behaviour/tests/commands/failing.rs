@@ -6,7 +6,7 @@ use crate::common::{assert_says, errors};
 const WORKS: &str = "echo \"took 5 ms, sum 7\"";
 const BUILDS: &str = "echo built >> built.{size}";
 
-/// Runs a study in which some arms fail: exactly these, and all that is shown says why.
+/// Runs a study and asserts that exactly these arms fail, and that everything it shows says why.
 #[track_caller]
 fn assert_left_out(name: &str, change: (&str, &str), arms: &[&str], why: &[&str]) {
     let lab = Lab::new(name, &[change, ("rounds = 3", "rounds = 2")]);
@@ -77,8 +77,8 @@ fn where_every_arm_that_is_compared_fails_nothing_is_measured() {
     }
 }
 
-/// Beside each run: a preparation that must find nothing of another arm's, and fails for one arm in
-/// the midst of its work, and what cleans up after it.
+/// Commands around each run: a preparation that must find nothing of another arm's and that fails
+/// for one arm halfway, and a cleanup.
 const BESIDE: &str = r#"timeout_s = 20
 prepare = [["sh", "-c", "[ ! -e dirt ] && touch dirt && [ {arm} != other.small ]"]]
 cleanup = [["sh", "-c", "CLEANUP"]]"#;

@@ -80,13 +80,13 @@ pub(crate) struct Lab {
 }
 
 impl Lab {
-    /// With the study changed in these places.
+    /// Sets up the study with these changes, each a text and its replacement.
     pub(crate) fn new(name: &str, changes: &[(&str, &str)]) -> Self {
         let folder = Folder::new(&format!("commands-{name}"));
         let below = |name: &str| folder.path().join(name);
         std::fs::create_dir(below("tmp")).unwrap();
         std::fs::write(below("log"), "").unwrap();
-        // The commands are nobody's where we are root.
+        // Where we are root, the commands run as `nobody`.
         for open in ["tmp", "log"] {
             let mode = std::fs::Permissions::from_mode(0o1777);
             std::fs::set_permissions(below(open), mode).unwrap();
@@ -101,7 +101,7 @@ impl Lab {
         Self { folder }
     }
 
-    /// The program at work on this study, its temporary files in a place of their own.
+    /// The program, to be run in the folder of this study with its own place for temporary files.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = linerate(&self.folder, arguments);
         command.env("TMPDIR", self.folder.path().join("tmp"));
@@ -119,7 +119,7 @@ impl Lab {
         self.command(&arguments).output().unwrap()
     }
 
-    /// What a run that cannot be had says; nothing is left of it.
+    /// What a run that must be refused says; asserts that nothing is left of it.
     pub(crate) fn refusal(&self) -> String {
         let said = refusal_of(&mut self.start());
         assert!(!self.folder.path().join("run").exists());

@@ -1,4 +1,4 @@
-//! Studies of commands through the program: run, broken, stopped, killed, gone on with.
+//! Studies of commands through the program: run, broken, stopped, killed and resumed.
 
 mod broken;
 mod failing;

@@ -1,4 +1,4 @@
-//! Commands that speak with a server: each at its own host.
+//! Commands that talk to a server, each of the two on its own host.
 
 use model::command_run::CommandRun;
 use model::run::{Rig, RunRecord};
@@ -6,11 +6,12 @@ use model::run::{Rig, RunRecord};
 use super::lab::Lab;
 use crate::common::{answer, refusal_of};
 
-/// A client that asks a server that is there for the run alone.
+/// The lines of the study and of its script that the tests replace.
 const RUN: &str = "run = [\"sh\", \"work.sh\", \"{way}\", \"{size}\", \"{arm}\"]";
 const SAYS: &str = "echo \"$1 $2 $3 $(id -u) $HOME\" >> LOG";
 
-/// With `namespace ADDRESS` of the client and of the server for each run in the log.
+/// A study whose client asks a server that is there only for its run. Both write a line to the log:
+/// their role, network namespace and folder, and the address or folder that they were told.
 fn lab(name: &str) -> Lab {
     let server = "run = [\"sh\", \"work.sh\", \"{server_at}\", \"{way}\", \"{size}\"]\nserver = [\"sh\", \"-c\", \
          \"echo server $(readlink /proc/self/ns/net) $PWD {dir} >> LOG; \
@@ -20,7 +21,7 @@ fn lab(name: &str) -> Lab {
     Lab::new(name, &[(RUN, server), (SAYS, says)])
 }
 
-/// What each run of either role wrote, its folders left out of it.
+/// The words of each line that a role, `client` or `server`, wrote to the log.
 fn roles(lab: &Lab, role: &str) -> Vec<Vec<String>> {
     let log = lab.folder.text("log");
     let lines = log.lines().filter(|line| line.starts_with(role));
@@ -93,7 +94,7 @@ fn a_server_that_does_not_come_up_or_goes_ends_the_study_with_its_last_words() {
 fn an_arm_whose_client_fails_since_its_server_went_fails_alone_with_the_servers_last_words() {
     let run = r#"run = ["sh", "work.sh", "{server_at}", "{way}{size}"]
 server = ["sh", "server.sh", "{linerate}", "{server_address}:0", "{way}{size}"]"#;
-    // Whoever is to outlive its server tells it that it may go.
+    // A client that is to outlive its server tells it by the file `go` that it may end.
     let asks = "curl -sf http://$1/json > got\n[ $2 != other9 ] || { touch go; while curl -sf http://$1/json > got; do :; done; exit 9; }";
     let serves = r#"[files]
 "server.sh" = """

@@ -1,4 +1,4 @@
-//! Runs that do well.
+//! Runs that succeed.
 
 use std::collections::BTreeSet;
 
@@ -48,7 +48,7 @@ fn a_dry_run_says_what_would_be_run_and_runs_nothing() {
 }
 
 #[test]
-fn commands_are_an_ordinary_user_at_home_in_a_folder_that_goes() {
+fn commands_run_as_an_ordinary_user_at_home_in_a_folder_that_is_removed() {
     let lab = Lab::new("home", &[("rounds = 3", "rounds = 1")]);
     answer(&mut lab.start());
     assert_eq!(lab.folder.names("tmp"), [""; 0], "the folder is gone");
@@ -60,7 +60,7 @@ fn commands_are_an_ordinary_user_at_home_in_a_folder_that_goes() {
         assert_ne!(words[3], "0", "{line}");
         assert!(words[4].starts_with(&temporary), "{line}");
     }
-    // The control is the baseline in every respect.
+    // The control runs as the baseline, and the commands cannot tell the two apart.
     assert!(!log.contains("control"), "{log}");
     assert_says(&log, "other 9 other.large");
 }
@@ -185,7 +185,7 @@ fn commands_of_somebody_else_are_shown_and_not_run() {
     assert_says(&said, "work.sh\n");
     assert_says(&said, "--trust");
     assert_eq!(lab.folder.text("log"), "");
-    // Nor are those of a run folder that came from elsewhere.
+    // Commands of a run folder that came from elsewhere are not run either.
     answer(&mut lab.start());
     let before = lab.folder.text("log");
     std::fs::remove_file(lab.folder.path().join("run/evidence.json")).unwrap();

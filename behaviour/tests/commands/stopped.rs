@@ -1,4 +1,4 @@
-//! Runs that end early: what was measured is kept, nothing is left behind.
+//! Runs that end early: what was measured is saved, and nothing is left behind.
 
 use std::process::{Child, Stdio};
 use std::time::Duration;
@@ -6,8 +6,8 @@ use std::time::Duration;
 use crate::commands::lab::Lab;
 use crate::common::{answer, assert_says, errors, refusal_of};
 
-/// Fails in the middle of the second round, until a file says that all is well: builds, the trial
-/// and the rehearsal come before.
+/// A command that fails in the middle of the second round until a file says that all is well.
+/// Builds, the trial and the rehearsal run before that.
 const FAILS_LATER: (&str, &str) = (
     "echo \"took 5 ms, sum 7\"",
     "echo x >> runs\n\
@@ -16,7 +16,7 @@ const FAILS_LATER: (&str, &str) = (
 );
 
 #[test]
-fn a_command_that_fails_in_a_later_round_keeps_those_before_and_the_run_goes_on() {
+fn a_command_that_fails_in_a_later_round_keeps_the_rounds_before_and_the_run_can_be_resumed() {
     let lab = Lab::new("later", &[FAILS_LATER]);
     let said = refusal_of(&mut lab.start());
     assert_says(&said, "broke down");
@@ -25,7 +25,7 @@ fn a_command_that_fails_in_a_later_round_keeps_those_before_and_the_run_goes_on(
     assert!((5..15).contains(&kept.len()), "{}", kept.len());
     let in_whole_rounds = kept.len() / 5 * 5;
     assert_eq!(lab.folder.names("tmp"), [""; 0]);
-    // With what there is, it is judged.
+    // The run is judged from the blocks that there are.
     answer(&mut lab.command(&["study", "report", "run", "--json"]));
 
     std::fs::write(lab.folder.path().join("log.well"), "").unwrap();
@@ -44,7 +44,7 @@ fn a_command_that_fails_in_a_later_round_keeps_those_before_and_the_run_goes_on(
             .names("run")
             .contains(&"evidence.json".to_owned())
     );
-    // A run that is done stays as it is.
+    // Resuming a finished run changes nothing.
     let before = lab.folder.text("log");
     assert!(lab.resume().status.success());
     assert_eq!(lab.folder.text("log"), before);

@@ -1,4 +1,4 @@
-//! What is around the commands of a study: their environment, and other work on the machine.
+//! The surroundings of the commands of a study: their environment, and other work on the machine.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ fn the_work_of_others_while_commands_ran_is_a_doubt_of_the_report() {
     let hogs = Hogs::start();
     answer(&mut lab.start());
     drop(hogs);
-    // What the look at the machine before the run has said is forgotten.
+    // Removes the doubts that the look at the machine before the run has raised.
     let file = lab.folder.path().join("run/run.json");
     let mut run: Value = serde_json::from_str(&lab.folder.text("run/run.json")).unwrap();
     run["doubts"] = json!([]);

@@ -3,16 +3,16 @@
 use std::process::Command;
 use std::time::Duration;
 
-/// Those that there are, anybody's.
+/// All such groups that there are, whoever made them.
 pub(crate) fn all() -> Vec<String> {
     let find = ["/sys/fs/cgroup", "-type", "d", "-name", "linerate-*-*"];
-    // Groups of others may go while it looks, which it takes for a failure.
+    // Groups of others may disappear while `find` looks, which it reports as a failure.
     let found = Command::new("find").args(find).output().unwrap();
     let text = String::from_utf8(found.stdout).unwrap();
     text.lines().map(str::to_owned).collect()
 }
 
-/// Waits until there are none but those.
+/// Waits until there are no groups but those in `before`.
 pub(crate) fn assert_none_but(before: &[String]) {
     let all_gone = || all().iter().all(|group| before.contains(group));
     assert!(

@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) struct Hogs(Arc<AtomicBool>);
 
 impl Hogs {
-    /// As many as there are CPUs, wherever the kernel puts them.
+    /// Starts as many hogs as there are CPUs, wherever the kernel puts them.
     pub(crate) fn start() -> Self {
         let allowed = sys::cpu::allowed().unwrap();
         Self::on(vec![allowed.clone(); allowed.len()])
     }
 
-    /// One for each of these sets of CPUs.
+    /// Starts one hog on each of these sets of CPUs.
     pub(crate) fn on(places: Vec<Vec<usize>>) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         for cpus in places {

@@ -1,4 +1,4 @@
-//! A command that listens for others until it is stopped.
+//! A command that listens for connections until it is stopped.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{ChildStdout, Command, Stdio};
@@ -6,11 +6,11 @@ use std::process::{ChildStdout, Command, Stdio};
 use crate::common::processes::Ours;
 use crate::common::program;
 
-/// One that says first where it listens. Dropping it stops it.
+/// A command whose first line says where it listens. Dropping it stops it.
 pub(crate) struct Listener {
     pub(crate) child: Ours,
     pub(crate) address: String,
-    says: BufReader<ChildStdout>,
+    output: BufReader<ChildStdout>,
 }
 
 impl Listener {
@@ -29,21 +29,21 @@ impl Listener {
 
     pub(crate) fn of(command: &mut Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-        let says = BufReader::new(child.stdout.take().unwrap());
+        let output = BufReader::new(child.stdout.take().unwrap());
         let mut listener = Self {
             child: Ours(child),
             address: String::new(),
-            says,
+            output,
         };
         let line = listener.line();
         listener.address = line.strip_prefix("listening on ").unwrap().to_owned();
         listener
     }
 
-    /// What it says next.
+    /// The next line that the command prints.
     pub(crate) fn line(&mut self) -> String {
         let mut line = String::new();
-        self.says.read_line(&mut line).unwrap();
+        self.output.read_line(&mut line).unwrap();
         line.trim().to_owned()
     }
 

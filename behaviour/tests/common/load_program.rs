@@ -36,7 +36,7 @@ pub(crate) fn number(value: &Value) -> u64 {
         .unwrap_or_else(|| panic!("no number: {value}"))
 }
 
-/// Requests that ended in a bin, those out at the end left aside.
+/// Requests that ended in any bin of errors but `unfinished`, those still under way at the end.
 pub(crate) fn failed(report: &Value) -> u64 {
     let errors = report["errors"].as_object().unwrap();
     let failed = errors.iter().filter(|(bin, _)| *bin != "unfinished");

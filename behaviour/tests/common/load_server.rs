@@ -8,8 +8,9 @@ use std::thread;
 /// A right answer with the body `ok`.
 pub(crate) const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
-/// Starts a server on a free port of loopback; each connection has a thread and `behave`, which
-/// is also told how many connections came before. It lives as long as the test program.
+/// Starts a server on a free port of loopback that lives as long as the test program. `behave`
+/// serves each connection in a thread of its own; its second argument is the number of connections
+/// before this one.
 pub(crate) fn serve(behave: impl Fn(TcpStream, usize) + Send + Sync + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -23,7 +24,7 @@ pub(crate) fn serve(behave: impl Fn(TcpStream, usize) + Send + Sync + 'static) -
     address
 }
 
-/// Starts a server that answers every request by what `answer` writes.
+/// Starts a server that answers every request with what `answer` writes.
 pub(crate) fn answer_each(answer: impl Fn(&mut TcpStream) + Send + Sync + 'static) -> SocketAddr {
     serve(move |mut stream, _| {
         stream.set_nodelay(true).unwrap();

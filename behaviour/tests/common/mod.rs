@@ -1,4 +1,4 @@
-//! What the tests of whole commands share: a folder of one's own, the program in it.
+//! Helpers that tests of whole commands share: a folder for each test, and the program run in it.
 
 pub(crate) mod as_nobody;
 pub(crate) mod built_in;
@@ -26,17 +26,18 @@ use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The path of the program, where whoever starts the tests has built it.
+/// The environment variable with the path of the program, where the caller of the tests has built
+/// it.
 pub(crate) const PROGRAM: &str = "LINERATE_PROGRAM";
 
-/// The path of the program, optimised as these tests are not; where none is given it is built first, so
-/// that it is never an older one.
+/// The path of the program, which is optimised, unlike these tests. Where no path is given the
+/// program is built first, so that it is never an older one.
 pub(crate) fn program() -> &'static str {
     static PATH: OnceLock<String> = OnceLock::new();
     PATH.get_or_init(|| env::var(PROGRAM).unwrap_or_else(|_| build()))
 }
 
-/// Builds it as cargo has built what it depends on for the tests.
+/// Builds the program in the profile in which cargo has built its dependencies for the tests.
 fn build() -> String {
     let tests = env::current_exe().unwrap();
     let folder = tests.ancestors().nth(2).unwrap();
@@ -54,7 +55,7 @@ fn build() -> String {
     folder.join("linerate").to_str().unwrap().to_owned()
 }
 
-/// An empty folder, gone again when the test has passed.
+/// A folder, empty at first, which is removed when the test has passed.
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
@@ -71,7 +72,8 @@ impl Folder {
         &self.0
     }
 
-    /// The names below it, sorted; `inside` is relative, empty for the folder itself.
+    /// The sorted names in a folder below this one; `inside` is relative, empty for the folder
+    /// itself.
     pub(crate) fn names(&self, inside: &str) -> Vec<String> {
         let entries = std::fs::read_dir(self.0.join(inside)).unwrap();
         let name = |entry: std::io::Result<std::fs::DirEntry>| {
@@ -82,7 +84,7 @@ impl Folder {
         names
     }
 
-    /// The text of a file below it; empty where there is none.
+    /// The text of a file in the folder; empty where there is no such file.
     pub(crate) fn text(&self, file: &str) -> String {
         std::fs::read_to_string(self.0.join(file)).unwrap_or_default()
     }
@@ -106,7 +108,7 @@ pub(crate) fn linerate(folder: &Folder, arguments: &[&str]) -> Command {
     command
 }
 
-/// Standard output of a command that must do well.
+/// Standard output of a command that must succeed.
 pub(crate) fn answer(command: &mut Command) -> String {
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", errors(&output));
@@ -118,19 +120,19 @@ pub(crate) fn errors(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Something that must be among the words that were said.
+/// Asserts that `said` contains `piece`.
 #[track_caller]
 pub(crate) fn assert_says(said: &str, piece: &str) {
     assert!(said.contains(piece), "`{piece}` is not in\n{said}");
 }
 
-/// What a command says that is refused, and prints nothing else.
+/// Runs a command that must be refused and print no result, and returns what it said.
 #[track_caller]
 pub(crate) fn refusal_of(command: &mut Command) -> String {
     refused(&command.output().unwrap())
 }
 
-/// What was said by a command that was refused, and printed nothing else.
+/// Standard error of a command that must have exited with 2 and printed nothing to standard output.
 #[track_caller]
 pub(crate) fn refused(output: &Output) -> String {
     let said = errors(output);
@@ -139,7 +141,7 @@ pub(crate) fn refused(output: &Output) -> String {
     said
 }
 
-/// The words of a line, such as one of commands, which have a space between them.
+/// The words of a line, such as a command line, which are separated by single spaces.
 pub(crate) fn words(line: &str) -> Vec<&str> {
     line.split(' ').collect()
 }

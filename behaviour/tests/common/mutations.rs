@@ -9,7 +9,7 @@ use toml::Value;
 pub(crate) struct Mutation {
     /// The field's keys, joined by dots; lists are passed through.
     pub(crate) field: String,
-    /// What was done to it.
+    /// What was done to the field.
     pub(crate) how: &'static str,
     pub(crate) text: String,
 }
@@ -20,8 +20,9 @@ impl Mutation {
         self.field.rsplit('.').next().unwrap()
     }
 
-    /// Whether a line of the file is where a reader must look: that of the field or of a table
-    /// around it. What is missing, or there too often, may matter somewhere else.
+    /// Whether a line of the file is where a reader must look: the line of the field or of a table
+    /// around it. A field that is missing, or an item that is there twice, may cause an error
+    /// elsewhere.
     pub(crate) fn is_at(&self, line: &str) -> bool {
         let has_a_key = self.field.split('.').any(|key| line.contains(key));
         let is_list_item = line.starts_with(char::is_whitespace);
@@ -36,11 +37,11 @@ impl fmt::Display for Mutation {
     }
 }
 
-/// Where a value stands: keys, and numbers where the step is into a list.
+/// The place of a value: keys, and a number where the step is into a list.
 type Path = Vec<String>;
 
-/// All of them for one study. Of a field that stands in several items of a list, one of each type is
-/// enough: the items are held against one table.
+/// All mutations of one study. Of a field that occurs in several items of a list, one of each type
+/// is enough: all items are checked against the same table.
 pub(crate) fn mutations(study: &str) -> Vec<Mutation> {
     let whole: Value = Value::Table(study.parse().unwrap());
     let mut paths = Vec::new();
@@ -158,7 +159,7 @@ fn wrong_values(now: &Value) -> Vec<(&'static str, Value)> {
             ("NaN", Value::Float(f64::NAN)),
             ("infinite", Value::Float(f64::INFINITY)),
         ],
-        // Twice nothing is nothing again.
+        // An empty list stays empty however often it is repeated.
         Value::Array(items) if items.is_empty() => Vec::new(),
         Value::Array(items) => vec![
             (

@@ -2,7 +2,8 @@
 
 use std::io::Write as _;
 
-/// Ends a test where whoever runs it is not root, and says so: who only writes code need not give it the machine.
+/// Ends a test that is not run by root, and says so: a developer who only writes code need not give
+/// the tests root's power over the machine.
 macro_rules! needs_root {
     () => {
         if !sys::user::is_root() {
@@ -13,10 +14,11 @@ macro_rules! needs_root {
 
 pub(crate) use needs_root;
 
-/// On the terminal, whose lines of tests that pass the harness keeps to itself.
+/// Says on the terminal which test was skipped. It writes to standard error directly, since the
+/// harness hides what tests that pass print.
 pub(crate) fn say_what_is_skipped(module: &str) {
     let own = std::thread::current();
-    // The harness names a thread by its test, unless it has but one.
+    // The harness names a thread after its test, unless it runs all tests in its only thread.
     let test = own.name().filter(|name| *name != "main").unwrap_or(module);
     let _ = writeln!(
         std::io::stderr(),

@@ -17,7 +17,8 @@ impl Drop for Nginx {
 }
 
 impl Nginx {
-    /// With what stands in its block `server`, and its log in the folder. Comes back when somebody can connect.
+    /// Starts nginx with the given content of its `server` block and its log in the folder. Returns
+    /// once `is_up` holds.
     pub(crate) fn start(folder: &Folder, server: &str, is_up: impl FnMut() -> bool) -> Self {
         let config = format!(
             "daemon off; master_process off; pid pid; error_log stderr; events {{}}\n\
@@ -34,12 +35,12 @@ impl Nginx {
     }
 }
 
-/// An address of loopback that nobody has.
+/// An address of loopback that is free.
 pub(crate) fn free_address() -> SocketAddr {
     let free = TcpListener::bind("127.0.0.1:0").unwrap();
     free.local_addr().unwrap()
 }
 
-/// What nginx is told of the certificate `good` in its folder.
+/// The directives of nginx for the certificate `good` in its folder.
 pub(crate) const CERTIFICATE: &str = "ssl_certificate good.pem; ssl_certificate_key good.key; \
                                       ssl_protocols TLSv1.2 TLSv1.3;";

@@ -20,12 +20,12 @@ impl Planted {
         Self::with(limiter, &[])
     }
 
-    /// With what the limiter takes.
+    /// Starts a server with the arguments that its limiter takes.
     pub(crate) fn with(limiter: &str, arguments: &[&str]) -> Self {
         Self::of(Command::new("python3"), limiter, arguments)
     }
 
-    /// Held on a CPU.
+    /// Starts a server that is pinned to a CPU.
     pub(crate) fn on(cpu: usize, limiter: &str) -> Self {
         let mut held = Command::new("taskset");
         held.args(["-c", &cpu.to_string(), "python3"]);
@@ -47,7 +47,7 @@ impl Planted {
     }
 }
 
-/// The flags of a short look at a machine that other tests work on.
+/// Flags for a short look on a machine that runs other tests as well.
 pub(crate) const SHORT: [&str; 5] = ["--yes", "--for", "2s", "-c", "8"];
 
 pub(crate) fn explained(folder: &Folder, whose: &[&str]) -> Value {

@@ -1,4 +1,4 @@
-//! Programs that a test starts, and the processes that there are.
+//! Programs that a test starts, and the processes of the machine.
 
 use std::fmt::Display;
 use std::io::{BufRead as _, BufReader, Read};
@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command};
 use std::time::Duration;
 
-/// A program that ends with the test, also with one that fails.
+/// A program that is killed when the test ends, even if it fails.
 pub(crate) struct Ours(pub(crate) Child);
 
 impl Deref for Ours {
@@ -31,7 +31,7 @@ impl Drop for Ours {
     }
 }
 
-/// The next line of an output of a process that goes on.
+/// The first line of the output of a process that goes on.
 pub(crate) fn line_of(output: Option<impl Read>) -> String {
     let mut line = String::new();
     BufReader::new(output.unwrap())
@@ -46,7 +46,7 @@ pub(crate) fn signal(name: &str, pid: impl Display) {
     signal_all(name, &[pid]);
 }
 
-/// Sends it to several in one go, the first first.
+/// Sends a signal to several processes by one command, in the given order.
 #[track_caller]
 pub(crate) fn signal_all(name: &str, pids: &[impl Display]) {
     let mut kill = Command::new("kill");
@@ -55,14 +55,15 @@ pub(crate) fn signal_all(name: &str, pids: &[impl Display]) {
     assert!(kill.status().unwrap().success(), "{kill:?}");
 }
 
-/// Waits for what must come within a minute, which on a machine at rest takes far less.
+/// Waits up to a minute until a condition holds, which takes far less on a machine at rest.
 #[track_caller]
 pub(crate) fn wait_for(what: &str, holds: impl FnMut() -> bool) {
-    let came = sys::clock::wait_until(Duration::from_secs(60), holds);
-    assert!(came, "it does not happen: {what}");
+    let has_happened = sys::clock::wait_until(Duration::from_secs(60), holds);
+    assert!(has_happened, "it does not happen: {what}");
 }
 
-/// Whether a process does anything more: one that has ended is there until somebody has waited for it.
+/// Whether a process still runs. One that has ended stays in `/proc` until somebody has waited for
+/// it.
 pub(crate) fn is_alive(pid: impl Display) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let after_name = stat.rsplit(") ").next();
@@ -70,13 +71,13 @@ pub(crate) fn is_alive(pid: impl Display) -> bool {
     !matches!(state, None | Some('Z' | 'X'))
 }
 
-/// All that there are.
+/// The ids of all processes.
 pub(crate) fn all() -> impl Iterator<Item = u32> {
     let entries = std::fs::read_dir("/proc").unwrap().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
-/// Those that work in a folder or below it.
+/// The processes whose working folder is this one or below it.
 pub(crate) fn working_in(folder: &Path) -> Vec<u32> {
     let works_here = |pid: &u32| {
         let here = std::fs::read_link(format!("/proc/{pid}/cwd"));
@@ -85,7 +86,8 @@ pub(crate) fn working_in(folder: &Path) -> Vec<u32> {
     all().filter(works_here).collect()
 }
 
-/// Those that a process has started, in that order; none of one that is gone.
+/// The children of a process, in the order in which it started them; none where the process is
+/// gone.
 pub(crate) fn children(pid: impl Display) -> Vec<u32> {
     let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
     let children = children.unwrap_or_default();
@@ -93,7 +95,7 @@ pub(crate) fn children(pid: impl Display) -> Vec<u32> {
     pids.map(|pid| pid.parse().unwrap()).collect()
 }
 
-/// Those that a process has started, and those that came of them.
+/// All descendants of a process.
 pub(crate) fn offspring(pid: u32) -> Vec<u32> {
     let children = children(pid).into_iter();
     children

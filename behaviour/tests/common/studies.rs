@@ -1,6 +1,7 @@
-//! Studies that are soon done, for tests that need one.
+//! Short studies for tests that need one.
 
-/// A ladder of two identical arms and one step; `rig` may be a line that says its rig.
+/// A ladder of a baseline, its control and one step; `rig` may be a line for the top of the file,
+/// such as its rig.
 pub(crate) fn ladder(rig: &str, rounds: u32) -> String {
     const STUDY: &str = r#"
 format = 1
@@ -35,7 +36,7 @@ take_away = ["split-send"]
         .replace("ROUNDS", &rounds.to_string())
 }
 
-/// A comparison that sets a sysctl of the machine, with blocks so long that a test can step in.
+/// A comparison that sets a sysctl of the machine, with blocks long enough for a test to interfere.
 pub(crate) const OF_THE_MACHINE: &str = r#"
 format = 1
 name = "host"
@@ -64,7 +65,8 @@ title = "swappiness"
 add = ["swappiness=10"]
 "#;
 
-/// A command, as a list of TOML, that is measured in two ways; `{way}` in it says which.
+/// A study that measures a command in two ways. `run` is a TOML list, in which `{way}` stands for
+/// the way.
 pub(crate) fn of_command(run: &str) -> String {
     const STUDY: &str = r#"
 format = 1

@@ -1,4 +1,4 @@
-//! What cannot be built, started or compared: it is told, and nothing of it stays.
+//! Commits that cannot be built, started or compared: the gate says why, and leaves nothing behind.
 
 use std::net::TcpListener;
 use std::process::{Command, Output};
@@ -43,7 +43,7 @@ fn what_cannot_be_measured_is_told_and_leaves_nothing() {
         (&["--serve", "./app ${port}"], &["$port without braces"]),
         (&["--serve", "${dir}/app {port}"], &["$dir without braces"]),
     ] {
-        assert_told(&project, arguments, parts);
+        assert_refused(&project, arguments, parts);
     }
 }
 
@@ -76,13 +76,13 @@ fn a_server_that_does_not_come_up_or_answers_otherwise_is_told_and_leaves_nothin
         ),
         (&["--serve", SERVES, "--url", "/absent"], &["status 404"]),
     ] {
-        assert_told(&project, arguments, parts);
+        assert_refused(&project, arguments, parts);
     }
 }
 
-/// That a gate could not run, and says each of these.
-fn assert_told(project: &Project, arguments: &[&str], parts: &[&str]) {
-    let output = project.ran(arguments);
+/// Asserts that a gate is refused, says each of these parts and leaves nothing.
+fn assert_refused(project: &Project, arguments: &[&str], parts: &[&str]) {
+    let output = project.run(arguments);
     let said = errors(&output);
     assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
     for part in parts {
@@ -111,7 +111,7 @@ fn a_shallow_clone_and_one_with_submodules_are_told_what_gets_the_rest() {
     project.git(&["add", ".gitmodules"]);
     project.git(&["commit", "-q", "-m", "with submodules"]);
     project.git(&["tag", "--force", "one"]);
-    let output = project.ran(&["--run", "true", "--build", "cat lib/absent"]);
+    let output = project.run(&["--run", "true", "--build", "cat lib/absent"]);
     let said = errors(&output);
     assert!(said.contains("`git submodule update --init &&`"), "{said}");
     assert_eq!(output.status.code(), Some(2), "{said}");
@@ -124,7 +124,7 @@ fn a_server_whose_port_is_taken_is_told_with_its_own_words() {
     let port = taken.local_addr().unwrap().port();
     let project = Project::new(["Hello", "Hello"]);
     let line = format!("exec $LINERATE serve --listen 127.0.0.1:{port} # {{port}}");
-    let output = project.ran(&["--serve", &line]);
+    let output = project.run(&["--serve", &line]);
     assert_eq!(output.status.code(), Some(2), "{}", errors(&output));
     let said = errors(&output);
     for part in ["one (", "ended before it was ready", "in use"] {
@@ -133,7 +133,8 @@ fn a_server_whose_port_is_taken_is_told_with_its_own_words() {
     project.assert_clean();
 }
 
-/// A gate with a disk of so little room in the place of a folder, and what is in that afterwards.
+/// Runs a gate with a disk of size `room` mounted at the folder `at`, and prints what that holds
+/// afterwards.
 fn with_a_small_disk(project: &Project, at: &str, room: &str, flags: &[&str]) -> Output {
     let script = "mount -t tmpfs -o size=$ROOM none \"$AT\" || exit 77
         \"$LINERATE\" gate one two --yes \"$@\"; code=$?
@@ -151,6 +152,7 @@ fn with_a_small_disk(project: &Project, at: &str, room: &str, flags: &[&str]) ->
 
 #[test]
 fn a_full_disk_is_told_wherever_it_is_met_and_nothing_stays_on_it() {
+    crate::common::needs_root!();
     let project = Project::new(["5", "5"]);
     std::fs::create_dir(project.folder.path().join("runs")).unwrap();
     let large = vec![b'x'; 1 << 20];
@@ -168,7 +170,7 @@ fn a_full_disk_is_told_wherever_it_is_met_and_nothing_stays_on_it() {
             &temporary,
             "512k",
             &["--run", "true"][..],
-            ["two (", "see to room"],
+            ["two (", "check free space"],
         ),
         (
             &temporary,

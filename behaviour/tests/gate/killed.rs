@@ -1,4 +1,4 @@
-//! Killed at some moment: worktrees, processes and ports are gone.
+//! A gate that is killed at some moment leaves no worktrees, processes or open ports.
 
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use super::{Project, SERVES};
 
-/// Notes the port of each start, and marks the eighth, which is in the measurement.
+/// A shell prefix that notes the port of each start, and touches the mark from the eighth on, which
+/// is in the measurement.
 const NOTED: &str =
     "echo {port} >> \"$MARK.starts\"; [ $(wc -l < \"$MARK.starts\") -lt 8 ] || touch \"$MARK\"; ";
 

@@ -1,4 +1,4 @@
-//! Two commits of a small project: built, measured, judged, and gone afterwards.
+//! Two commits of a small project: built, measured, judged, and removed afterwards.
 
 mod broken;
 mod killed;
@@ -11,16 +11,16 @@ use model::gate::Passage;
 
 use crate::common::{Folder, errors, linerate, program, words};
 
-/// A project of two commits, the first of which is tagged `one`; and a folder for what is temporary.
+/// A project of two commits, tagged `one` and `two`, with a folder for temporary files.
 struct Project {
     folder: Folder,
     temporary: Folder,
-    /// What is ours to know of folders and services, of this project alone.
+    /// The `XDG_RUNTIME_DIR` of this project only, where Linerate registers folders and services.
     register: Folder,
 }
 
 impl Project {
-    /// What the file `part` holds at the first commit and at the second.
+    /// Makes a project whose file `part` holds these texts at the first and at the second commit.
     fn new(parts: [&str; 2]) -> Self {
         let project = Self {
             folder: Folder::new("gate"),
@@ -38,12 +38,12 @@ impl Project {
     }
 
     fn git(&self, arguments: &[&str]) -> String {
-        let ran = self.asked(arguments);
+        let ran = self.run_git(arguments);
         assert!(ran.status.success(), "{arguments:?}: {}", errors(&ran));
         String::from_utf8(ran.stdout).unwrap()
     }
 
-    fn asked(&self, arguments: &[&str]) -> Output {
+    fn run_git(&self, arguments: &[&str]) -> Output {
         Command::new("git")
             .args(words(
                 "-c user.name=a -c user.email=a@b.example -c init.defaultBranch=main",
@@ -64,14 +64,14 @@ impl Project {
         command
     }
 
-    fn ran(&self, arguments: &[&str]) -> Output {
+    fn run(&self, arguments: &[&str]) -> Output {
         self.gate(arguments).output().unwrap()
     }
 
     /// Whether git knows of no worktree but the first, and no folder or process of ours is left.
     fn is_clean(&self) -> bool {
-        // While one is taken away, git may fail to list them.
-        let worktrees = self.asked(&["worktree", "list"]);
+        // While a worktree is being removed, git may fail to list them.
+        let worktrees = self.run_git(&["worktree", "list"]);
         let is_empty = self.temporary.names("").is_empty();
         worktrees.status.success()
             && String::from_utf8_lossy(&worktrees.stdout).lines().count() == 1
@@ -113,7 +113,7 @@ fn a_command_that_costs_four_times_as_much_is_slower_and_the_other_way_round_it_
     ] {
         let project = Project::new(parts);
         let flags = words("--rounds 10 --json --markdown gate.md --html gate.html --out run");
-        let output = project.ran(&[&["--run", COUNTS][..], &flags].concat());
+        let output = project.run(&[&["--run", COUNTS][..], &flags].concat());
         assert_eq!(output.status.code(), Some(code), "{}", errors(&output));
         let gate = judged(&output).gate.unwrap();
         assert_eq!(gate.passage, passage, "{gate:?}");
@@ -160,13 +160,13 @@ fn servers_are_started_anew_in_every_round_and_two_rounds_tell_nothing() {
         "-H",
         "Authorization: Bearer hush",
     ];
-    let output = project.ran(&arguments);
+    let output = project.run(&arguments);
     assert_eq!(output.status.code(), Some(4), "{}", errors(&output));
     let said = errors(&output);
-    assert!(said.contains("changes that are in no commit"), "{said}");
+    assert!(said.contains("uncommitted changes"), "{said}");
     let comment = project.folder.text("gate.md");
     assert!(
-        comment.contains("a verdict takes 10: let it run"),
+        comment.contains("a verdict takes 10: let the gate run"),
         "{comment}"
     );
     let kept = ["run/run.json", "run/report.html"].map(|name| project.folder.text(name));
@@ -181,7 +181,7 @@ fn servers_are_started_anew_in_every_round_and_two_rounds_tell_nothing() {
 }
 
 #[test]
-fn what_a_crash_of_all_has_left_in_the_repository_goes_with_the_next_gate() {
+fn a_worktree_that_a_crash_left_in_the_repository_is_removed_by_the_next_gate() {
     let project = Project::new(["a", "b"]);
     let lost = project
         .temporary
@@ -197,7 +197,7 @@ fn what_a_crash_of_all_has_left_in_the_repository_goes_with_the_next_gate() {
     ]);
     std::fs::remove_dir_all(&lost).unwrap();
     assert_eq!(project.git(&["worktree", "list"]).lines().count(), 2);
-    // As a hook is run, which tells git of a repository.
+    // A git hook runs with `GIT_DIR` set.
     let here = "git rev-parse --verify -q HEAD";
     let mut of_a_hook = project.gate(&["--build", here, "--run", here, "--smoke"]);
     let output = of_a_hook.env("GIT_DIR", "/absent").output().unwrap();
@@ -205,7 +205,8 @@ fn what_a_crash_of_all_has_left_in_the_repository_goes_with_the_next_gate() {
     project.assert_clean();
 }
 
-/// What stands in the Markdown before a place that is told by a mark, in blocks that are indented further than it.
+/// The indented block of lines after each `mark` in a Markdown text, without its indentation and
+/// list dashes.
 fn blocks_after<'a>(text: &'a str, mark: &'a str) -> impl Iterator<Item = String> + 'a {
     text.split(mark).skip(1).map(|rest| {
         let mut lines = rest.lines().skip(1).peekable();

@@ -1,4 +1,4 @@
-//! A file is served for a moment, and other users of the machine reach its server.
+//! A download serves a file for a moment, and other users of the machine can reach its server.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -15,7 +15,7 @@ const DOWNLOAD: [&str; 6] = [
     "100ms",
 ];
 
-/// What is said of a download of a file by a user who is not root.
+/// Exit code and standard error of a download of the file by a user who is not root.
 fn said(folder: &Folder) -> (Option<i32>, String) {
     let output = linerate_as_nobody(folder, &DOWNLOAD).output().unwrap();
     (output.status.code(), errors(&output))

@@ -7,14 +7,14 @@ use std::process::Command;
 use crate::common::as_nobody::linerate_as_nobody;
 use crate::common::{Folder, assert_says, linerate, refusal_of};
 
-/// Refused for its address, with the place in the file: so which file was read is told, and nothing
-/// is connected to.
+/// Refused for its address, with the place in the file. So the refusal shows which file was read,
+/// and nothing is connected to.
 const HOSTS: &str =
     "[host.client]\nssh = \"a\"\n[host.server]\nssh = \"b\"\naddress = \"127.0.0.1\"\n";
 const RUN: [&str; 5] = ["study", "run", "http-json", "--rig", "hosts"];
 const OWN: &str = "config/linerate/hosts.toml";
 
-/// A folder into which somebody unpacked a hosts file, and one's own configuration.
+/// A folder into which somebody unpacked a hosts file, with the user's own configuration below it.
 fn unpacked(name: &str, has_own: bool) -> Folder {
     let folder = Folder::new(&format!("hosts-file-{name}"));
     fs::write(folder.path().join("hosts.toml"), HOSTS).unwrap();
@@ -25,7 +25,7 @@ fn unpacked(name: &str, has_own: bool) -> Folder {
     folder
 }
 
-/// What it says that reads its configuration in the folder and takes no file for the word of its user.
+/// The refusal of a command that reads its user's configuration in the folder.
 fn refusal(mut command: Command, folder: &Folder) -> String {
     refusal_of(command.env("XDG_CONFIG_HOME", folder.path().join("config")))
 }
@@ -57,7 +57,7 @@ fn the_file_of_the_current_folder_counts_where_it_is_given() {
     assert!(!said.contains("is not used"), "{said}");
 }
 
-/// As after `sudo` that leaves the environment as it is, or `su`.
+/// The environment is like this after `su`, or after a `sudo` that leaves it as it is.
 #[test]
 fn a_hosts_file_of_another_user_to_whom_the_environment_leads_is_refused() {
     crate::common::needs_root!();

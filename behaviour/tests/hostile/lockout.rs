@@ -1,4 +1,5 @@
-//! Levers set to values that would cut off access or memory, and guards that are hindered.
+//! Levers set to values that would cut off access or memory, and guards that are kept from their
+//! work.
 
 use std::fs::File;
 use std::process::{Command, Stdio};
@@ -15,7 +16,7 @@ const LONGEST: Duration = Duration::from_secs(60);
 const MTU: &str = "/sys/class/net/bench0/mtu";
 const RECEIVE_BUFFER: &str = "/proc/sys/net/ipv4/tcp_rmem";
 
-/// Of the sandbox's own network: they are really asked for.
+/// Values for the sandbox's own network: the test really asks for them.
 const ABSURD_HERE: [&str; 10] = [
     "tcp-receive-buffer=1,1,1",
     "tcp-receive-buffer=4096,4096,4096",
@@ -29,7 +30,8 @@ const ABSURD_HERE: [&str; 10] = [
     "socket-option-memory=2147483647",
 ];
 
-/// Of the whole machine: with `--dry-run`, so that nothing is lost where one is taken.
+/// Values for the whole machine. The test asks for them with `--dry-run`, so that nothing breaks if
+/// one is accepted.
 const ABSURD_OF_THE_MACHINE: [&str; 6] = [
     "memory-reserve=16777216",
     "tcp-memory=4096,4096,2147483647",
@@ -39,7 +41,7 @@ const ABSURD_OF_THE_MACHINE: [&str; 6] = [
     "receive-flow-table=536870912",
 ];
 
-/// Asks for a value that must be refused, with what would come of it.
+/// Asks for a value that must be refused, with the range and the worst that it would do.
 fn is_refused(sandbox: &Sandbox, asked: &str, flags: &[&str]) {
     let output = sandbox.levers(&[&["apply", asked], flags].concat());
     let said = errors(&output);
@@ -78,7 +80,7 @@ fn ports_that_are_reserved_do_not_count_as_left() {
     is_refused(&sandbox, ports, &[]);
 }
 
-/// A connection over loopback that is made now, and 256 KiB each way.
+/// Opens a new connection over loopback, and sends 256 KiB each way.
 const TALK: &str = "
 import socket, threading
 def give_and_take(end):
@@ -96,7 +98,7 @@ other.start(); give_and_take(client); other.join()
 print('talked')";
 
 #[test]
-fn the_least_that_is_taken_still_lets_a_new_connection_talk() {
+fn the_smallest_accepted_values_still_let_a_new_connection_talk() {
     crate::common::needs_root!();
     let sandbox = Sandbox::new();
     let least = words(
@@ -121,7 +123,7 @@ fn what_may_cut_off_access_or_memory_goes_back_unless_it_is_confirmed() {
     assert!(sys::clock::wait_until(LONGEST, || sandbox
         .journal()
         .is_empty()));
-    // One that is no danger stays as it is.
+    // A lever that is no danger stays set.
     let set = sandbox.apply(&["slow-start-after-idle=0"]);
     assert!(set["reverts_after_s"].is_null(), "{set}");
 }
@@ -135,31 +137,32 @@ fn every_lever_tells_its_worst_case_and_those_that_lock_out_say_that_they_go_bac
         let (harm, how) = (&lever["worst_case"]["harm"], &lever["worst_case"]["how"]);
         let shown = sandbox.prints(&[program(), "levers", "show", name]);
         let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
-        let told = format!(
+        let worst = format!(
             "at worst {}: {}",
             harm.as_str().unwrap(),
             how.as_str().unwrap()
         );
-        assert_says(&shown, &told);
-        let is_told = shown.contains("on trial: put back after 60 seconds unless confirmed");
-        assert_eq!(lever["is_on_trial"], is_told, "{name}");
+        assert_says(&shown, &worst);
+        let is_shown = shown.contains("on trial: put back after 60 seconds unless confirmed");
+        assert_eq!(lever["is_on_trial"], is_shown, "{name}");
         let is_set = matches!(
             lever["scope"].as_str(),
             Some("namespace" | "device" | "host")
         ) && !is_of_programs(&lever);
         let locks_out = matches!(harm.as_str(), Some("memory" | "access"));
-        assert!(is_told || !is_set || !locks_out, "{name}");
+        assert!(is_shown || !is_set || !locks_out, "{name}");
     }
 }
 
-/// Whether it is told and never set, or of a program that is started with it.
+/// Whether a lever is only explained and never set, or belongs to a program that is started with
+/// it.
 fn is_of_programs(lever: &Value) -> bool {
     let is_of_one = |bench: &Value| bench == "program";
     let benches = lever["tested_in"].as_array().unwrap();
     lever["sets"].as_array().unwrap().is_empty() || benches.iter().any(is_of_one)
 }
 
-/// What the memory killer thinks of each guard in this network.
+/// Prints the `oom_score_adj` of each guard in this network namespace.
 const GUARDS: &str = "here=$(readlink /proc/self/ns/net)
 for file in $(grep -las 'lever[s].revert' /proc/[0-9]*/cmdline); do
     process=${file%/cmdline}
@@ -167,7 +170,8 @@ for file in $(grep -las 'lever[s].revert' /proc/[0-9]*/cmdline); do
 done
 true";
 
-/// What root may ask of it: in a container often nothing.
+/// Asks the memory killer to spare this process, and prints what was granted: in a container often
+/// nothing.
 const SPARE: &str = "echo -1000 > /proc/self/oom_score_adj; exec cat /proc/self/oom_score_adj";
 
 #[test]
@@ -187,7 +191,8 @@ struct Log {
     folder: Folder,
 }
 
-/// In place of the machine's devices, of which a program needs but one.
+/// Prints what comes to `/dev/log`, in a `/dev` in place of the machine's. A program needs only one
+/// of its devices.
 const LISTEN: &str = "
 import os, socket
 assert os.system('mkdir /var/lib/dev && mount --bind /dev /var/lib/dev && mount -t tmpfs none /dev \
@@ -207,7 +212,7 @@ impl Log {
             _listening: Ours(listening),
             folder,
         };
-        assert!(log.comes_to_say(&["ready"]));
+        assert!(log.wait_for_line(&["ready"]));
         log
     }
 
@@ -215,8 +220,8 @@ impl Log {
         self.folder.text("log")
     }
 
-    /// Waits for a line with all of these.
-    fn comes_to_say(&self, words: &[&str]) -> bool {
+    /// Waits for a line with all of these words.
+    fn wait_for_line(&self, words: &[&str]) -> bool {
         let has_all = |line: &str| words.iter().all(|words| line.contains(words));
         sys::clock::wait_until(LONGEST, || self.text().lines().any(has_all))
     }
@@ -231,16 +236,19 @@ fn a_guard_that_cannot_put_back_says_so_in_the_journal_and_the_log_and_goes_on_u
     sandbox.prints(&["mount", "-o", "remount,bind,ro", "/sys"]);
     let refused = "could not be put back: ";
     let warning = ["<28>linerate[", "tried again: mtu: ", refused, "EROFS"];
-    assert!(log.comes_to_say(&warning), "{}", log.text());
+    assert!(log.wait_for_line(&warning), "{}", log.text());
     let entry = &sandbox.journal()[0];
     let why = entry["refused"].as_str().unwrap();
     assert!(why.contains(MTU) && why.contains("EROFS"), "{entry}");
-    let told = sandbox.prints(&[program(), "levers", "journal"]);
-    assert!(told.contains(refused) && told.contains("EROFS"), "{told}");
+    let listing = sandbox.prints(&[program(), "levers", "journal"]);
+    assert!(
+        listing.contains(refused) && listing.contains("EROFS"),
+        "{listing}"
+    );
     sandbox.prints(&["mount", "-o", "remount,bind,rw", "/sys"]);
     assert!(sys::clock::wait_until(LONGEST, || sandbox.holds(MTU) == "1500"));
     let notice = ["<29>linerate[", "mtu was put back", "1500 again"];
-    assert!(log.comes_to_say(&notice), "{}", log.text());
+    assert!(log.wait_for_line(&notice), "{}", log.text());
     let warnings = log.text().matches(refused).count();
     assert_eq!(warnings, 1, "the same is said once: {}", log.text());
 }
@@ -255,11 +263,11 @@ fn a_guard_without_any_log_puts_back_all_the_same() {
     assert!(sys::clock::wait_until(LONGEST, || sandbox.holds(MTU) == "1500"));
 }
 
-/// The place of a sysctl of the machine is taken by a file.
+/// Puts a file in the place of a sysctl of the machine.
 const PRETEND: &str = "echo 60 > /var/lib/knob && \
                        mount --bind /var/lib/knob /proc/sys/vm/swappiness";
 
-/// Whether a process is the one that is to put back what a study held.
+/// Whether a process is the guard that puts back what a study has set.
 fn is_guard(pid: u32) -> bool {
     let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     String::from_utf8_lossy(&words).contains("revert-after")
@@ -286,7 +294,7 @@ fn what_a_study_holds_of_the_machine_goes_back_when_all_its_processes_are_killed
             let mut all = offspring(run.id());
             all.retain(|pid| !is_guard(*pid));
             all.insert(0, run.id());
-            // One that has ended by itself meanwhile is none to kill.
+            // `kill` fails if one of them has just ended by itself: that is no error.
             let all = all.iter().map(ToString::to_string);
             let _ = Command::new("kill").arg("-9").args(all).status();
         }
@@ -300,7 +308,8 @@ fn what_a_study_holds_of_the_machine_goes_back_when_all_its_processes_are_killed
         .is_empty()));
 }
 
-/// Has the journal say that what was set is held by a process that has ended, whose number is another's.
+/// Makes the journal say that the holder of the lever has ended, and that another process now has
+/// its number.
 const FORGE_OWNER: &str = "
 import json
 path = '/var/lib/linerate/journal.jsonl'
@@ -311,7 +320,7 @@ json.dump(entry, open(path, 'w'))
 open(path, 'a').write('\\n')";
 
 #[test]
-fn who_waits_for_the_end_of_a_holder_takes_no_other_process_of_its_number_for_it() {
+fn a_process_with_the_number_of_a_holder_that_has_ended_is_not_taken_for_it() {
     crate::common::needs_root!();
     let sandbox = Sandbox::new();
     sandbox.apply(&["slow-start-after-idle=0"]);

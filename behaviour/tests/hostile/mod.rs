@@ -1,6 +1,6 @@
 //! What somebody who means harm tries: another user of the machine, a far host, a stranger's run
-//! folder, a client, a value that would lock its owner out. Each test is an attack, and says what
-//! comes of it.
+//! folder, a client, a value that would lock its owner out. Each test is an attack, named by its
+//! outcome.
 
 mod far_host;
 mod file_server;

@@ -1,4 +1,4 @@
-//! Files of a folder that somebody else filled, which are found by their names alone.
+//! Files that are found by their names alone, in a folder that somebody else filled.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -6,11 +6,11 @@ use std::process::{Command, Output};
 
 use crate::common::{Folder, linerate, refusal_of};
 
-/// What a list may take of memory's addresses, in KiB, and of time, in s.
+/// Address space that a list may take, in KiB, and its time, in seconds.
 const MOST_KIB: u32 = 900_000;
 const MOST_S: u32 = 60;
 
-/// The program in bounds of memory and time, of which the second ends it with 124.
+/// Runs the program with bounded memory and time. Out of time, it ends with the exit code 124.
 fn bounded(folder: &Folder, arguments: &[&str]) -> Output {
     let program = linerate(folder, arguments);
     let limited = format!("ulimit -v {MOST_KIB}; exec timeout {MOST_S} \"$0\" \"$@\"");

@@ -22,11 +22,10 @@ fn study(work: &str) -> String {
     studies::of_command(r#"["sh", "work.sh", "{way}"]"#) + &script
 }
 
-/// Leaves a program behind, out of its group's and its session's reach and in another folder, and
-/// waits to be killed.
+/// Leaves a program behind, in another session, process group and folder, and waits to be killed.
 const LEAVES: &str = "(cd / && setsid sleep 600 & echo $! > LEFT.new; mv LEFT.new LEFT); sleep 600";
 
-/// Puts a link to what only root may enter in the place of its folder, once.
+/// Replaces its own folder, once, by a link to one that only root may enter.
 const LEADS_ASTRAY: &str = r#"[ -e LEFT ] || { touch LEFT; here=$(pwd); mv "$here" "$here.moved"
 ln -s "$(dirname LEFT)/../private/open" "$here"; }"#;
 
@@ -77,16 +76,17 @@ impl Lab {
         assert!(output.status.success(), "{}", errors(&output));
     }
 
-    /// Kills a run and its agent at once, when its command has left something behind; its number.
+    /// Kills a run and its agent at once, when its command has left a program behind. Returns the
+    /// process number of that program.
     fn killed(&self, as_nobody: bool) -> u32 {
         let mut command = self.study(as_nobody, "killed");
         command.stdout(Stdio::null()).stderr(Stdio::null());
         let mut run = command.spawn().unwrap();
         let left = || self.0.text("out/left");
-        let came = sys::clock::wait_until(PATIENCE, || {
+        let is_over = sys::clock::wait_until(PATIENCE, || {
             !left().is_empty() || run.try_wait().unwrap().is_some()
         });
-        assert!(came && !left().is_empty(), "it leaves nothing");
+        assert!(is_over && !left().is_empty(), "it leaves nothing");
         // The agent first: it would clean up behind a run that has ended.
         signal_all("KILL", &[children(run.id()).remove(0), run.id()]);
         run.wait().unwrap();
@@ -94,7 +94,7 @@ impl Lab {
     }
 }
 
-/// What a command says that is refused, also where it is not and would run on.
+/// What a command says that must be refused. If it runs on, it is killed and the test fails.
 pub(crate) fn refusal(mut command: Command) -> String {
     command.stdout(Stdio::null()).stderr(Stdio::piped());
     let mut runs = command.spawn().unwrap();
@@ -124,7 +124,8 @@ impl Bystander {
     }
 }
 
-/// Folders named as ours of this and of earlier versions, with results in them; who works there.
+/// Folders named like ours, of this and of earlier versions, with results in them; and a program at
+/// work in each.
 fn look_alikes(lab: &Lab, user: u32) -> (Vec<PathBuf>, Vec<Bystander>) {
     let names = words(
         "linerate-study-1-0 linerate-study-0123456789abcdef linerate-service-0123456789abcdef",
@@ -157,14 +158,14 @@ fn assert_untouched(lab: &Lab, user: u32, as_nobody: bool) {
 }
 
 #[test]
-fn a_study_leaves_folders_of_its_user_that_are_named_like_its_own_and_who_works_there() {
+fn a_study_spares_folders_of_its_user_named_like_its_own_and_the_processes_in_them() {
     crate::common::needs_root!();
     assert_untouched(&Lab::new("root", "true"), 0, false);
     assert_untouched(&Lab::new("user", "true"), NOBODY, true);
 }
 
 #[test]
-fn a_study_of_root_leaves_folders_of_the_user_that_its_commands_are() {
+fn a_study_of_root_spares_folders_of_the_user_that_its_commands_run_as() {
     crate::common::needs_root!();
     assert_untouched(&Lab::new("descended", "true"), NOBODY, false);
 }
@@ -175,7 +176,7 @@ fn what_a_killed_study_left_goes_with_the_next_wherever_its_programs_went() {
         let lab = Lab::new(&format!("killed-{as_nobody}"), LEAVES);
         let left = lab.killed(as_nobody);
         assert!(is_alive(left) && lab.0.names("tmp").len() == 1);
-        // It does not wait for long, and says so by failing: what is left is taken away before.
+        // The next study's command does not wait: what is left is removed before it starts.
         let study = fs::read_to_string(lab.path("small.toml")).unwrap();
         fs::write(
             lab.path("small.toml"),
@@ -203,29 +204,29 @@ fn whoever_only_looks_into_a_folder_of_ours_outlives_it() {
         .path("out/left")
         .exists()));
     let folders = lab.0.names("tmp");
-    let mut looks = Bystander::new(&lab.path("tmp").join(&folders[0]), NOBODY);
+    let mut bystander = Bystander::new(&lab.path("tmp").join(&folders[0]), NOBODY);
     fs::write(lab.path("out/left.seen"), "").unwrap();
     let output = run.wait_with_output().unwrap();
     assert!(output.status.success(), "{}", errors(&output));
     assert_eq!(lab.0.names("tmp"), [""; 0]);
-    assert!(looks.lives());
+    assert!(bystander.lives());
 }
 
 #[test]
 fn a_command_that_exchanges_its_folder_leads_the_next_nowhere() {
     let lab = Lab::new("led", LEADS_ASTRAY);
-    let (open, told) = (lab.path("private/open"), lab.path("out/told"));
+    let (open, copy) = (lab.path("private/open"), lab.path("out/told"));
     fs::create_dir_all(&open).unwrap();
     fs::set_permissions(lab.path("private"), Permissions::from_mode(0o700)).unwrap();
     fs::write(open.join("secret"), "a word").unwrap();
-    let tells = format!("cat secret > {}", told.display());
-    fs::write(open.join("work.sh"), tells).unwrap();
+    let script = format!("cat secret > {}", copy.display());
+    fs::write(open.join("work.sh"), script).unwrap();
     lab.assert_runs(false, "run");
     assert!(lab.path("out/left").exists(), "it exchanges nothing");
-    assert!(!told.exists(), "it works where only root may go");
+    assert!(!copy.exists(), "it works where only root may go");
 }
 
-/// `command` with a file open under the number 9.
+/// `command`, with a file open as descriptor 9.
 fn with_open_file(file: &Path, command: &Command) -> Command {
     let mut with = Command::new("sh");
     with.args(["-c", r#"exec 9< "$0"; exec "$@""#]).arg(file);
@@ -266,7 +267,7 @@ fn a_place_for_temporary_files_where_others_may_exchange_folders_is_refused() {
     assert_eq!(lab.0.names("tmp"), [""; 0]);
 }
 
-/// The group of this process for the CPU controller, where those of its programs are made.
+/// The control group of this process for the CPU controller: those of its programs are made in it.
 fn own_group() -> PathBuf {
     let group = sys::cgroup::Group::of_this_process(sys::cgroup::Controller::Cpu);
     group.unwrap().folder().to_owned()

@@ -1,4 +1,4 @@
-//! Somebody else's run folder that its reader goes on with.
+//! Somebody else's run folder that its reader resumes.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt as _;
@@ -33,7 +33,7 @@ fn theirs(name: &str, folder: &Folder) -> Service {
     .unwrap()
 }
 
-/// A run of a service of theirs of which nothing was measured.
+/// Makes the run one of their service, with nothing measured yet.
 fn with_service(folder: &Folder, name: &str) {
     let everybody = std::fs::Permissions::from_mode(0o777);
     std::fs::set_permissions(folder.path(), everybody).unwrap();
@@ -85,7 +85,7 @@ fn a_service_whose_name_leads_elsewhere_has_nothing_taken_away_there() {
 }
 
 #[test]
-fn a_folder_gives_nobodys_word_for_levers_of_the_machine() {
+fn a_folder_cannot_give_its_users_permission_for_levers_of_the_machine() {
     let (folder, _) = strange("host");
     edited(&folder, |run| run.on_host = true);
     let with_host = [&RESUME[..], &["--host"]].concat();
@@ -98,7 +98,7 @@ fn a_folder_gives_nobodys_word_for_levers_of_the_machine() {
 }
 
 #[test]
-fn what_no_run_of_ours_asks_for_is_not_gone_on_with() {
+fn a_run_larger_than_any_of_ours_is_not_resumed() {
     type Edit = fn(&mut RunRecord);
     let edits: [(&str, Edit); 5] = [
         ("rounds", |run| run.study.design.rounds = u32::MAX),
@@ -119,7 +119,7 @@ fn what_no_run_of_ours_asks_for_is_not_gone_on_with() {
     }
 }
 
-/// A run of a study of commands of ours, as somebody else changed it.
+/// Writes a run of one of our studies of commands, as somebody else changed it.
 fn commands(folder: &Folder, edit: impl FnOnce(&mut CommandRun)) {
     let found = study::catalogue::find("strength-reduction").unwrap();
     let StudyFile::Commands(study) = found.study else {
@@ -139,7 +139,7 @@ fn commands(folder: &Folder, edit: impl FnOnce(&mut CommandRun)) {
 }
 
 #[test]
-fn words_that_no_study_has_are_put_into_no_command_and_files_nowhere_else() {
+fn levels_that_no_study_has_reach_no_command_and_files_stay_in_their_folder() {
     let (folder, _) = strange("levels");
     commands(&folder, |run| {
         let levels = &mut run.arms[0].levels;
@@ -165,7 +165,7 @@ fn words_that_no_study_has_are_put_into_no_command_and_files_nowhere_else() {
 }
 
 #[test]
-fn no_arm_of_a_folder_has_a_server_loaded_that_is_somewhere() {
+fn no_arm_of_a_folder_makes_us_load_a_server_of_its_choice() {
     let (folder, _) = strange("somewhere");
     edited(&folder, |run| {
         let mut arm = run.arms[0].clone();
@@ -177,5 +177,5 @@ fn no_arm_of_a_folder_has_a_server_loaded_that_is_somewhere() {
     });
     std::fs::write(folder.path().join("run/blocks.jsonl"), "").unwrap();
     let refused = refusal(&folder, &RESUME);
-    assert_says(&refused, "what was there only then");
+    assert_says(&refused, "programs that existed only then");
 }

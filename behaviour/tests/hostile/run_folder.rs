@@ -14,7 +14,7 @@ use crate::common::{Folder, answer, assert_says, errors, linerate};
 
 /// How long a folder may keep us.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// What may be taken of memory's addresses, in KiB.
+/// Address space that a command may take, in KiB.
 const MOST_KIB: u32 = 900_000;
 /// What a terminal acts on.
 const EVIL: &str = "\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}31m\u{202e}\u{0}\r";
@@ -41,7 +41,7 @@ fn said(folder: &Folder, arguments: &[&str]) -> String {
     answer(&mut linerate(folder, arguments))
 }
 
-/// What a command says of a folder that it does not take, with bounded memory and in bounded time.
+/// What a command says about a folder that it refuses, in bounded memory and time.
 pub(crate) fn refusal(folder: &Folder, arguments: &[&str]) -> String {
     let program = linerate(folder, arguments);
     let limited = format!("ulimit -v {MOST_KIB}; exec \"$0\" \"$@\"");
@@ -63,7 +63,7 @@ pub(crate) fn refusal(folder: &Folder, arguments: &[&str]) -> String {
     errors(&output)
 }
 
-/// Nothing in it that a terminal acts on.
+/// Asserts that a text has nothing that a terminal acts on.
 fn assert_plain(text: &str) {
     let steers = |sign: char| (sign.is_control() && sign != '\n') || sign == '\u{202e}';
     assert!(!text.contains(steers), "{text:?}");
@@ -138,7 +138,7 @@ fn a_file_with_another_name_is_not_written_to() {
 }
 
 #[test]
-fn a_file_that_memory_does_not_bear_is_not_read() {
+fn a_file_too_large_for_memory_is_not_read() {
     let (folder, _) = strange("large");
     let file = std::fs::File::create(folder.path().join("run/run.json")).unwrap();
     file.set_len(1 << 40).unwrap();
@@ -149,7 +149,7 @@ fn a_file_that_memory_does_not_bear_is_not_read() {
 #[test]
 fn a_description_that_takes_many_times_its_text_in_memory_is_refused() {
     let (folder, _) = strange("dense");
-    // Each small object took a hundred times its text when a tree of all was made.
+    // In a tree of all values each small object took a hundred times its text.
     let dense = "{\"a\":0},".repeat((15 << 20) / 8);
     let text = format!("{{\"format\": 1, \"a\": [{dense}0]}}");
     std::fs::write(folder.path().join("run/run.json"), text).unwrap();
@@ -157,7 +157,7 @@ fn a_description_that_takes_many_times_its_text_in_memory_is_refused() {
     assert_says(&refused, "it is no run record");
 }
 
-/// The report of a folder whose blocks in open loop are these, with bounded memory.
+/// The report of a folder with these open-loop blocks, made in bounded memory.
 fn report_with(folder: &Folder, blocks: &str) -> Output {
     std::fs::write(folder.path().join("run/blocks.jsonl"), blocks).unwrap();
     let limited = format!("ulimit -v {MOST_KIB}; exec \"$0\" study report run --json");
@@ -167,17 +167,17 @@ fn report_with(folder: &Folder, blocks: &str) -> Output {
 }
 
 #[test]
-fn distributions_take_the_memory_of_what_is_in_them_and_have_no_end() {
+fn distributions_take_memory_for_what_is_in_them_and_their_counts_do_not_overflow() {
     let (folder, _) = strange("distributions");
     let blocks = whole_run().blocks.lines();
     let mut blocks = blocks.map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
     let mut block = blocks.find(|block| block["phase"] == "latency").unwrap();
     let arm = block["arm"].as_str().unwrap().to_owned();
     for most in [1, u64::MAX] {
-        for of in ["service", "response", "lateness"] {
-            block["reading"]["latency"][of] = serde_json::json!([[1, most], [3000, most]]);
+        for kind in ["service", "response", "lateness"] {
+            block["reading"]["latency"][kind] = serde_json::json!([[1, most], [3000, most]]);
         }
-        // As many as there are of an arm, and of others.
+        // The most rounds that an arm may have, for this arm and five others.
         let lines = (0..12_000).map(|at| {
             block["round"] = (at % 2_000).into();
             block["arm"] = format!("{arm}{}", "'".repeat(at / 2_000)).into();
@@ -252,12 +252,12 @@ fn the_commands_of_a_reboot_are_ours_or_are_not_shown() {
     });
     let text = said(&folder, &["study", "report", "run"]);
     assert_says(&text, "to take the step, as root:");
-    assert_says(&text, "have the kernel started with mitigations=off");
+    assert_says(&text, "start the kernel with mitigations=off");
     for place in [text, folder.text("run/report.html")] {
         assert!(!place.contains("evil"), "{place}");
     }
     let refused = refusal(&folder, &["study", "resume", "run", "--yes"]);
-    assert_says(&refused, "none of this version's");
+    assert_says(&refused, "are not those of this version");
     assert!(!refused.contains("evil"), "{refused}");
 }
 
@@ -286,7 +286,7 @@ fn words_of_a_folder_reach_the_terminal_as_what_they_are() {
         assert_plain(&errors(&output));
         assert_plain(&String::from_utf8(output.stdout).unwrap());
     }
-    // Colour is ours, and nothing else of what steers.
+    // Colours are ours: without them there is no control sequence left.
     let mut painted = linerate(&folder, &["study", "report", "run"]);
     let painted = answer(painted.env("CLICOLOR_FORCE", "1"));
     assert_says(&painted, "\u{1b}[1m");
@@ -298,7 +298,7 @@ fn words_of_a_folder_reach_the_terminal_as_what_they_are() {
     assert_plain(&rest);
     let page = folder.text("run/report.html");
     assert!(page.contains("owned") && !page.contains(['\u{1b}', '\u{202e}', '\u{0}']));
-    // So it is with a file that is no run, of which an error shows a piece.
+    // The same holds where an error shows a piece of a file that is no run.
     std::fs::write(
         folder.path().join("run/run.json"),
         format!("{{\"{EVIL}\": 1}}"),

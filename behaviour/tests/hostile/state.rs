@@ -54,7 +54,7 @@ fn own(path: &Path, owner: u32) {
     chown(path, Some(owner), Some(owner)).unwrap();
 }
 
-/// Writes an entry of a service whose owner is no more, and whose folder is this.
+/// Writes the entry of a service whose owner has ended and whose folder is `folder`.
 fn plant(register: &Path, name: &str, folder: &Path) -> PathBuf {
     fs::create_dir_all(register).unwrap();
     let entry = serde_json::json!({
@@ -124,7 +124,7 @@ fn roots_state_that_somebody_else_made_or_may_write_to_is_refused() {
     assert_eq!(machine.0.names("elsewhere"), ["results.csv"]);
 }
 
-/// As if an attacker had had a moment's access to the register itself.
+/// The register is as if an attacker had had access to it for a moment.
 #[test]
 fn an_entry_that_names_what_is_not_ours_has_nothing_deleted() {
     crate::common::needs_root!();
@@ -134,7 +134,7 @@ fn an_entry_that_names_what_is_not_ours_has_nothing_deleted() {
     fs::create_dir(&of_root).unwrap();
     fs::set_permissions(&of_root, Permissions::from_mode(0o700)).unwrap();
     // A name that we do not give; a place where its owner can exchange what is there, and one where
-    // everybody can; a link on the way to another's.
+    // everybody can; a link on the way to a folder of somebody else.
     let home = machine.dear("home", VICTIM);
     let below_home = machine.dear(&format!("home/{name}"), VICTIM);
     let shared = machine.dear(&format!("shared/{name}"), VICTIM);
@@ -151,12 +151,12 @@ fn an_entry_that_names_what_is_not_ours_has_nothing_deleted() {
     answer(&mut machine.root(&["service", "list"]));
     let dear = [&home, &below_home, &shared, &of_roots];
     assert!(dear.iter().all(|folder| is_untouched(folder)));
-    // What led nowhere is forgotten.
+    // The planted entries are forgotten.
     assert_eq!(machine.0.names("run/linerate/services"), [""; 0]);
 }
 
-/// A user may move a folder that everybody may write to into one of his own, and have it taken away with
-/// that: by root it would go with all that others have in it.
+/// A user may move a folder that everybody may write to into one of his own, and have us remove
+/// that. Removed by root, it would be gone with all that others have in it.
 #[test]
 fn what_is_taken_away_for_a_user_is_what_he_could_have_taken_away_himself() {
     crate::common::needs_root!();
@@ -185,6 +185,6 @@ fn a_user_is_not_led_into_the_runtime_folder_of_another() {
     let mut command = linerate_as_nobody(&machine.0, &["service", "start", "nginx"]);
     command.env("XDG_RUNTIME_DIR", &theirs);
     let said = refusal(command);
-    assert_says(&said, "others could put what they like");
+    assert_says(&said, "others could replace what is ours");
     assert_eq!(machine.0.names("theirs"), [""; 0]);
 }

@@ -1,5 +1,5 @@
-//! The terminal of root: what is run for root as somebody else is no longer in it, and puts no words into
-//! its input.
+//! The terminal of root: what root has run as another user is detached from it, and cannot put
+//! words into its input.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -8,7 +8,8 @@ use std::process::{Command, Stdio};
 
 use crate::common::{Folder, studies};
 
-/// A program that tells whether it has a controlling terminal, in a file of this folder, and is any other.
+/// A program that writes whether it has a controlling terminal to a file in `seen`, and passes for
+/// any other.
 const GREEDY: &str = r#"#!/bin/sh
 if (: < /dev/tty) 2> /dev/null; then echo its own; else echo none; fi > "${0%/*}/seen/$$"
 echo nginx version: nginx/1.0
@@ -28,12 +29,12 @@ fn folder(name: &str) -> Folder {
     folder
 }
 
-/// What the program has seen of a terminal each time it ran, after a shell on a terminal of its own has
-/// run this line; `$L` is ours and `$P` the program.
+/// What the program has seen of a terminal each time it ran, after a shell on a terminal of its own
+/// has run this line. `$L` is Linerate, and `$P` the program.
 fn seen(folder: &Folder, line: &str) -> Vec<String> {
     let (path, usual) = (folder.path(), std::env::var("PATH").unwrap());
     let mut script = Command::new("script");
-    let ran = script
+    let output = script
         .args(["--quiet", "--return", "--command", line, "/dev/null"])
         .current_dir(path)
         .env("L", crate::common::program())
@@ -45,7 +46,7 @@ fn seen(folder: &Folder, line: &str) -> Vec<String> {
     let files = fs::read_dir(path.join("seen")).unwrap();
     let read = |path: &Path| fs::read_to_string(path).unwrap().trim().to_owned();
     let seen: Vec<String> = files.map(|file| read(&file.unwrap().path())).collect();
-    assert!(!seen.is_empty(), "{ran:?}");
+    assert!(!seen.is_empty(), "{output:?}");
     seen
 }
 

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use crate::common::Folder;
 use crate::hostile::server::running::Running;
 
-/// The certificate's key, with that of the tickets, as a process has it open.
+/// The file with the certificate's key and that of the tickets, as `/proc` names an open one.
 const IDENTITY: &str = "/memfd:linerate-identity";
 
-/// The descriptors of a process that lead to it.
+/// The descriptors of a process that lead to that file.
 fn identities(pid: u32) -> Vec<PathBuf> {
     let files = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
     let files = files.map(|file| file.unwrap().path());

@@ -10,14 +10,15 @@ use crate::common::processes::wait_for;
 use crate::common::{assert_says, errors};
 use crate::hosts::site::{Host, Site};
 
-/// Devices and state of its own, as a machine has them: nobody else's are touched. One of the devices
-/// is no rig's: what levers do inside a rig cuts nobody off, and is not on trial.
+/// Gives the server's machine devices and state of its own, so that nobody else's are touched. One
+/// of the devices is no rig's: levers inside a rig cut nobody off, and are not on trial.
 const OWN: &str = "mount -t sysfs none /sys && mount -t tmpfs -o mode=0755 none /var/lib && \
                    ip link add own0 type veth peer name own1 && ip link set own0 up";
-/// Our end of the cable sends packets of 1500 bytes, as a card does: a pair of virtual devices hands
-/// on what is longer than the other end takes, as long as nobody has cut it.
+/// Makes our end of the cable send packets of 1500 bytes, as a card does. Without it, a pair of
+/// virtual devices passes on longer packets than the other end takes, until something segments
+/// them.
 const SEND_AS_A_CARD: [&str; 7] = ["ethtool", "-K", "lr-server", "tso", "off", "gso", "off"];
-/// Then the other end drops packets of the size that the session was begun with, and says nothing.
+/// With this lever the other end silently drops packets of the size that the session began with.
 const CUT: &str = "levers apply mtu=1280 --device lr-router --trial 10 && echo ready && exec cat";
 const TYPED: usize = 30_000;
 
@@ -30,7 +31,7 @@ struct Session {
 }
 
 impl Session {
-    /// Begins it: the lever is set, and the answer to that has come.
+    /// Begins a session, sets the lever in it, and waits for the answer to that.
     fn new(site: &Site) -> Self {
         let script = format!("{} {CUT}", crate::common::program());
         let mut ssh = over_ssh(site, &script)
@@ -46,7 +47,7 @@ impl Session {
             said.push(byte[0]);
         }
         let said = String::from_utf8(said).unwrap();
-        assert_says(&said, "put back in 10 s unless you say");
+        assert_says(&said, "put back in 10 s unless you run");
         let input = ssh.stdin.take().unwrap();
         let answered = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&answered);
@@ -78,7 +79,7 @@ fn prints(mut command: Command) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Whether the server's machine still holds what was set; not asked for over the wire.
+/// Whether the lever is still set on the server's machine. This is not asked over the wire.
 fn is_cut(site: &Site) -> bool {
     let link = prints(site.on("server", &["ip", "link", "show", "lr-router"]));
     link.contains("mtu 1280")
@@ -102,7 +103,7 @@ fn a_session_that_a_lever_has_cut_goes_on_when_the_trial_is_over() {
     wait_for("the lever is put back", || {
         let answered = session.answered();
         let is_lost = is_lost(&site);
-        // Looked at last: what was seen before it was seen while the lever held.
+        // Read last: if the lever is still set, it was set when the others were read.
         let is_cut = is_cut(&site);
         if is_cut {
             assert_eq!(answered, 0, "the session was not cut");

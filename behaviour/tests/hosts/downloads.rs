@@ -54,7 +54,8 @@ fn a_study_of_downloads_has_its_server_on_one_machine_and_its_clients_on_the_oth
     }
 }
 
-/// The smaller study of downloads, in which each server and each client writes the network namespace that it is in.
+/// The smaller study of downloads. Each server and each client writes its network namespace to the
+/// log.
 fn telling_hosts(log: &Path) -> String {
     let mut study = smaller();
     for (role, command) in [

@@ -18,6 +18,7 @@ fn server(site: &Site) -> (Ours, String) {
 
 #[test]
 fn a_program_on_a_machine_of_the_hosts_file_is_looked_at_there_by_either_name_of_the_machine() {
+    crate::common::needs_root!();
     let site = Site::new("explain", Host::Usual);
     let (server, port) = server(&site);
     let pid = server.id().to_string();
@@ -42,6 +43,7 @@ fn a_program_on_a_machine_of_the_hosts_file_is_looked_at_there_by_either_name_of
 
 #[test]
 fn what_cannot_be_looked_at_there_is_refused_with_the_machines_name() {
+    crate::common::needs_root!();
     let site = Site::new("unexplained", Host::Usual);
     let table: [(&[&str], &str); 6] = [
         (

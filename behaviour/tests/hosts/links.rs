@@ -18,7 +18,7 @@ fn run(folder: &Folder, out: &str) -> String {
     answer(&mut linerate(folder, &[&RUN[..], &[out]].concat()))
 }
 
-/// What is said by a command that cannot do it.
+/// What a command says that must be refused.
 fn refusal(folder: &Folder, words: &[&str]) -> String {
     refusal_of(&mut linerate(folder, words))
 }
@@ -38,14 +38,15 @@ fn a_study_over_a_link_waits_for_its_delay_and_its_run_says_so() {
         (Some("10ms"), Via::Userspace)
     );
     for block in blocks(&folder, "run") {
-        // Eight connections, one answer each in 20 ms, and those under way at both ends.
+        // Eight connections, one answer each in 20 ms, and those under way at both ends of the
+        // window.
         let most = 8.0 * (block.reading.window_ns as f64 / 20e6 + 2.0);
         assert!((block.reading.answered as f64) < most, "{block:?}");
     }
     let text = folder.text("run/link.jsonl");
-    let told: LinkRecord = serde_json::from_str(&text).unwrap();
+    let link_record: LinkRecord = serde_json::from_str(&text).unwrap();
     assert!(
-        told.up.carried_packets > 0 && told.down.carried_bytes > 0,
+        link_record.up.carried_packets > 0 && link_record.down.carried_bytes > 0,
         "{text}"
     );
 }
@@ -117,7 +118,7 @@ fn a_run_that_is_refused_its_folder_adds_no_link_to_the_run_that_lies_there() {
 }
 
 #[test]
-fn a_link_record_that_is_none_is_named_by_its_line() {
+fn an_invalid_link_record_is_named_by_its_line() {
     let folder = Folder::new("link-record");
     write_linked(&folder, "delay = \"1ms\"");
     run(&folder, "run");
@@ -125,8 +126,8 @@ fn a_link_record_that_is_none_is_named_by_its_line() {
     let whole = folder.text("run/link.jsonl");
     std::fs::write(&file, format!("{whole}{{}}\n")).unwrap();
     let said = refusal(&folder, &["study", "report", "run"]);
-    assert_says(&said, "link.jsonl:2 is no account of a link");
-    // What a crash left of a line is no line.
+    assert_says(&said, "link.jsonl:2 is not a valid link record");
+    // The part of a line that a crash left does not count as a line.
     std::fs::write(&file, format!("{whole}{{")).unwrap();
     answer(&mut linerate(&folder, &["study", "report", "run"]));
 }

@@ -33,7 +33,7 @@ fn blocks(folder: &Folder, run: &str) -> Vec<BlockRecord> {
     Blocks::parse(&text).unwrap().records
 }
 
-/// What is true of every run over two hosts of one machine.
+/// Asserts what is true of every run over two hosts of one machine.
 fn assert_two_hosts(folder: &Folder, run: &str, rig: &Rig) {
     let record = record(folder, run);
     assert_eq!(record.rig, *rig);
@@ -51,7 +51,7 @@ fn assert_two_hosts(folder: &Folder, run: &str, rig: &Rig) {
         let (reading, arm) = (block.reading, block.arm);
         let server_window_ns = reading.cpu.server_window_ns.unwrap();
         assert!(server_window_ns <= reading.window_ns, "{arm}: {reading:?}");
-        // Its target is one process with one thread; the ends of a window are not read in no time.
+        // The target is one process with one thread. Reading the ends of a window takes some time.
         let server_ns = reading.cpu.server_ns.unwrap();
         assert!(server_ns <= reading.window_ns * 5 / 4, "{arm}: {reading:?}");
         seen.0 += reading.answered;

@@ -37,12 +37,12 @@ fn what_packets_between_machines_need_is_said_before_anything_is_sent() {
         ("--rig router", "not on the rig `router`"),
         ("--rig loopback --hosts none.toml", "--hosts names machines"),
         ("--rate 1k --hosts none.toml", "none.toml cannot be read"),
-        ("--rate 1k --size 8 --rig hosts", "have 16 bytes at least"),
+        ("--rate 1k --size 8 --rig hosts", "have at least 16 bytes"),
     ] {
         let said = refusal_of(&mut site.linerate(&words(&format!("packets {flags}"))));
         assert_says(&said, why);
     }
-    // What lets SSH through and no UDP.
+    // A firewall that lets SSH through, but no UDP.
     let drop = [
         "sh",
         "-c",

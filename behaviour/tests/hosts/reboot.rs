@@ -1,5 +1,5 @@
-//! A run that waits for a reboot, with the program in mount namespaces whose `/proc` and `/sys` tell of
-//! other boots.
+//! A run that waits for a reboot. The program runs in mount namespaces whose `/proc` and `/sys`
+//! describe other boots.
 
 use std::process::{Command, Output, Stdio};
 
@@ -7,12 +7,12 @@ use serde_json::Value;
 
 use crate::common::{Folder, assert_says, errors, linerate, refused, studies};
 
-/// Puts the files of a folder over what the kernel tells of its boot.
+/// Mounts the files of a folder over those in which the kernel describes its boot.
 const ENTER: &str = "mount --bind $1/boot_id /proc/sys/kernel/random/boot_id && \
                      mount --bind $1/cmdline /proc/cmdline && \
                      mount --bind $1/weaknesses /sys/devices/system/cpu/vulnerabilities && \
                      shift && exec \"$@\"";
-/// What the short ladder has besides: the whole of it, and a step that takes a reboot.
+/// Added to the short ladder: a whole ladder, and a step that takes a reboot.
 const MITIGATIONS: &str = r#"
 [[step]]
 name = "mitigations"
@@ -23,7 +23,7 @@ add = ["mitigations=off"]
 confirm_rounds = 2
 "#;
 
-/// A machine that was started anew: its folder, of that name.
+/// Writes the files of a new boot to a folder of its name.
 fn start(folder: &Folder, boot: &str, command_line: &str, meltdown: &str) {
     let files = folder.path().join(boot);
     std::fs::create_dir_all(files.join("weaknesses")).unwrap();
@@ -45,8 +45,9 @@ fn in_boot(folder: &Folder, boot: &str, arguments: &[&str]) -> Output {
     command.stdin(Stdio::null()).output().unwrap()
 }
 
-/// To a program on standard error, which has the judgement alone, and in the list of studies.
-fn is_told_where_a_reader_looks(folder: &Folder, next: &str) {
+/// Asserts that the next command is shown on standard error of a report in JSON, whose output is
+/// the judgement alone, and in the list of studies.
+fn assert_next_command_is_shown(folder: &Folder, next: &str) {
     let report = linerate(folder, &["study", "report", "a run", "--json"]);
     let report = { report }.output().unwrap();
     assert_says(&errors(&report), next);
@@ -90,7 +91,7 @@ fn a_run_waits_for_a_reboot_and_goes_on_in_a_boot_with_the_step_alone() {
     let path = folder.path().join("a run");
     let next = format!("linerate study resume '{}'", path.display());
     assert_says(&said, &format!("and then: {next}\n"));
-    is_told_where_a_reader_looks(&folder, &next);
+    assert_next_command_is_shown(&folder, &next);
     let record = folder.text("a run/run.json");
     assert!(!record.contains("secret"), "{record}");
 
@@ -121,7 +122,7 @@ fn a_run_waits_for_a_reboot_and_goes_on_in_a_boot_with_the_step_alone() {
     );
     let list = linerate(&folder, &["study", "list"]).output().unwrap();
     assert!(!String::from_utf8(list.stdout).unwrap().contains("resume"));
-    // Anywhere, from the folder alone.
+    // The report needs nothing but the folder.
     let report = linerate(&folder, &["study", "report", "a run"])
         .output()
         .unwrap();

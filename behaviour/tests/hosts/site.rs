@@ -1,5 +1,5 @@
-//! Three machines with an sshd each, as far as a machine of one's own can have them: the hosts of a
-//! rig, keys made on the spot, and a configuration that `ssh` takes for its user's.
+//! Three machines with an sshd each, as far as one machine can provide them: the hosts of a rig,
+//! keys made on the spot, and a configuration that `ssh` takes for its user's.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -20,11 +20,11 @@ pub(crate) enum Host {
     Usual,
     /// Its `uname` names another machine.
     OtherKind,
-    /// Its user's cache has a megabyte.
+    /// Its user's cache has room for a megabyte only.
     NoRoom,
 }
 
-/// The machines, and a folder for everything of theirs.
+/// The machines, and a folder for all their files.
 pub(crate) struct Site {
     daemons: Vec<Daemon>,
     lab: Lab,
@@ -45,7 +45,7 @@ impl Drop for Daemon {
 }
 
 impl Site {
-    /// Brings them up. The server's host may be a special one.
+    /// Brings the machines up. The server's host may be a special one.
     pub(crate) fn new(name: &str, server: Host) -> Self {
         let user = fs::metadata("/proc/self").unwrap().uid();
         assert_eq!(user, 0, "an sshd takes root: so do the tests of hosts");
@@ -58,7 +58,7 @@ impl Site {
         };
         site.make_key("key");
         fs::copy(site.path("key.pub"), site.path("authorized")).unwrap();
-        // Where every sshd of this system shuts its unprivileged half in.
+        // Every sshd of this system confines its unprivileged half to this folder.
         fs::create_dir_all("/run/sshd").unwrap();
         for host in HOSTS {
             let special = if host == "server" {
@@ -102,7 +102,7 @@ impl Site {
     fn start_sshd(&mut self, host: &str, special: Host) {
         let key = format!("host-key-{host}");
         self.make_key(&key);
-        // It has another that nobody knows, as most hosts have.
+        // Like most hosts, it has another key, which nobody knows.
         let more = format!("more-{key}");
         self.make_key_of_kind("ecdsa", &more);
         let (address, cache) = (self.address(host), self.cache(host));
@@ -151,8 +151,8 @@ impl Site {
         folder
     }
 
-    /// `ssh` finds its user's configuration by the password database, which a test leaves alone; so
-    /// the `ssh` that is found first is told another.
+    /// `ssh` finds its user's configuration by the password database, which a test leaves alone. So
+    /// the `ssh` that is found first is a script that names another configuration.
     fn write_user_configuration(&self) {
         let mut config = String::new();
         for host in HOSTS {
@@ -175,7 +175,7 @@ impl Site {
         self.know(&HOSTS);
     }
 
-    /// The keys of these hosts are known, and of no others.
+    /// Makes the keys of these hosts known, and of no others.
     pub(crate) fn know(&self, hosts: &[&str]) {
         let line = |host: &&str| {
             let key = self.folder.text(&format!("host-key-{host}.pub"));
@@ -196,8 +196,8 @@ impl Site {
         fs::write(folder.join("hosts.toml"), text).unwrap();
     }
 
-    /// The program on the machine in the middle, in the folder, of a user whose own hosts file names
-    /// the machines.
+    /// The program on the machine in the middle, in the folder, run by a user whose own hosts file
+    /// names the machines.
     pub(crate) fn linerate(&self, arguments: &[&str]) -> Command {
         let mut command = linerate(&self.folder, arguments);
         command.env("XDG_CONFIG_HOME", self.path("config"));
@@ -230,7 +230,7 @@ impl Site {
     pub(crate) fn programs(&self, host: &str) -> Vec<(String, u64)> {
         let daemon = &self.daemons[HOSTS.iter().position(|known| *known == host).unwrap()].0;
         let cache = self.cache(host);
-        // As the daemon sees it, who may have mounted something there.
+        // As seen by the daemon, which may have mounted something there.
         let seen = format!(
             "/proc/{}/root{}/linerate/agents",
             daemon.id(),

@@ -23,7 +23,7 @@ const RUN: [&str; 8] = [
     "run",
 ];
 
-/// What a run says that must not come about.
+/// What a run says that must be refused.
 fn refusal(site: &Site) -> String {
     write_study(&site.folder, "", 2);
     let said = refusal_of(&mut site.linerate(&RUN));
@@ -71,9 +71,10 @@ fn a_study_runs_on_two_machines_and_leaves_nothing_there_but_the_program() {
     let known = site.folder.text("known");
     answer(&mut site.linerate(&[&RUN[..], &["--smoke"]].concat()));
     assert_two_hosts(&site.folder, "run", &Rig::Hosts);
-    // The hosts have told their other keys, and the user's configuration would have them learnt.
+    // The hosts have offered their other keys, and by the user's configuration `ssh` would learn
+    // them.
     assert_eq!(site.folder.text("known"), known);
-    // The connection over which we are there is no work of others.
+    // Our own connection to a host does not count as work of others.
     let record = record(&site.folder, "run");
     let seen = [record.watched, record.client.unwrap().watched];
     assert_eq!(
@@ -85,10 +86,10 @@ fn a_study_runs_on_two_machines_and_leaves_nothing_there_but_the_program() {
         assert_eq!(programs.len(), 1, "{host}: {programs:?}");
         assert!(programs[0].0.starts_with("linerate-"), "{programs:?}");
         assert_eq!(site.at_work(host), [0; 0], "{host}");
-        // Nobody waits for the far ends of its sessions.
+        // The study does not wait for the far ends of its sessions.
         wait_for("its sessions have ended", || site.sessions(host).is_empty());
     }
-    // What is there, whole, is not brought again; what is not whole is.
+    // A program that is there and whole is not brought again; one that is not whole is.
     let broken = site.folder.path().join("cache-server/linerate/agents");
     std::fs::write(broken.join(&brought[1][0].0), "cut short").unwrap();
     let again = words("study run short.toml --hosts config/linerate/hosts.toml --smoke --yes");
@@ -108,7 +109,7 @@ fn what_a_servers_time_goes_to_is_seen_on_its_machine_while_the_other_loads_it()
     write_study(&site.folder, "stacks = true", 2);
     answer(&mut site.linerate(&RUN));
     let record = record(&site.folder, "run");
-    // Where much else goes on, a burst may find few answers, or few of their calls.
+    // On a busy machine a burst may find few answers, or few of their calls.
     let demands: Vec<_> = record.demands.iter().map(|it| it.calls).collect();
     assert_eq!(demands.len(), 2);
     let mut known = demands.iter().flatten();
@@ -149,7 +150,7 @@ fn a_machine_whose_key_is_unknown_is_refused_and_not_learnt() {
 }
 
 #[test]
-fn a_machine_of_another_kind_is_told_so_before_anything_is_brought_there() {
+fn a_machine_of_another_kind_is_refused_before_anything_is_brought_there() {
     crate::common::needs_root!();
     let site = Site::new("ssh-kind", Host::OtherKind);
     let said = refusal(&site);
@@ -168,7 +169,7 @@ fn a_machine_without_room_says_so_and_keeps_no_part() {
 }
 
 #[test]
-fn a_cable_cut_in_the_midst_of_a_block_takes_the_targets_along_and_the_run_goes_on() {
+fn a_cable_cut_during_a_block_ends_the_targets_and_the_run_can_be_resumed() {
     crate::common::needs_root!();
     let site = Site::new("ssh-cut", Host::Usual);
     let run = begun(&site);
@@ -192,9 +193,10 @@ fn a_cable_cut_in_the_midst_of_a_block_takes_the_targets_along_and_the_run_goes_
     assert_eq!(record(&site.folder, "run").rig, Rig::Hosts);
 }
 
-/// How long the command of [`LASTING`] sleeps, and a process that it leaves beside itself, s: as no other does.
+/// Seconds that the command of [`LASTING`] sleeps, and those of a process that it leaves beside
+/// itself. No other process sleeps for these times.
 const SLEEPS: [&str; 2] = ["86399.25", "86399.75"];
-/// A command that ends in no test.
+/// A command that outlasts every test.
 const LASTING: &str = r#"["sh", "-c", "sleep 86399.75 & sleep 86399.25; echo {way}"]"#;
 
 #[test]

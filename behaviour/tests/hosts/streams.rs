@@ -37,7 +37,7 @@ fn streams_go_between_two_machines_either_way_and_leave_no_process_there() {
 }
 
 #[test]
-fn stopped_they_tell_what_was_carried_until_then() {
+fn stopped_streams_report_what_was_carried_until_then() {
     crate::common::needs_root!();
     let site = Site::new("stopped-streams", Host::Usual);
     let notes = site.folder.path().join("notes");
@@ -58,7 +58,7 @@ fn stopped_they_tell_what_was_carried_until_then() {
 }
 
 #[test]
-fn killed_they_end_on_both_machines_and_an_unknown_one_is_refused() {
+fn killed_streams_and_packets_end_on_both_machines_and_an_unknown_one_is_refused() {
     crate::common::needs_root!();
     let site = Site::new("killed-streams", Host::Usual);
     for flags in [

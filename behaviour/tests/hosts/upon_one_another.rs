@@ -1,12 +1,12 @@
-//! Levers of which one needs another, in arms that are compared with one baseline.
+//! Levers that need other levers, in arms that are compared with one baseline.
 
 use std::collections::BTreeMap;
 
 use crate::common::{Folder, answer, linerate};
 use crate::hosts::{blocks, record};
 
-/// The driver of a veth pair polls nothing unless packets are merged, so it can have no threads for
-/// that: the one stands upon the other.
+/// The driver of a veth pair polls nothing unless packets are merged, so without merging it can
+/// have no threads that poll: the one lever stands upon the other.
 const STUDY: &str = r#"
 format = 1
 name = "upon"
@@ -60,7 +60,7 @@ name = "nothing"
 title = "nothing is set"
 add = ["nothing"]
 "#;
-/// By this seed the arm without anything comes straight after the one with threads.
+/// With this seed the arm `unmerged` comes straight after `threads`.
 const SEED: &str = "10";
 
 #[test]
@@ -102,7 +102,7 @@ fn levers_that_stand_upon_one_another_are_put_on_and_taken_off_in_their_order() 
     ];
     assert_eq!(levers, BTreeMap::from(expected));
     let blocks = blocks(&folder, "run");
-    // A block as short as these may fall into a stop of the machine.
+    // A block this short may fall into a pause of the machine.
     for arm in levers.keys() {
         let mut of_arm = blocks.iter().filter(|block| block.arm == *arm);
         assert!(of_arm.any(|block| block.reading.answered > 0), "{arm}");

@@ -23,7 +23,7 @@ const RUN: [&str; 10] = [
     "run",
 ];
 
-/// The steps that were climbed, by the judgement of a run that asked for `--json`.
+/// The steps that were climbed, according to the judgement of a run with `--json`.
 fn climbed(command: &mut Command) -> Vec<String> {
     let judgement: Value = serde_json::from_str(&answer(command)).unwrap();
     let ladder: LadderJudgement = serde_json::from_value(judgement["ladder"].clone()).unwrap();

@@ -1,13 +1,13 @@
-//! Levers by what packets and connections do: before, with the lever, and after it was put back.
+//! What packets and connections do before a lever is set, with it, and after it was put back.
 
 use crate::levers::sandbox::Sandbox;
 
-/// `bench1` is another machine's, which `bench0` leads to.
+/// Gives `bench1` to another machine, to which `bench0` leads.
 const MAKE_PEER: &str = "mount -t tmpfs none /run && ip netns add peer && \
                          ip link set bench1 netns peer && \
                          ip -n peer address add 10.79.0.2/24 dev bench1 && \
                          ip -n peer link set bench1 up";
-/// A listener on the peer, and a tap there on what comes; a client here.
+/// Makes a listener on the peer, a tap there on all that arrives, and a client here.
 const CONNECT: &str = "
 import ctypes, os, socket, struct, threading
 ours, peer = (os.open(file, os.O_RDONLY) for file in ('/proc/self/ns/net', '/run/netns/peer'))
@@ -54,11 +54,11 @@ sending.join()
 print(longest - 14)
 ";
 
-/// What such a connection tells.
-fn told(sandbox: &Sandbox, ask: &str) -> u32 {
+/// The number that a script prints about such a connection.
+fn number_from(sandbox: &Sandbox, ask: &str) -> u32 {
     let script = format!("{CONNECT}{ask}");
-    let told = sandbox.prints(&["python3", "-c", &script]);
-    told.trim().parse().unwrap()
+    let printed = sandbox.prints(&["python3", "-c", &script]);
+    printed.trim().parse().unwrap()
 }
 
 #[test]
@@ -66,11 +66,11 @@ fn a_connection_begins_with_the_window_that_its_route_was_given() {
     crate::common::needs_root!();
     let sandbox = Sandbox::new();
     sandbox.prints(&["sh", "-c", MAKE_PEER]);
-    assert_eq!(told(&sandbox, WINDOW), 10);
+    assert_eq!(number_from(&sandbox, WINDOW), 10);
     sandbox.apply(&["initial-window=30"]);
-    assert_eq!(told(&sandbox, WINDOW), 30);
+    assert_eq!(number_from(&sandbox, WINDOW), 30);
     sandbox.undo(&[]);
-    assert_eq!(told(&sandbox, WINDOW), 10);
+    assert_eq!(number_from(&sandbox, WINDOW), 10);
 }
 
 #[test]
@@ -78,11 +78,11 @@ fn what_comes_by_a_route_is_acknowledged_with_the_answer_or_at_once() {
     crate::common::needs_root!();
     let sandbox = Sandbox::new();
     sandbox.prints(&["sh", "-c", MAKE_PEER]);
-    assert!(told(&sandbox, ACKNOWLEDGED) < 100);
+    assert!(number_from(&sandbox, ACKNOWLEDGED) < 100);
     sandbox.apply(&["quick-acknowledgements=1"]);
-    assert!(told(&sandbox, ACKNOWLEDGED) >= 200);
+    assert!(number_from(&sandbox, ACKNOWLEDGED) >= 200);
     sandbox.undo(&[]);
-    assert!(told(&sandbox, ACKNOWLEDGED) < 100);
+    assert!(number_from(&sandbox, ACKNOWLEDGED) < 100);
 }
 
 #[test]
@@ -91,9 +91,9 @@ fn without_segmentation_offload_no_packet_is_longer_than_the_device_takes() {
     crate::common::needs_root!();
     let sandbox = Sandbox::new();
     sandbox.prints(&["sh", "-c", MAKE_PEER]);
-    assert!(told(&sandbox, LONGEST) > 2 * MTU);
+    assert!(number_from(&sandbox, LONGEST) > 2 * MTU);
     sandbox.apply(&["segmentation-offload=off"]);
-    assert_eq!(told(&sandbox, LONGEST), MTU);
+    assert_eq!(number_from(&sandbox, LONGEST), MTU);
     sandbox.undo(&[]);
-    assert!(told(&sandbox, LONGEST) > 2 * MTU);
+    assert!(number_from(&sandbox, LONGEST) > 2 * MTU);
 }

@@ -1,9 +1,9 @@
-//! What a device makes of what it is set to, and what would be lost with it.
+//! What a driver makes of the value that it is given, and what an undo could not bring back.
 
 use crate::common::{assert_says, errors, refused};
 use crate::levers::sandbox::Sandbox;
 
-const OF_A_QUEUE: &str = "/sys/class/net/bench0/queues/rx-1/rps_cpus";
+const QUEUE_MASK: &str = "/sys/class/net/bench0/queues/rx-1/rps_cpus";
 
 #[test]
 fn a_number_that_a_driver_rounds_is_kept_as_the_driver_holds_it() {
@@ -35,7 +35,7 @@ fn a_rounded_number_that_somebody_else_has_set_since_is_left_alone() {
     );
 }
 
-/// The lever is refused for a device, with these words, and all is as it was.
+/// Asserts that a lever is refused for a device, with these words, and that nothing changes.
 fn is_refused(sandbox: &Sandbox, asked: &str, device: &str, words: &str) {
     let before = sandbox.state();
     let output = sandbox.levers(&["apply", asked, "--device", device]);
@@ -46,7 +46,7 @@ fn is_refused(sandbox: &Sandbox, asked: &str, device: &str, words: &str) {
 }
 
 #[test]
-fn what_a_driver_has_not_or_cannot_be_is_refused_with_the_reason() {
+fn a_setting_that_a_driver_lacks_or_cannot_take_is_refused_with_the_reason() {
     crate::common::needs_root!();
     let sandbox = Sandbox::new();
     let refused = |asked, device, words| is_refused(&sandbox, asked, device, words);
@@ -76,8 +76,8 @@ fn what_a_driver_has_not_or_cannot_be_is_refused_with_the_reason() {
 fn what_an_undo_would_not_bring_back_is_not_begun() {
     crate::common::needs_root!();
     let sandbox = Sandbox::new();
-    sandbox.writes(OF_A_QUEUE, "1");
-    let lost = format!("what {OF_A_QUEUE} holds would be lost");
+    sandbox.writes(QUEUE_MASK, "1");
+    let lost = format!("what {QUEUE_MASK} holds would be lost");
     is_refused(&sandbox, "receive-channels=1", "bench0", &lost);
 }
 
@@ -100,7 +100,7 @@ fn a_route_that_would_not_be_kept_exactly_is_left_with_all_others_of_its_device(
     let hops = "ip route add 10.99.0.0/24 nexthop via 10.79.0.2 dev bench0 \
                 nexthop via 10.79.0.3 dev bench0";
     sandbox.prints(&["sh", "-c", hops]);
-    let why = "the route 10.99.0.0/24 is left as it is: it leads several ways";
+    let why = "the route 10.99.0.0/24 is left as it is: it has several next hops";
     is_refused(&sandbox, "initial-window=30", "bench0", why);
 }
 
@@ -110,7 +110,7 @@ fn a_route_that_shares_its_key_with_one_that_leads_nowhere_is_left() {
     let sandbox = Sandbox::new();
     let nowhere = "ip route prepend blackhole default metric 50";
     sandbox.prints(&["sh", "-c", nowhere]);
-    let why = "there are several routes of the same key";
+    let why = "there are several routes with the same key";
     is_refused(&sandbox, "initial-window=30", "bench0", why);
 }
 
@@ -122,7 +122,7 @@ fn a_feature_that_was_asked_for_and_is_off_is_asked_for_again_by_the_undo() {
     let before = sandbox.state();
     assert!(before.contains("tx-tcp-segmentation: off [requested on]"));
     assert_eq!(sandbox.now("segmentation-offload"), "off:wanted");
-    let why = "bench0 keeps it as it is: it hangs on another feature";
+    let why = "bench0 keeps it as it is: it depends on another feature";
     is_refused(&sandbox, "segmentation-offload=on", "bench0", why);
     sandbox.apply(&["segmentation-offload=off"]);
     assert!(
@@ -155,7 +155,7 @@ fn the_commands_that_change_a_route_keep_all_else_of_it() {
 }
 
 #[test]
-fn a_time_without_interrupts_is_put_back_though_the_device_was_down_and_has_others_to_ask() {
+fn an_interrupt_suspension_is_put_back_though_the_device_was_down_and_has_new_napis() {
     crate::common::needs_root!();
     let sandbox = Sandbox::new();
     assert_eq!(sandbox.suspensions("bench0"), "0\n0\n");
@@ -184,7 +184,7 @@ fn a_time_without_interrupts_is_put_back_though_the_device_was_down_and_has_othe
 #[test]
 fn what_a_napi_has_of_its_own_is_not_overwritten_with_what_its_device_is_given() {
     crate::common::needs_root!();
-    for (lever, attribute, own) in OF_NAPIS {
+    for (lever, attribute, own) in NAPI_LEVERS {
         let sandbox = Sandbox::new();
         if first_napi(&sandbox, &[attribute]) == "None\n" {
             continue;
@@ -200,7 +200,7 @@ fn what_a_napi_has_of_its_own_is_not_overwritten_with_what_its_device_is_given()
 fn what_a_napi_was_given_since_is_left_to_it_by_the_undo_and_told() {
     crate::common::needs_root!();
     let sandbox = Sandbox::new();
-    let (lever, attribute, own) = OF_NAPIS[0];
+    let (lever, attribute, own) = NAPI_LEVERS[0];
     sandbox.apply(&[lever]);
     first_napi(&sandbox, &[attribute, own]);
     let undone = sandbox.levers(&["undo"]);
@@ -213,7 +213,7 @@ fn what_a_napi_was_given_since_is_left_to_it_by_the_undo_and_told() {
 #[test]
 fn a_napi_that_somebody_has_put_back_already_is_no_obstacle_to_the_undo() {
     crate::common::needs_root!();
-    for (lever, attribute, _) in OF_NAPIS {
+    for (lever, attribute, _) in NAPI_LEVERS {
         let sandbox = Sandbox::new();
         let before = first_napi(&sandbox, &[attribute]);
         if before == "None\n" {
@@ -228,14 +228,15 @@ fn a_napi_that_somebody_has_put_back_already_is_no_obstacle_to_the_undo() {
     }
 }
 
-/// A lever of a device, the attribute of a NAPI that it sets as well (`NETDEV_A_NAPI_…` of linux/netdev.h), and
-/// what one may have of its own. The last is there since Linux 6.17.
-const OF_NAPIS: [(&str, &str, &str); 2] = [
+/// Levers of a device, with the attribute of a NAPI that each sets as well (`NETDEV_A_NAPI_…` of
+/// linux/netdev.h), and a value that a NAPI may have of its own. The last attribute exists since
+/// Linux 6.17.
+const NAPI_LEVERS: [(&str, &str, &str); 2] = [
     ("gro-flush-timeout=20000", "6", "777"),
     ("threaded-napi=1", "8", "1"),
 ];
 
-/// What the first NAPI of a device has, after it was given that.
+/// The attribute of the first NAPI of `bench0`, after it was set if a value is given too.
 fn first_napi(sandbox: &Sandbox, words: &[&str]) -> String {
     sandbox.asks_kernel("first-napi", "bench0", words)
 }

@@ -1,5 +1,5 @@
-//! Every lever that a network namespace can take: baseline, tuned, verified, restored. What it has not, a
-//! guest is set to instead (`xtask/src/vm/proofs/levers.sh`).
+//! Every lever that a network namespace can take: baseline, tuned, verified, restored. Levers that
+//! a namespace does not have are set in a guest instead (`xtask/src/vm/proofs/levers.sh`).
 
 use std::sync::mpsc;
 use std::thread;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::levers::sandbox::Sandbox;
 
-/// So many are at work at once.
+/// Sandboxes at work at once.
 const SANDBOXES: usize = 4;
 /// What ethtool, ip and tc say of a setting of a device.
 const ASK_TOOLS: &str = r#"
@@ -49,19 +49,19 @@ fn another(lever: &str, now: &str) -> Option<String> {
     (other != now).then(|| other.to_owned())
 }
 
-/// 0 for 1 and 1 for 0; half of what is larger, and still in its range.
+/// 0 for 1 and 1 for 0; half of a larger value, which is still in its range.
 fn number(now: &str) -> Option<String> {
     let now: i64 = now.parse().ok()?;
     Some(if now > 1 { now / 2 } else { 1 - now }.to_string())
 }
 
-/// Whether a lever is said to be set and put back on that bench.
+/// Whether a lever is listed as set and put back on that bench.
 fn is_tested(lever: &Value, bench: &str) -> bool {
     let benches = lever["tested_in"].as_array().unwrap();
     benches.iter().any(|known| known == bench)
 }
 
-/// `NAME=VALUE` for every lever that is said to be tested here, with a value that it does not hold.
+/// `NAME=VALUE` for every lever that is listed as tested here, with a value that it does not hold.
 pub(crate) fn other_values(sandbox: &Sandbox) -> Vec<String> {
     let mut levers = sandbox.list();
     levers.retain(|lever| is_tested(lever, "here"));
@@ -74,27 +74,28 @@ pub(crate) fn other_values(sandbox: &Sandbox) -> Vec<String> {
     asked.collect()
 }
 
-/// What comes of each lever that is asked for, `NAME=VALUE`, from a sandbox and its state: in some sandboxes at once,
-/// as all of them one after the other would be the longest of the tests.
+/// Calls `with` for each lever that is asked for, `NAME=VALUE`, with a sandbox and its state
+/// before. Several sandboxes work at once: all levers one after the other would be the longest of
+/// the tests.
 pub(crate) fn side_by_side<T: Send>(
     asked: &[String],
     with: fn(&Sandbox, &str, &str) -> T,
 ) -> Vec<T> {
-    let (told, came) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     thread::scope(|scope| {
-        for some in asked.chunks(asked.len().div_ceil(SANDBOXES)) {
-            let told = told.clone();
+        for chunk in asked.chunks(asked.len().div_ceil(SANDBOXES)) {
+            let sender = sender.clone();
             scope.spawn(move || {
                 let sandbox = Sandbox::new();
                 let before = sandbox.state();
-                for asked in some {
-                    told.send(with(&sandbox, asked, &before)).unwrap();
+                for asked in chunk {
+                    sender.send(with(&sandbox, asked, &before)).unwrap();
                 }
             });
         }
     });
-    drop(told);
-    came.iter().collect()
+    drop(sender);
+    receiver.iter().collect()
 }
 
 #[test]
@@ -112,7 +113,7 @@ fn set_and_put_back(sandbox: &Sandbox, asked: &str, before: &str) {
     for step in set["steps"].as_array().unwrap() {
         let knob = step["knob"].as_str().unwrap();
         let new = step["new"].as_str().unwrap();
-        // A mask is read as a mask and told as a list: CPU 0 is bit 0.
+        // A mask is read as a mask and reported as a list: CPU 0 is bit 0.
         let held = held(sandbox, knob);
         let same = match knob.ends_with("_cpus") {
             true => held.ends_with('1') && new == "0",
@@ -134,17 +135,17 @@ fn set_and_put_back(sandbox: &Sandbox, asked: &str, before: &str) {
 fn held(sandbox: &Sandbox, knob: &str) -> String {
     if let Some((setting, device)) = knob.rsplit_once(" of ") {
         if let Some(nth) = setting.strip_prefix("irq-suspend-timeout ") {
-            let told = sandbox.suspensions(device);
+            let reported = sandbox.suspensions(device);
             let nth: usize = nth.parse().unwrap();
-            return told.lines().nth(nth).unwrap().to_owned();
+            return reported.lines().nth(nth).unwrap().to_owned();
         }
         if setting.contains("_ipv4_") {
-            let told = sandbox.asks_kernel("ipv4-sizes", device, &[]);
-            let held = told.lines().find_map(|line| line.strip_prefix(setting));
+            let reported = sandbox.asks_kernel("ipv4-sizes", device, &[]);
+            let held = reported.lines().find_map(|line| line.strip_prefix(setting));
             return held.unwrap().trim().to_owned();
         }
-        let told = sandbox.prints(&["sh", "-c", ASK_TOOLS, "sh", setting, device]);
-        return told.trim().to_owned();
+        let reported = sandbox.prints(&["sh", "-c", ASK_TOOLS, "sh", setting, device]);
+        return reported.trim().to_owned();
     }
     match knob.starts_with('/') {
         true => sandbox.holds(knob),

@@ -1,4 +1,4 @@
-//! What the journal is believed of, and what it is not.
+//! What is believed of the journal, and what is not.
 
 use serde_json::{Value, json};
 
@@ -63,10 +63,10 @@ fn an_entry_planted_for_a_foreign_file_is_refused() {
         );
         assert_eq!(sandbox.holds("/proc/sys/kernel/core_pattern"), pattern);
     }
-    let told = String::from_utf8(sandbox.levers(&["journal"]).stdout).unwrap();
+    let listing = String::from_utf8(sandbox.levers(&["journal"]).stdout).unwrap();
     let wanted = "not to be believed, as `slow-start-after-idle` never sets this";
-    assert_says(&told, wanted);
-    assert_says(&told, "linerate levers undo --forget 1");
+    assert_says(&listing, wanted);
+    assert_says(&listing, "linerate levers undo --forget 1");
     assert_eq!(sandbox.journal()[0]["is_foreign"], true);
     let left = sandbox.undo(&["--forget", "1"]);
     assert_eq!(left[0]["knobs"][0]["fate"], "foreign");
@@ -78,11 +78,11 @@ fn an_entry_planted_for_a_foreign_file_is_refused() {
     assert_eq!(undo.status.code(), Some(3));
     assert_says(
         &errors(&undo),
-        "no entry that this version of Linerate knows",
+        "this version of Linerate does not know this entry",
     );
 }
 
-/// Puts a line in front of those of the journal: that of its first entry, changed.
+/// Puts a changed copy of the journal's first entry in front of the journal. Returns that line.
 fn put_in_front(sandbox: &Sandbox, change: impl Fn(&mut Value)) -> String {
     let text = sandbox.prints(&["cat", JOURNAL]);
     let mut entry: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
@@ -100,15 +100,15 @@ fn a_line_that_cannot_be_read_stays_and_hinders_only_what_it_may_be_about() {
         entry["id"] = json!(7);
         entry["change"]["lever"]["steps"][0]["knob"] = json!({ "moon": "full" });
     });
-    let where_it_is = format!("{JOURNAL}:1: this is no entry that this version of Linerate knows");
+    let where_it_is = format!("{JOURNAL}:1: this version of Linerate does not know this entry");
     let apply = sandbox.levers(&["apply", "notsent-lowat=131072"]);
     assert_eq!(apply.status.code(), Some(2));
     let said = errors(&apply);
     assert!(said.contains(&where_it_is), "{said}");
     let status = sandbox.status("slow-start-after-idle");
     assert_eq!(status["levers"][0]["set_in"], 1);
-    let told = status["journal_unreadable"].as_str().unwrap();
-    assert_says(told, &where_it_is);
+    let unreadable = status["journal_unreadable"].as_str().unwrap();
+    assert_says(unreadable, &where_it_is);
     let undo = sandbox.levers(&["undo"]);
     assert_eq!(undo.status.code(), Some(3));
     assert_says(&errors(&undo), &where_it_is);
@@ -239,7 +239,7 @@ fn a_journal_that_cannot_be_read_is_told_beside_the_state() {
     let status = sandbox.levers(&["status", "slow-start-after-idle"]);
     assert!(status.status.success());
     let said = errors(&status);
-    assert_says(&said, "what was set by Linerate is not known");
+    assert_says(&said, "not everything that Linerate has set is known");
     assert_says(&said, "has mode 755");
     let status = sandbox.status("slow-start-after-idle");
     let why = status["journal_unreadable"].as_str().unwrap();

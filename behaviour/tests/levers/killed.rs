@@ -1,4 +1,5 @@
-//! Killed at any of the calls that write, whatever was changed is undone from the journal.
+//! If a command is killed at any of the calls that write, all that it changed is undone from the
+//! journal.
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::Output;
@@ -16,7 +17,7 @@ const FEW: [&str; 4] = [
     "receive-coalescing-frames=100",
     "initial-window=30",
 ];
-/// What reaches the disk, the kernel or a reader.
+/// Calls that reach the disk, the kernel or a reader.
 const CALLS: [&str; 8] = [
     "write",
     "fsync",
@@ -33,7 +34,7 @@ const SIGKILL: i32 = 9;
 /// `linerate levers …` that is killed at its `nth` call of that name: strace counts each by itself.
 fn killed_at(sandbox: &Sandbox, call: &str, nth: u32, words: &[&str]) -> Output {
     let inject = format!("inject={call}:signal=KILL:when={nth}");
-    // Not its children: the process that puts a device back in time would be waited for.
+    // Without its children: strace would wait for the process that puts a device back in time.
     let strace = ["strace", "-qq", "-o", "/dev/null", "-e", &inject];
     let linerate = [crate::common::program(), "levers"];
     sandbox
@@ -42,7 +43,8 @@ fn killed_at(sandbox: &Sandbox, call: &str, nth: u32, words: &[&str]) -> Output 
         .unwrap()
 }
 
-/// Kills a command at each of its calls in turn, each time from the same beginning; how often.
+/// Kills a command at each of its calls in turn, each time from the same beginning. Returns how
+/// often.
 fn kill_at_every_call(
     sandbox: &Sandbox,
     begin: &dyn Fn(),
@@ -74,7 +76,7 @@ fn undo(sandbox: &Sandbox, when: &str) {
     assert!(output.status.success(), "{when}: {}", errors(&output));
 }
 
-/// Kills apply and undo of a lever at each of their calls; how often.
+/// Kills apply and undo of a lever at each of their calls. Returns how often.
 fn kills_that_were_undone(sandbox: &Sandbox, asked: &str, before: &str) -> u32 {
     let apply = ["apply", asked, "--device", device_of(asked)];
     let check = |when: &str| {

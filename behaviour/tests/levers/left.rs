@@ -8,7 +8,7 @@ use crate::common::studies::OF_THE_MACHINE;
 use crate::common::{Folder, assert_says, errors};
 use crate::levers::sandbox::Sandbox;
 
-/// The place of a sysctl of the machine is taken by a file, on a disk that can be made read-only.
+/// Puts a file in the place of a sysctl of the machine, on a disk that can be made read-only.
 const PRETEND: &str = "mount -t tmpfs none \"$0\" && echo 60 > \"$0/knob\" && \
                        mount --bind \"$0/knob\" /proc/sys/vm/swappiness";
 
@@ -31,8 +31,7 @@ fn a_study_that_cannot_put_a_lever_of_the_machine_back_says_so_by_its_exit_code(
         .spawn()
         .unwrap();
     let is_set = || held() == "10\n" && folder.text("run/blocks.jsonl").lines().count() > 0;
-    // It stands still meanwhile, so that what was set cannot have been put back before the disk is
-    // read-only.
+    // The run is stopped, so that it cannot put the lever back before the disk is read-only.
     let is_caught = || {
         signal("STOP", run.id());
         let caught = is_stopped(run.id()) && is_set();
@@ -54,7 +53,7 @@ fn a_study_that_cannot_put_a_lever_of_the_machine_back_says_so_by_its_exit_code(
     assert_eq!(held(), "60\n");
 }
 
-/// Whether each of its threads stands still.
+/// Whether each thread of a process is stopped.
 fn is_stopped(pid: u32) -> bool {
     let mut threads = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
     threads.all(|thread| {

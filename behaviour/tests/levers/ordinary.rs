@@ -1,4 +1,4 @@
-//! Without rights everything can be seen and nothing is changed.
+//! An ordinary user can see everything, and can change nothing.
 
 use serde_json::Value;
 
@@ -14,9 +14,9 @@ fn an_ordinary_user_sees_the_state_of_every_lever() {
     ));
     let status: Value = serde_json::from_str(&text).unwrap();
     let levers = status["levers"].as_array().unwrap();
-    let told = |name: &str| levers.iter().find(|lever| lever["name"] == name).unwrap();
-    assert!(told("swappiness")["now"].is_string());
-    let obstacle = told("swappiness")["obstacle"].as_str().unwrap();
+    let named = |name: &str| levers.iter().find(|lever| lever["name"] == name).unwrap();
+    assert!(named("swappiness")["now"].is_string());
+    let obstacle = named("swappiness")["obstacle"].as_str().unwrap();
     assert_says(obstacle, "vm.swappiness: Permission denied (EACCES)");
     let page = answer(&mut linerate_as_nobody(&folder, &["levers", "status"]));
     assert!(

@@ -9,12 +9,13 @@ use serde_json::Value;
 
 use crate::common::{answer, program};
 
-/// What sets the levers of a guest, by lists of `NAME=VALUE`.
+/// Scripts that set levers in a guest, each from its `LISTS` of `NAME=VALUE`.
 const GUEST_SCRIPTS: [&str; 5] = ["levers", "audit", "ktls", "shares", "locality"];
 const LISTS: [&str; 5] = ["asked", "by_hand", "of_card", "of_program", "of_server"];
 
-/// Where tests take all levers of a bench from, by what they ask of `linerate levers list`, or what they set.
-const TAKEN: [(&str, &str, &str); 5] = [
+/// The tests that do not name the levers of their bench one by one: the bench, the file, and the
+/// code there that takes them from `linerate levers list` or sets them.
+const BENCH_TESTS: [(&str, &str, &str); 5] = [
     (
         "here",
         "behaviour/tests/levers/each.rs",
@@ -47,20 +48,20 @@ fn text(path: &str) -> String {
     fs::read_to_string(root.join(path)).unwrap()
 }
 
-/// What a program prints about levers.
-fn told(arguments: &[&str]) -> String {
+/// What `linerate levers` prints with these arguments.
+fn printed(arguments: &[&str]) -> String {
     answer(Command::new(program()).arg("levers").args(arguments))
 }
 
 #[test]
 fn the_page_is_made_of_the_rows() {
     let hint = "write it anew with `linerate levers page > docs/levers/README.md`";
-    assert_eq!(told(&["page"]), text("docs/levers/README.md"), "{hint}");
+    assert_eq!(printed(&["page"]), text("docs/levers/README.md"), "{hint}");
 }
 
 #[test]
 fn a_lever_is_set_where_its_row_says_that_tests_set_it() {
-    let list: Value = serde_json::from_str(&told(&["list", "--json"])).unwrap();
+    let list: Value = serde_json::from_str(&printed(&["list", "--json"])).unwrap();
     let levers = list["levers"].as_array().unwrap();
     let scripts = GUEST_SCRIPTS.map(|name| text(&format!("xtask/src/vm/proofs/{name}.sh")));
     let of_guests: BTreeSet<&str> = scripts.iter().flat_map(|text| names_in(text)).collect();
@@ -77,8 +78,8 @@ fn a_lever_is_set_where_its_row_says_that_tests_set_it() {
                     .iter()
                     .any(|written| programs.contains(written)),
                 _ => {
-                    let taken = TAKEN.iter().find(|(of, ..)| *of == bench);
-                    taken.is_some_and(|(_, path, call)| text(path).contains(call))
+                    let bench_test = BENCH_TESTS.iter().find(|(of, ..)| *of == bench);
+                    bench_test.is_some_and(|(_, path, call)| text(path).contains(call))
                 }
             };
             assert!(
@@ -94,7 +95,7 @@ fn a_lever_is_set_where_its_row_says_that_tests_set_it() {
     );
 }
 
-/// The levers of a script's lists.
+/// The names of the levers in a script's lists.
 fn names_in(script: &str) -> Vec<&str> {
     let lists = LISTS.iter().filter_map(|list| {
         let (_, rest) = script.split_once(&format!("{list}=\""))?;

@@ -1,4 +1,4 @@
-//! Levers of a program: it has them, by what the kernel shows of it, and ends with them.
+//! Levers of a program: the kernel shows that the program has them, and they end with it.
 
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::common::processes::line_of;
 use crate::common::{Folder, answer, assert_says, errors, refusal_of, refused};
 use crate::levers::sandbox::Sandbox;
 
-/// Where a program that has become `nobody` finds Linerate, to say what it has been given.
+/// A copy of Linerate that a program which has become `nobody` can run, to report its own levers.
 fn ours(folder: &Folder) -> String {
     // Copies the program and gives the folder to `nobody`.
     drop(linerate_as_nobody(folder, &[]));
@@ -30,7 +30,7 @@ fn run_shell(folder: &Folder, levers: &[&str], script: &str) -> Output {
     run(folder, levers, &["sh", "-c", script]).output().unwrap()
 }
 
-/// What a program finds that it has, started by any command.
+/// The value of the lever as `levers status` finds it in its own process; `command` starts it.
 fn found(command: &mut Command) -> String {
     let status: Value = serde_json::from_str(&answer(command)).unwrap();
     status["levers"][0]["now"].as_str().unwrap().to_owned()
@@ -50,7 +50,7 @@ fn a_program_has_what_it_was_given_and_by_hand_it_comes_out_the_same() {
     for (lever, value, by_hand) in [
         ("scheduler", "batch", "chrt --batch 0"),
         ("scheduler", "idle", "chrt --idle 0"),
-        // By hand it is so much nicer than who asks.
+        // By hand, the value is added to that of the caller.
         ("nice", &nicer, "nice -n 2"),
         ("cpu-affinity", "0", "taskset --cpu-list 0"),
         ("open-files", "1000", "prlimit --nofile=1000"),
@@ -60,7 +60,7 @@ fn a_program_has_what_it_was_given_and_by_hand_it_comes_out_the_same() {
         let tell = [&ours, "levers", "status", lever, "--json"];
         let set = format!("{lever}={value}");
         let given = found(&mut run(&folder, &[&set], &tell));
-        // The kernel tells a slice of each.
+        // A time slice, which the kernel reports too, may follow a colon.
         assert_eq!(given.split(':').next(), Some(value), "{set}");
         let script = format!("exec {by_hand} {}", tell.join(" "));
         let same = found(Command::new("sh").args(["-c", &script]));
@@ -91,17 +91,17 @@ fn an_ordinary_user_is_refused_by_name_before_the_program_starts() {
         ),
         (
             "nice=-20",
-            "Permission denied (EACCES); less than it is now takes root",
+            "Permission denied (EACCES); a lower value than now takes root",
         ),
         (
             "open-files=1073741824",
-            "Operation not permitted (EPERM); to raise the upper limit",
+            "Operation not permitted (EPERM); raising the upper limit",
         ),
         (
             "cpu-weight=200",
-            "Permission denied (EACCES); groups are made by root",
+            "Permission denied (EACCES); only root may make groups",
         ),
-        // Where there is no idle driver, that is told before it.
+        // Where there is no idle driver, the refusal names that first.
         ("cpu-dma-latency=20us", "it takes root"),
     ] {
         let words = ["levers", "run", lever, "--", "touch", "started"];
@@ -118,9 +118,9 @@ fn what_is_no_lever_of_a_program_is_told_before_it_starts() {
     for (levers, why) in [
         (
             vec!["swappiness=1"],
-            "swappiness is of the host, not of a program",
+            "swappiness belongs to the host, not to a program",
         ),
-        (vec!["nice"], "say nice=VALUE with a number from -20 to 19"),
+        (vec!["nice"], "give nice=VALUE with a number from -20 to 19"),
         (
             vec!["nice=20"],
             "nice cannot be `20`; expected a number from -20 to 19",
@@ -143,7 +143,7 @@ fn what_is_no_lever_of_a_program_is_told_before_it_starts() {
 }
 
 #[test]
-fn a_signal_reaches_the_program_and_its_end_is_ours() {
+fn a_program_that_dies_of_a_signal_ends_linerate_by_the_same_signal() {
     let folder = Folder::new("levers-program-signal");
     let output = run_shell(&folder, &["nice=19"], "kill -USR1 $$; echo lived on");
     let signal = std::os::unix::process::ExitStatusExt::signal(&output.status);
@@ -170,15 +170,16 @@ fn a_weight_is_of_a_group_that_goes_with_the_program() {
     groups::assert_none_but(&before);
 }
 
-/// The least that anybody holds for the CPUs of the machine, as the kernel tells it to root, µs.
+/// The lowest wake latency that any process holds for the CPUs of the machine, as the kernel
+/// reports it to root, µs.
 fn wake_latency() -> String {
     let mut od = Command::new("od");
     let told = answer(od.args(["-An", "-td4", "-N4", "/dev/cpu_dma_latency"]));
     told.trim().to_owned()
 }
 
-/// Whether the kernel takes a wake latency that nobody would ever look at.
-fn idle_driver_obeys_nobody() -> bool {
+/// Whether the kernel has no idle driver, so that nothing obeys a wake latency that it accepts.
+fn has_no_idle_driver() -> bool {
     let driver = std::fs::read_to_string("/sys/devices/system/cpu/cpuidle/current_driver");
     driver.is_ok_and(|driver| driver.trim() == "none")
 }
@@ -187,9 +188,9 @@ fn idle_driver_obeys_nobody() -> bool {
 fn a_wake_latency_is_held_while_the_program_runs_and_by_hand_it_comes_out_the_same() {
     crate::common::needs_root!();
     let folder = Folder::new("levers-wake-latency");
-    if idle_driver_obeys_nobody() {
+    if has_no_idle_driver() {
         let output = run_shell(&folder, &["cpu-dma-latency=0s"], "echo started");
-        assert_says(&refused(&output), "no idle driver is there to obey it");
+        assert_says(&refused(&output), "there is no idle driver that obeys it");
         return;
     }
     let before = wake_latency();
@@ -216,7 +217,7 @@ fn a_wake_latency_is_held_while_the_program_runs_and_by_hand_it_comes_out_the_sa
         assert!(program.wait().unwrap().success());
         assert_eq!(wake_latency(), before);
     }
-    cpus_sleep_but_while_it_is_held(&folder);
+    assert_cpus_hardly_sleep_while_it_is_held(&folder);
 }
 
 /// A connection over loopback, which each packet program must let pass.
@@ -224,7 +225,7 @@ const CONNECT: &str = "import socket\n\
     listener = socket.create_server(('127.0.0.1', 0))\n\
     socket.create_connection(listener.getsockname(), 10)";
 
-/// What ip(8) says of the program that a device of the sandbox runs on each packet.
+/// The id of the program that a device of the sandbox runs on each packet, as ip(8) prints it.
 fn packet_program(sandbox: &Sandbox, device: &str) -> Option<String> {
     let told = sandbox.prints(&["ip", "-details", "link", "show", device]);
     let told = told.split_once("prog/xdp")?.1;
@@ -276,8 +277,9 @@ fn a_packet_program_is_on_the_device_while_the_program_runs_and_goes_when_it_is_
     assert_eq!(sandbox.state(), before);
 }
 
-/// Naps as often as it is told, or until CPUs have gone to sleep fifty times; prints how often it napped, and how often
-/// they went into a state that takes time to leave.
+/// Naps as often as its argument says; with 0, until CPUs have gone to sleep fifty times, at most
+/// 5,000 times. Prints how often it napped, and how often CPUs entered a state that takes time to
+/// leave.
 const COUNT_SLEEPS: &str = r"
 import glob, sys, time
 states = [s for s in glob.glob('/sys/devices/system/cpu/cpu*/cpuidle/state*') if int(open(s + '/latency').read())]
@@ -293,7 +295,7 @@ while states and naps < (wanted or 5000) and (wanted or not naps or count() < be
 print(naps, count() - before)
 ";
 
-/// How often CPUs went to sleep while a program with that lever napped so often.
+/// Runs `COUNT_SLEEPS` with that lever; returns how often it napped and how often CPUs slept.
 fn sleeps(folder: &Folder, lever: &str, naps: u32) -> (u32, u32) {
     let words = ["python3", "-c", COUNT_SLEEPS, &naps.to_string()];
     let told = answer(&mut run(folder, &[lever], &words));
@@ -301,8 +303,9 @@ fn sleeps(folder: &Folder, lever: &str, naps: u32) -> (u32, u32) {
     (naps.parse().unwrap(), sleeps.parse().unwrap())
 }
 
-/// On a machine that is busy throughout, or has one way of being idle, there is nothing to see.
-fn cpus_sleep_but_while_it_is_held(folder: &Folder) {
+/// Checks that CPUs hardly sleep while a wake latency of 0 is held. On a machine that is busy
+/// throughout, or has only one idle state, there is nothing to see.
+fn assert_cpus_hardly_sleep_while_it_is_held(folder: &Folder) {
     let (naps, before) = sleeps(folder, "nice=0", 0);
     if before < 50 {
         return;

@@ -1,5 +1,5 @@
 //! A network namespace with some devices, a `/sys` that shows them, and a state folder that goes
-//! with the test: what levers of namespaces and devices may change here is nobody else's.
+//! with the test: what levers of namespaces and devices change here affects nobody else.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Output, Stdio};
@@ -9,8 +9,8 @@ use serde_json::Value;
 use crate::common::errors;
 
 /// `bench0` is one end of a pair with two queues each way; with GRO it has a NAPI, as a card has.
-/// `tap0` is one of the few virtual devices whose driver has a number to hold, and rounds it; `ifb9`
-/// one of those whose queues count what they are to send.
+/// `tap0` is one of the few virtual devices whose driver stores a number of `ethtool -C`, and
+/// rounds it; `ifb9` is one of those whose queues count the bytes that they are to send.
 const PREPARE: &str = "mount -t sysfs none /sys && mount -t tmpfs -o mode=0755 none /var/lib && \
                        ip link set lo up && \
                        ip link add bench0 numrxqueues 2 numtxqueues 2 type veth \
@@ -29,7 +29,8 @@ const STATE: &str = "cd /proc/sys && grep -r . net/ipv4 net/core | grep -v -e fl
                      queues/*/xps_cpus; ethtool -k bench0; ethtool -l bench0; ethtool -c tap0; \
                      grep . /sys/class/net/ifb9/queues/*/byte_queue_limits/limit_max; tc qdisc show; ip -4 route show table all; ip -details link show bench0; true";
 
-/// What no tool tells of a device, or of some kernels no tool of theirs.
+/// A script that asks the kernel about a device what no tool reports, or not the tools that belong
+/// to some kernels.
 const ASK_KERNEL: &str = include_str!("ask_kernel.py");
 
 /// The device on which a lever is tried: `bench0`, or the one that has what it sets.
@@ -68,7 +69,7 @@ impl Sandbox {
         Self { keeper }
     }
 
-    /// A program in it.
+    /// A command that runs in the sandbox.
     pub(crate) fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new("nsenter");
         command
@@ -84,44 +85,45 @@ impl Sandbox {
         command
     }
 
-    /// What a program in it prints; it must do well.
+    /// What a command in the sandbox prints; it must succeed.
     pub(crate) fn prints(&self, words: &[&str]) -> String {
         let output = self.command(words).output().unwrap();
         assert!(output.status.success(), "{words:?}: {}", errors(&output));
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// `linerate levers …` in it.
+    /// Runs `linerate levers …` in the sandbox.
     pub(crate) fn levers(&self, words: &[&str]) -> Output {
         let words = [&[crate::common::program(), "levers"], words].concat();
         self.command(&words).output().unwrap()
     }
 
-    /// The JSON of a command that must do well.
+    /// The JSON of a command of `linerate levers` that must succeed.
     fn json(&self, words: &[&str]) -> Value {
         let output = self.levers(&[words, &["--json"]].concat());
         assert!(output.status.success(), "{words:?}: {}", errors(&output));
         serde_json::from_slice(&output.stdout).unwrap()
     }
 
-    /// The levers there are.
+    /// All levers that there are.
     pub(crate) fn list(&self) -> Vec<Value> {
         let list = self.json(&["list"]);
         list["levers"].as_array().unwrap().clone()
     }
 
-    /// What is told of a lever of its device or the namespace.
+    /// The status of a lever, on the device where it is tried or in the namespace.
     pub(crate) fn status(&self, lever: &str) -> Value {
         self.json(&["status", lever, "--device", device_of(lever)])
     }
 
-    /// What it holds.
+    /// The value that a lever has now.
     pub(crate) fn now(&self, lever: &str) -> String {
         let status = self.status(lever);
         status["levers"][0]["now"].as_str().unwrap().to_owned()
     }
 
-    /// Sets a lever of its device or the namespace; `words` are its name and flags.
+    /// Sets a lever, on the device where it is tried or in the namespace; `words` are its name and
+    /// flags.
     pub(crate) fn apply(&self, words: &[&str]) -> Value {
         self.json(&[&["apply", "--device", device_of(words[0])], words].concat())
     }
@@ -132,7 +134,7 @@ impl Sandbox {
         undone["undone"].as_array().unwrap().clone()
     }
 
-    /// Puts a lever back where something else is left, which the exit code says.
+    /// Puts a lever back although something else stays changed, which the exit code says.
     pub(crate) fn undo_leaving(&self, code: i32, lever: &str) {
         let output = self.levers(&["undo", lever]);
         assert_eq!(output.status.code(), Some(code), "{}", errors(&output));
@@ -149,7 +151,7 @@ impl Sandbox {
         self.asks_kernel("suspensions", device, &[])
     }
 
-    /// What the kernel tells over netlink of a device, or takes.
+    /// What the kernel reports about a device over netlink, or accepts for it.
     pub(crate) fn asks_kernel(&self, what: &str, device: &str, words: &[&str]) -> String {
         let index = self.holds(&format!("/sys/class/net/{device}/ifindex"));
         self.prints(&[&["python3", "-c", ASK_KERNEL, what, &index], words].concat())
@@ -164,7 +166,7 @@ impl Sandbox {
         self.prints(&["sh", "-c", &format!("echo '{text}' > {file}")]);
     }
 
-    /// What is set and not put back.
+    /// The entries of the journal: what is set and not yet put back.
     pub(crate) fn journal(&self) -> Vec<Value> {
         let journal = self.json(&["journal"]);
         journal["entries"].as_array().unwrap().clone()

@@ -8,29 +8,29 @@ use serde_json::Value;
 use crate::common::{as_nobody, assert_says, errors};
 use crate::levers::try_out::{AS_A_RIG, Bench, verdict};
 
-/// What loads the server that levers are tried on; it knows nothing of that.
+/// The load on a server that levers are tried on; it knows nothing of the trial.
 struct Clients(Child);
 
 /// Segments that were sent in the namespace, by both ends.
 const SEGMENTS: [&str; 3] = ["awk", "/^Tcp: [0-9]/ { print $12 }", "/proc/net/snmp"];
 
-/// Enough for a figure in each block.
+/// Requests per second that are enough for a figure in each block.
 const STEADY_RPS: &str = "2000";
 
-/// Clients of which each stays for a second.
+/// Runs the load again and again, each time for a second with new connections.
 const OPEN_NEW_ONES: &str = "while \"$@\" --duration 1s; do :; done";
 
 impl Clients {
-    /// Clients that ask so often a second, together: a rate that leaves CPU time for other tests.
+    /// Clients that together send `rate` requests a second, which leaves CPU time for other tests.
     fn at(rate: &str, bench: &Bench, words: &[&str]) -> Self {
         let steady = ["--duration", "1h", "--rate", rate];
         Self::run(bench, &[], &[&steady, words].concat())
     }
 
-    /// Those of a load, or of the command before it that has its words as its own.
-    fn run(bench: &Bench, before: &[&str], words: &[&str]) -> Self {
+    /// Clients of `linerate load`, run by the command `launcher` if there is one.
+    fn run(bench: &Bench, launcher: &[&str], words: &[&str]) -> Self {
         let around = [crate::common::program(), "load", &bench.url, "--quiet"];
-        let words = [before, &around, &["-c", "4"], words].concat();
+        let words = [launcher, &around, &["-c", "4"], words].concat();
         let mut command = bench.sandbox.command(&words);
         let command = command.stdout(Stdio::null()).stderr(Stdio::null());
         let clients = Self(command.spawn().unwrap());
@@ -68,7 +68,7 @@ fn until_it_measures(bench: &Bench) {
     assert!(sys::clock::wait_until(Duration::from_secs(60), begun));
 }
 
-/// A run that has begun to measure.
+/// Starts a run, and returns it when it has begun to measure.
 fn begun(bench: &Bench, words: &[&str]) -> Child {
     let out = bench.run_folder();
     let words = bench.words(words, out.to_str().unwrap());
@@ -89,12 +89,12 @@ fn a_lever_of_known_cost_comes_out_as_one_and_no_request_is_sent_for_it() {
     bench.sandbox.prints(&["sh", "-c", AS_A_RIG]);
     let before = bench.sandbox.state();
     let clients = Clients::at(STEADY_RPS, &bench, &[]);
-    let came = || bench.sandbox.prints(&PASSIVE_OPENS);
-    let opened = came();
+    let accepted = || bench.sandbox.prints(&PASSIVE_OPENS);
+    let opened = accepted();
     let slower = "packet-tap=64";
     let judgement = bench.judgement(&[slower, THEIRS, "--rounds", "12"]);
     assert_eq!(verdict(&judgement, slower), "worse", "{judgement}");
-    assert_eq!(came(), opened);
+    assert_eq!(accepted(), opened);
     clients.end();
     assert_eq!(judgement["outcome"], "server_cpu_per_kilobyte");
     let control = &judgement["control"]["verdict"];
@@ -111,24 +111,24 @@ fn a_lever_of_known_cost_comes_out_as_one_and_no_request_is_sent_for_it() {
     assert!(!page.contains("per request"), "{page}");
 }
 
-/// Connections that were accepted in the namespace, which Linerate's own would be among.
+/// Connections that were accepted in the namespace, among which Linerate's own would be.
 const PASSIVE_OPENS: [&str; 3] = ["awk", "/^Tcp: [0-9]/ { print $7 }", "/proc/net/snmp"];
 
 #[test]
-fn what_holds_for_new_connections_is_left_to_load_of_ours() {
+fn a_setting_for_new_connections_needs_load_of_our_own() {
     crate::common::needs_root!();
     let bench = Bench::new("their-new", 10);
     let _clients = Clients::at(STEADY_RPS, &bench, &[]);
     let lever = "tcp-send-buffer=4096,65536,4194304";
     let said = bench.refusal(&[lever, THEIRS]);
-    assert_says(&said, "takes hold as a connection is opened");
+    assert_says(&said, "takes hold when a connection is opened");
     assert_says(&said, "4 of 4 connections were still those");
     assert_says(&said, "carried 100 % of the bytes");
     assert_says(&said, &format!("sudo linerate levers try {lever} --url"));
 }
 
 #[test]
-fn what_holds_for_new_connections_is_tried_where_clients_open_new_ones() {
+fn a_setting_for_new_connections_is_tried_where_clients_open_new_ones() {
     crate::common::needs_root!();
     let bench = Bench::new("their-renewed", 100_000);
     let clients = Clients::run(
@@ -137,7 +137,8 @@ fn what_holds_for_new_connections_is_tried_where_clients_open_new_ones() {
         &["--rate", "400"],
     );
     let lever = "tcp-send-buffer=4096,16384,16384";
-    // Too few for a verdict: under a lever that slows so much, some of their blocks have too little traffic for a figure.
+    // Too few rounds for a verdict: under a lever that slows this much, some blocks have too little
+    // traffic for a figure.
     let judgement = bench.judgement(&[lever, THEIRS, "--rounds", "6"]);
     clients.end();
     let times = judgement["steps"][0]["effect"]["ratio"].as_f64();
@@ -162,7 +163,7 @@ fn connections_that_come_and_go_are_told_to_be_uncountable() {
     let _clients = Clients::at(STEADY_RPS, &bench, &["-H", "Connection: close"]);
     let said = bench.refusal(&["tcp-autocorking=0", THEIRS]);
     assert_says(&said, "connections came and went");
-    assert_says(&said, "Leave --their-load out");
+    assert_says(&said, "Leave out --their-load");
 }
 
 #[test]
@@ -171,8 +172,8 @@ fn without_traffic_nothing_is_changed_and_it_is_said_what_to_do() {
     let bench = Bench::new("their-silence", 10);
     let said = bench.refusal(&["tcp-autocorking=0", THEIRS]);
     assert_says(&said, "no TCP connection carried anything");
-    assert_says(&said, "Leave --their-load out");
-    // Some requests in a second are no traffic either.
+    assert_says(&said, "Leave out --their-load");
+    // A few requests per second do not count as traffic either.
     let _clients = Clients::at("20", &bench, &[]);
     let said = bench.refusal(&["tcp-autocorking=0", THEIRS]);
     assert_says(&said, "segments with payload went");

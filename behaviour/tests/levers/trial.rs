@@ -1,4 +1,4 @@
-//! What reaches a device of the host is put back by itself, unless it is confirmed.
+//! A setting that reaches a device of the host is put back automatically unless it is confirmed.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Output, Stdio};
@@ -32,7 +32,7 @@ fn a_confirmed_lever_stays_until_it_is_undone() {
     let sandbox = Sandbox::new();
     sandbox.apply(&["mtu=1400", "--trial", "10"]);
     assert!(sandbox.levers(&["confirm", "mtu"]).status.success());
-    // Another one's time comes, and this one's would have come before it.
+    // The time of this trial ends, and that of the confirmed one would have ended before it.
     sandbox.apply(&["transmit-queue-length=7", "--trial", "12"]);
     assert!(sys::clock::wait_until(LONGEST, || sandbox.journal().len() == 1));
     assert_eq!(sandbox.holds(MTU), "1400");
@@ -85,7 +85,8 @@ fn the_time_of_a_trial_begins_when_it_is_set_and_not_while_it_waits_for_the_jour
     sandbox.undo(&[]);
 }
 
-/// Sends a signal to whoever in this network is to put an entry back in time, and says so.
+/// Sends a signal to each process of this network namespace that is to put an entry back in time,
+/// and prints `sent`.
 const SIGNAL_GUARDS: &str = "here=$(readlink /proc/self/ns/net)
 for file in $(grep -las 'lever[s].revert' /proc/[0-9]*/cmdline); do
     process=${file%/cmdline}
@@ -100,7 +101,7 @@ fn signal_guards(sandbox: &Sandbox, signal: &str) -> bool {
 }
 
 #[test]
-fn nobody_guards_a_trial_any_longer_that_was_undone_or_confirmed() {
+fn a_trial_that_was_undone_or_confirmed_is_no_longer_guarded() {
     crate::common::needs_root!();
     let sandbox = Sandbox::new();
     for end in ["undo", "confirm"] {
@@ -117,7 +118,7 @@ fn leave_overdue(sandbox: &Sandbox) {
     // On a busy machine the second may be over before the kill.
     let is_left = || {
         sandbox.apply(&["mtu=1400", "--trial", "1"]);
-        // One that was killed while it put back may be half done.
+        // A guard that was killed while it put the value back may have done half of it.
         signal_guards(sandbox, "9") && sandbox.holds(MTU) == "1400"
     };
     assert!(sys::clock::wait_until(LONGEST, is_left));
@@ -150,7 +151,8 @@ fn a_trial_whose_guard_was_killed_is_told_and_put_back_by_the_next_command_that_
         let said = errors(&output);
         assert_eq!(output.status.code(), Some(code), "{words:?}: {said}");
         assert!(
-            said.contains("mtu was to be put back by itself") && said.contains("1500 again"),
+            said.contains("mtu should have been put back automatically")
+                && said.contains("1500 again"),
             "{words:?}: {said}"
         );
         assert_eq!(sandbox.holds(MTU), "1500", "{words:?}");
@@ -166,10 +168,10 @@ fn there_may_be_nothing_to_confirm() {
     assert_says(&refused(&output), "nothing waits to be confirmed");
 }
 
-/// The number of the process that had the journal last.
+/// The id of the process that locked the journal last.
 fn last_owner(sandbox: &Sandbox) -> Value {
     let text = sandbox.holds("/var/lib/linerate/lock");
-    // Whoever has just taken it may not have signed yet.
+    // A process that has just locked it may not have written its id yet.
     serde_json::from_str::<Value>(&text).unwrap_or_default()["pid"].clone()
 }
 
@@ -190,7 +192,7 @@ fn what_could_not_be_put_back_in_time_is_tried_again() {
         .is_empty()));
 }
 
-/// A control group as a login has one, in the sandbox.
+/// A control group such as a login has, in the sandbox.
 struct Login<'a>(&'a Sandbox, String);
 
 impl<'a> Login<'a> {
@@ -201,7 +203,7 @@ impl<'a> Login<'a> {
         Self(sandbox, folder)
     }
 
-    /// `linerate levers …` in it.
+    /// Runs `linerate levers …` in the group.
     fn levers(&self, words: &[&str]) -> Output {
         let enter = format!("echo $$ > {}/cgroup.procs; exec \"$@\"", self.1);
         let linerate = ["sh", "-c", &enter, "sh", program(), "levers"];
@@ -209,7 +211,7 @@ impl<'a> Login<'a> {
         command.output().unwrap()
     }
 
-    /// As logind does it.
+    /// Kills every process of the group, as logind does.
     fn kill_all(&self) {
         let kill = format!(
             "for pid in $(cat {}/cgroup.procs); do kill -9 $pid; done",
@@ -234,7 +236,7 @@ fn a_login_that_is_ended_with_all_its_processes_leaves_the_one_that_puts_back() 
     let apply = ["apply", "mtu=1400", "--device", "bench0", "--trial", "1"];
     let set = login.levers(&apply);
     let said = String::from_utf8_lossy(&set.stdout).into_owned();
-    let told = "put back in 1 s unless you say: sudo linerate levers confirm mtu";
+    let told = "put back in 1 s unless you run: sudo linerate levers confirm mtu";
     assert!(said.contains(told), "{said}{}", errors(&set));
     login.kill_all();
     assert!(sys::clock::wait_until(LONGEST, || sandbox.holds(MTU) == "1500"));

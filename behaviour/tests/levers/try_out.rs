@@ -19,7 +19,7 @@ pub(super) struct Bench {
 }
 
 impl Bench {
-    /// With our own server, of which every answer is so long.
+    /// Starts our own server, whose answers all have this length.
     pub(super) fn new(name: &str, answer_bytes: usize) -> Self {
         let (sandbox, folder) = (Sandbox::new(), Folder::new(&format!("levers-try-{name}")));
         let message = "x".repeat(answer_bytes);
@@ -65,14 +65,14 @@ impl Bench {
             .levers(&self.words(words, out.to_str().unwrap()))
     }
 
-    /// The judgement of what must do well.
+    /// The judgement of a run that must succeed.
     pub(super) fn judgement(&self, words: &[&str]) -> Value {
         let output = self.tries(&[words, &["--json"]].concat());
         assert!(output.status.success(), "{}", errors(&output));
         serde_json::from_slice(&output.stdout).unwrap()
     }
 
-    /// What is said where nothing is measured.
+    /// The message of a run that is refused before anything is measured.
     pub(super) fn refusal(&self, words: &[&str]) -> String {
         let output = self.tries(words);
         let said = errors(&output);
@@ -81,7 +81,7 @@ impl Bench {
         said
     }
 
-    /// Kills a run that sets `tcp-autocorking`, and sees that it is put back.
+    /// Kills a run that sets `tcp-autocorking`, and checks that the value is put back.
     pub(super) fn killed_in_the_middle(&self, words: &[&str]) {
         assert_eq!(self.corking(), "1");
         let (out, program) = (self.run_folder(), crate::common::program());
@@ -128,7 +128,7 @@ pub(super) fn verdict<'a>(judgement: &'a Value, arm: &str) -> &'a str {
     step["verdict"].as_str().unwrap()
 }
 
-/// A sandbox that is a host of a rig by all that can be seen: what is up is loopback or a rig's.
+/// Makes the sandbox look like a host of a rig: only loopback and a device of a rig are up.
 pub(super) const AS_A_RIG: &str = "cd /sys/class/net && for device in *; do \
                         [ $device = lo ] || ip link set $device down; done; \
                         ip link add lr-test type veth peer name lr-far && ip link set lr-test up";
@@ -140,7 +140,7 @@ fn a_lever_of_known_cost_comes_out_as_one_and_is_put_back() {
     bench.sandbox.prints(&["sh", "-c", AS_A_RIG]);
     let taps = || bench.sandbox.prints(&["cat", "/proc/net/packet"]);
     let before = (bench.sandbox.state(), taps());
-    // Each packet is shown to so many sockets, which costs more than the answer.
+    // Each packet is shown to 64 sockets, which costs more than the answer.
     let slower = "packet-tap=64";
     let judgement = bench.judgement(&[slower, "-c", "4", "--rounds", "12"]);
     assert_eq!(verdict(&judgement, slower), "worse", "{judgement}");
@@ -153,7 +153,7 @@ fn a_lever_of_known_cost_comes_out_as_one_and_is_put_back() {
 fn what_was_proven_is_told_as_commands_and_as_files_that_set_it() {
     crate::common::needs_root!();
     let bench = Bench::new("proven", 100_000);
-    // The beginning is what costs, so that the lever is what helps.
+    // The value at the start is the costly one, so that the lever helps.
     let small = "4096 4096 4096";
     let set = format!("net.ipv4.tcp_wmem={small}");
     bench.sandbox.prints(&["sysctl", "-w", &set]);
@@ -224,8 +224,8 @@ fn bad_input_is_refused_before_anything_is_loaded() {
             &["tcp-autocorking=0", "tcp-autocorking=0"],
             "was given twice",
         ),
-        (&["notsent-lowat"], "say notsent-lowat=VALUE"),
-        (&["tcp-autocorking=1"], "this machine is so already"),
+        (&["notsent-lowat"], "give notsent-lowat=VALUE"),
+        (&["tcp-autocorking=1"], "this machine is set so already"),
         (&["nice=5"], "linerate levers run nice=5 -- YOUR_SERVER"),
         (&["workers=2"], "a switch of our own server"),
         (
@@ -267,7 +267,7 @@ fn killed_in_the_middle_nothing_stays() {
     bench.killed_in_the_middle(&["tcp-autocorking=0"]);
 }
 
-/// Kills the run of that folder and its agent, whose parent it is.
+/// Kills the run that writes to that folder, and its agent, which is its child.
 fn kill_all_of(out: &std::path::Path) {
     let out = out.to_str().unwrap();
     let text = |pid: u32, file: &str| {

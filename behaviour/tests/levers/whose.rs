@@ -1,4 +1,4 @@
-//! Whose value an undo would write: of which namespace, of which device.
+//! An undo writes only to the network namespace and the device whose value was changed.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::levers::sandbox::Sandbox;
 
 const JOURNAL: &str = "/var/lib/linerate/journal.jsonl";
 
-/// The fate of each knob that an undo in the sandbox tells of, and its exit code.
+/// The fate of each knob that an undo in the sandbox reports, and its exit code.
 fn undone(sandbox: &Sandbox, words: &[&str]) -> (Vec<Value>, Option<i32>) {
     let linerate = [crate::common::program(), "levers", "undo", "--json"];
     let output = sandbox
@@ -52,7 +52,7 @@ fn an_undo_that_is_shown_the_devices_of_another_namespace_touches_none() {
     let set = sandbox.levers(&["apply", "mtu=1400", "--device", "lo"]);
     assert!(set.status.success(), "{}", errors(&set));
     sandbox.levers(&["confirm"]);
-    // Below the /sys of the sandbox is that of the machine.
+    // Under the `/sys` that the sandbox has mounted lies that of the machine.
     let unshown = [
         "unshare",
         "--mount",
@@ -110,7 +110,7 @@ fn a_device_that_took_the_name_of_one_that_is_gone_is_left_alone() {
 }
 
 #[test]
-fn a_number_that_the_kernel_would_make_another_of_is_refused() {
+fn a_number_that_the_kernel_would_replace_by_another_is_refused() {
     crate::common::needs_root!();
     let sandbox = Sandbox::new();
     let before = sandbox.state();

@@ -1,4 +1,4 @@
-//! What goes over a link, and what is told of it.
+//! What a link carries, and what is reported about it.
 
 use serde_json::Value;
 
@@ -23,7 +23,7 @@ fn an_answer_takes_the_delay_there_and_the_delay_back() {
     let load = load_report(&output.stderr);
     let answered = load["answered"].as_u64().unwrap();
     let window_s = load["window_seconds"].as_f64().unwrap();
-    // One request after another: no more than one for each 40 ms, and the last under way.
+    // One request follows another: at most one in each 40 ms, and the last, which is under way.
     assert!(
         answered >= 1 && answered as f64 <= window_s / 0.040 + 1.0,
         "{answered} in {window_s} s"
@@ -73,7 +73,7 @@ fn as_many_packets_are_lost_as_was_asked_for() {
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     let up = |what: &str| count(&report, &format!("/up/tally/{what}_packets")) as f64;
     let (offered, lost) = (up("offered"), up("lost"));
-    // Five times the deviation of the binomial distribution.
+    // Five standard deviations of the binomial distribution.
     let apart = 5.0 * (offered * 0.2 * 0.8).sqrt();
     assert!(offered > 1000.0, "{report:#}");
     let error = (lost - offered * 0.2).abs();
@@ -94,7 +94,7 @@ fn each_link_has_a_seed_of_its_own_which_is_told_and_can_be_given() {
         let report: Value = serde_json::from_slice(&output.stdout).unwrap();
         count(&report, "/plan/seed")
     };
-    // Of 2³² one is drawn twice in four thousand million times.
+    // There are 2³² seeds: two draws agree once in four thousand million times.
     assert_ne!(seed(&[]), seed(&[]));
     assert_eq!(seed(&["--seed", "948"]), 948);
     let said = errors(&run(&["--seed", "948"]));
@@ -131,11 +131,11 @@ fn an_ordinary_user_has_a_link_too_and_nothing_is_left_behind() {
 }
 
 #[test]
-fn nothing_that_goes_over_a_link_is_told_to_cost_as_traffic_does() {
+fn no_price_of_traffic_is_named_for_what_goes_over_a_link() {
     let folder = folder("link-price");
     let line = "exec ./linerate stream $LINERATE_SERVER --for 100ms";
     let words = ["link", "--delay", "1ms", "--", "sh", "-c", line];
     let said = errors(&linerate(&folder, &words).output().unwrap());
-    assert_says(&said, "nobody takes streams at 198.18.0.2:5201");
+    assert_says(&said, "nothing accepts streams at 198.18.0.2:5201");
     assert!(!said.contains("list prices"), "{said}");
 }

@@ -24,18 +24,18 @@ fn the_exit_code_of_the_command_is_passed_on_and_so_is_its_signal() {
     }
 }
 
-/// A network namespace of a host, held open so that its inode is given to no other.
-struct HostSeen {
+/// The network namespace of a host, held open so that no other gets its inode number.
+struct HostNamespace {
     held: File,
 }
 
-impl HostSeen {
+impl HostNamespace {
     fn of(pid: &str) -> Self {
         let held = File::open(format!("/proc/{}/ns/net", pid.trim())).unwrap();
         Self { held }
     }
 
-    /// The command lines of the processes in it.
+    /// The command lines of the processes in the namespace.
     fn processes(&self) -> Vec<String> {
         let inode = self.held.metadata().unwrap().ino();
         let is_there = |path: &PathBuf| {
@@ -62,7 +62,7 @@ fn asked_to_stop_it_ends_the_command_and_the_server_with_all_that_they_started()
         .spawn()
         .unwrap();
     // What the server says is on standard error.
-    let host = HostSeen::of(&line_of(running.stdout.as_mut()));
+    let host = HostNamespace::of(&line_of(running.stdout.as_mut()));
     sys::process::terminate(&running).unwrap();
     assert_eq!(running.wait().unwrap().code(), Some(143));
     assert_eq!(host.processes(), [""; 0]);
@@ -92,7 +92,7 @@ fn what_the_command_and_the_server_leave_running_ends_with_the_command() {
         .spawn()
         .unwrap();
     let mut lines = BufReader::new(running.stderr.take().unwrap()).lines();
-    let hosts = [(); 2].map(|()| HostSeen::of(&lines.next().unwrap().unwrap()));
+    let hosts = [(); 2].map(|()| HostNamespace::of(&lines.next().unwrap().unwrap()));
     drop(running.stdin.take());
     let output = running.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1), "as `read` has it");
@@ -111,7 +111,7 @@ fn killed_it_leaves_nobody_on_either_host() {
         .spawn()
         .unwrap();
     let mut lines = BufReader::new(running.stderr.take().unwrap()).lines();
-    let hosts = [(); 2].map(|()| HostSeen::of(&lines.next().unwrap().unwrap()));
+    let hosts = [(); 2].map(|()| HostNamespace::of(&lines.next().unwrap().unwrap()));
     running.kill().unwrap();
     running.wait().unwrap();
     let is_left = || hosts.iter().all(|host| host.processes().is_empty());
@@ -137,7 +137,7 @@ fn asked_to_stop_while_the_server_does_not_listen_it_does_not_begin_the_command(
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let host = HostSeen::of(&line_of(running.stderr.as_mut()));
+    let host = HostNamespace::of(&line_of(running.stderr.as_mut()));
     sys::process::terminate(&running).unwrap();
     let output = running.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(143));
@@ -169,7 +169,7 @@ fn a_command_that_is_not_there_is_named() {
 }
 
 #[test]
-fn a_command_that_is_on_no_path_is_not_only_forbidden_where_a_folder_of_the_path_is_closed() {
+fn a_command_not_on_the_path_is_called_so_even_if_a_folder_of_the_path_is_closed() {
     crate::common::needs_root!();
     let folder = Folder::new("link-closed-path");
     let closed = folder.path().join("closed");
@@ -183,5 +183,5 @@ fn a_command_that_is_on_no_path_is_not_only_forbidden_where_a_folder_of_the_path
         &words,
         "no-such-program could not be started: it is not on the PATH",
     );
-    assert_says(&words, "closed to him");
+    assert_says(&words, "closed to that user");
 }

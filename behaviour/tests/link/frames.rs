@@ -1,5 +1,5 @@
-//! `linerate packets` beyond what fits: at a rate, of several sizes, as raw frames, and in search of the highest
-//! rate.
+//! Further ways of `linerate packets`: at a rate, with several sizes, as raw frames, and in search
+//! of the highest rate.
 
 use std::io::Write as _;
 use std::process::Stdio;
@@ -21,7 +21,7 @@ fn at_a_rate_each_of_a_mix_has_its_time_and_none_is_lost_late_or_twice() {
     let number = |place: &str| said.pointer(place).and_then(Value::as_f64).unwrap();
     let mean = f64::from(7 * 64 + 4 * 576 + 1400) / 12.0;
     assert!((number("/packet_bytes") - mean).abs() < 1e-9, "{said:#}");
-    // Poisson's gaps: 1,200 of them are a quarter of a second, give or take a tenth of it.
+    // 1,200 gaps of a Poisson process take a quarter of a second, give or take a tenth of it.
     let seconds = number("/window_seconds");
     assert!((0.15..2.0).contains(&seconds), "{said:#}");
     let [median, longest] = ["p50", "max"].map(|name| number(&format!("/one_way_us/{name}")));
@@ -37,7 +37,7 @@ fn raw_frames_come_whole_by_every_way_to_send() {
         assert_eq!(said["path"], "raw", "{send}");
         assert_eq!(count(&said, "/sent"), 8000, "{send}: {said:#}");
         assert_eq!(count(&said, "/received"), 8000, "{send}: {said:#}");
-        // Each by itself, also where the kernel cut them.
+        // Each frame arrives by itself, also where the kernel cut several from one send.
         assert_eq!(
             count(&said, "/receiver/largest_bytes"),
             64,
@@ -60,7 +60,8 @@ fn raw_frames_go_nowhere_but_between_namespaces_of_our_own() {
             "{said}"
         );
     }
-    // Whoever orders the process itself to, here, is refused too, before it opens a socket.
+    // An order given directly to the process that would send, here on the machine itself, is
+    // refused too, before a socket is opened.
     let order = r#"{"Frames":{"plan":{"path":{"Raw":{"passes_by_qdisc":false}},"sizes":"64","send":"single","receive":"ring","pace":null,"until":{"Count":1},"sender_cpu":0,"receiver_cpu":0},"receiver":[1,3]}}"#;
     let mut role = linerate(&folder, &["role"]);
     let mut role = role
@@ -75,8 +76,8 @@ fn raw_frames_go_nowhere_but_between_namespaces_of_our_own() {
 }
 
 #[test]
-fn what_a_flood_loses_is_told_beside_what_the_sender_did_not_keep_up_with() {
-    // More than any kernel takes one by one.
+fn in_a_flood_the_loss_is_counted_and_a_sender_that_falls_behind_is_a_doubt() {
+    // A higher rate than any kernel accepts packet by packet.
     let said = packets(
         "packets-flood",
         &["--rate", "50M", "-d", "200ms", "--size", "64"],

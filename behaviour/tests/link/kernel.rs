@@ -9,10 +9,10 @@ use crate::common::processes::line_of;
 use crate::common::{Folder, answer, assert_says, linerate, refusal_of, words};
 use crate::link::{count, folder, load_over};
 
-/// Answers long enough that a rate and not the round trips bounds them.
+/// Length of an answer: long enough that the rate, not the round trips, limits what is carried.
 const MESSAGE_BYTES: usize = 50_000;
 
-/// What came down in most of a second, by the kernel's own count, and how long the command ran.
+/// Bytes that came down in 800 ms of load, by the kernel's count, and how long the command ran, s.
 fn carried(folder: &Folder, flags: &[&str]) -> (u64, f64) {
     let message = "x".repeat(MESSAGE_BYTES);
     let server =
@@ -32,11 +32,11 @@ fn a_rate_is_held_by_a_bucket_and_four_times_the_rate_carries_some_four_times_as
     let ratio = || {
         let (slow, slow_s) = at("rate=8Mbit/s");
         let (fast, _) = at("rate=32Mbit/s");
-        // No more than the rate brings, with the bucket of the start and some time to end.
+        // No more than the rate allows, with the bucket full at the start and some time to end.
         assert!(slow as f64 <= 1e6 * (slow_s + 0.5), "{slow} bytes");
         fast as f64 / slow as f64
     };
-    // A stop of either end takes away from what it carried: then two others must be right.
+    // If either end was stopped for a while, it carried less: then two more ratios must be right.
     let some_four = |ratio: &f64| (2.0..=6.0).contains(ratio);
     let first = ratio();
     if !some_four(&first) {
@@ -70,7 +70,7 @@ impl Waiting {
         Self(child)
     }
 
-    /// What tc(8) says of the namespace of the link.
+    /// What tc(8) prints in the namespace of the link.
     fn tc(&self, words: &[&str]) -> String {
         let carrier = crate::link::carrier(&self.0);
         let place = format!("--net=/proc/{carrier}/ns/net");
@@ -99,7 +99,7 @@ fn tc_finds_on_both_ends_what_was_asked_for() {
     link.end();
 }
 
-/// Whether the kernel has netem, or could load it, as `linerate facts` tells.
+/// Whether the kernel has netem, or could load it, as `linerate facts` reports.
 fn netem(folder: &Folder) -> String {
     let facts = answer(&mut linerate(folder, &["facts", "--json"]));
     let facts: Value = serde_json::from_str(&facts).unwrap();
@@ -120,7 +120,7 @@ fn netem_delays_where_the_kernel_has_it_and_is_named_as_lacking_where_not() {
     } else {
         let (output, report) = load_over(&folder, &flags, "-d 600ms --json");
         assert_eq!(output.status.code(), Some(0));
-        // There and back take 40 ms, so no more than 16 answers and the last under way.
+        // A round trip takes 40 ms: no more than 16 answers, and the last, which is under way.
         assert!(count(&report, "/down/carried_packets") < 100);
     }
 }

@@ -1,4 +1,4 @@
-//! `linerate link`: a command around an emulated link, through the program as a user has it.
+//! `linerate link`, a command around an emulated link: the program is run as a user runs it.
 
 use crate::common::as_nobody;
 mod carried;
@@ -15,7 +15,7 @@ use std::process::{Child, Output};
 use crate::common::{Folder, errors, linerate};
 use serde_json::Value;
 
-/// An empty folder with the program in it, where the user that commands run as finds it.
+/// A folder with nothing but the program in it, open to the user that commands run as.
 fn folder(name: &str) -> Folder {
     let folder = Folder::new(name);
     let program = folder.path().join("linerate");
@@ -41,7 +41,7 @@ fn load_over(folder: &Folder, flags: &[&str], load_flags: &str) -> (Output, Valu
     (output, report)
 }
 
-/// The process that carries a link of a program of ours that runs: its child that plays a role.
+/// The id of the process that carries the link of our running program: its child `linerate role`.
 fn carrier(program: &Child) -> String {
     let parent = format!("PPid:\t{}\n", program.id());
     let is_carrier = |pid: &String| {

@@ -10,7 +10,7 @@ use crate::link::count;
 const SENDS: [(&str, u64); 3] = [("single", 1), ("batch:16", 16), ("segments:20", 20)];
 const RECEIVES: [(&str, u64); 3] = [("single", 1), ("batch:40", 40), ("merged", 1)];
 
-/// What is said of packets as JSON, in a folder of a test's own name.
+/// The JSON report of `linerate packets`, run in a folder that has the name of the test.
 pub(super) fn packets(test: &str, flags: &[&str]) -> Value {
     let folder = Folder::new(test);
     let words = [&["packets", "--json"], flags].concat();
@@ -32,7 +32,7 @@ fn by_all_nine_ways_every_packet_comes_with_as_many_calls_as_were_asked_for() {
             assert_eq!(count(&said, nothing), 0, "{ways}");
         }
         assert_eq!(count(&said, "/sender/calls"), 8000 / of_a_send, "{ways}");
-        // What was sent in one piece stays in one for a receiver that lets it.
+        // What was sent in one piece stays one piece for a receiver that allows it.
         let is_merged = send == "segments:20" && receive == "merged";
         let of_a_receive = if is_merged { of_a_send } else { of_a_receive };
         let calls = count(&said, "/receiver/calls");
@@ -43,7 +43,7 @@ fn by_all_nine_ways_every_packet_comes_with_as_many_calls_as_were_asked_for() {
 }
 
 #[test]
-fn what_the_kernel_holds_and_what_came_are_told_of_segments_and_merging() {
+fn the_report_has_the_kernels_settings_for_segments_and_merging_and_the_largest_piece_received() {
     let said = |ways: &[&str]| {
         let flags = [&["-n", "1000", "--size", "1000"], ways].concat();
         packets("packets-held", &flags)
@@ -81,7 +81,7 @@ fn a_receiver_that_is_not_given_what_its_calls_ask_for_is_a_doubt() {
     assert_eq!(short_calls("batch:64", "merged"), [0; 0]);
 }
 
-/// Calls by name, as strace counts them.
+/// The number of calls with this name, from the table that `strace -c` prints.
 fn calls(listing: &str, name: &str) -> u64 {
     let of_name = |line: &&str| line.split_whitespace().last() == Some(name);
     let row = listing.lines().find(of_name);
@@ -177,7 +177,7 @@ fn where_nothing_was_merged_segments_are_missed_only_if_none_were_sent() {
             "single",
             "it merged none, as none were sent as segments\n",
         ),
-        // One alone.
+        // One packet alone, with nothing to merge it with.
         ("1", "segments:2", "it merged none\n"),
     ] {
         let words = [
@@ -228,15 +228,15 @@ fn what_cannot_be_sent_or_received_so_is_refused_by_name() {
         (&["--size", "64:0"], "`64:0` is no size"),
         (
             &["--size", "64,1400", "--send", "segments:4"],
-            "segments of one send are of one size",
+            "segments of one send have one size",
         ),
         (&["--rate", "0"], "`0` is no rate from 1"),
         (
             &["--rate", "100", "--size", "8"],
-            "packets of a pace have 16 bytes at least",
+            "paced packets have at least 16 bytes",
         ),
         (&["--burst", "4"], "give --rate or --find too"),
-        (&["--send", "ring:64"], "`ring:64` is no way of UDP"),
+        (&["--send", "ring:64"], "`ring:64` is no way for UDP"),
         (
             &["--rig", "netns"],
             "UDP goes over loopback or between your `hosts`",
@@ -249,7 +249,7 @@ fn what_cannot_be_sent_or_received_so_is_refused_by_name() {
             &["--raw", "--size", "1515"],
             "to 1514, which the rig's devices take",
         ),
-        (&["--duration", "25h"], "of at most a day"),
+        (&["--duration", "25h"], "at most a day"),
         (&["-n", "1", "-d", "1s"], "cannot be used with"),
     ] {
         let said = refusal_of(&mut linerate(&folder, &[&["packets"], flags].concat()));
@@ -257,7 +257,7 @@ fn what_cannot_be_sent_or_received_so_is_refused_by_name() {
     }
 }
 
-/// The command in a network namespace of its own, after a line of shell there.
+/// `linerate packets` in a network namespace of its own, after a line of shell there.
 fn behind(line: &str, flags: &[&str]) -> Command {
     let mut command = Command::new("unshare");
     if sys::user::ours() != 0 {
@@ -269,7 +269,7 @@ fn behind(line: &str, flags: &[&str]) -> Command {
     command
 }
 
-/// As [`behind`] a firewall with a rule for UDP that comes.
+/// `linerate packets` behind a firewall with this rule for incoming UDP.
 fn behind_a_rule(rule: &str, flags: &[&str]) -> Command {
     let line = format!(
         "ip link set lo up && nft 'table inet filter {{ chain input {{ type filter hook input \
@@ -292,7 +292,7 @@ fn where_nothing_comes_it_ends_with_the_reason_before_all_is_sent() {
         let said = errors(&output);
         assert_eq!(output.status.code(), Some(2), "{rule}: {said}");
         assert!(
-            said.contains("packets in a row came: does a firewall drop UDP"),
+            said.contains("packets in a row arrived: does a firewall drop UDP"),
             "{rule}: {said}"
         );
         assert_eq!(output.stdout, b"", "{rule}");
@@ -318,7 +318,7 @@ fn what_is_delivered_on_other_cpus_is_a_doubt() {
     let steered = "mount -t sysfs none /sys && ip link set lo up && \
                    echo 1 > /sys/class/net/lo/queues/rx-0/rps_cpus";
     let said = answer(&mut behind(steered, &["-n", "100"]));
-    let words = "doubt: receive packet steering hands what comes by lo to the CPUs";
+    let words = "doubt: receive packet steering hands packets that arrive on lo to the CPUs";
     assert_says(&said, words);
 }
 
@@ -345,7 +345,7 @@ fn every_lever_that_is_tested_with_packets_is_told_to_be_a_flag_of_them() {
         .map(|lever| &lever["name"])
         .collect();
     assert_eq!(names, ["udp-batches"]);
-    let by = "of our own network tester: set when it is started (linerate packets --send HOW --receive HOW)";
+    let by = "for our own network tester: set when it is started (linerate packets --send HOW --receive HOW)";
     for words in [
         &["levers", "apply", "udp-batches=segments:32"][..],
         &["levers", "run", "udp-batches=segments:32", "--", "true"],

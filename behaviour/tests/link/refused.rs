@@ -1,4 +1,4 @@
-//! Links that there cannot be.
+//! Links that are impossible, and are refused.
 
 use crate::common::{Folder, assert_says, errors, linerate, refusal_of, words};
 
@@ -42,7 +42,7 @@ fn a_link_that_cannot_be_is_refused_by_what_is_wrong_with_it() {
         ),
         (
             &words("--via tbf --credit burst=1Gbit/s,bucket=1GB,base=9Mbit/s"),
-            "tbf cannot be read back",
+            "tbf reports none that takes longer",
         ),
         (&["--via", "tc"], "[possible values: userspace, tbf, netem]"),
     ] {

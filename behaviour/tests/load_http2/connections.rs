@@ -9,7 +9,7 @@ use crate::common::load_server::serve;
 use crate::load_http2::frames::{HEADERS, INTERNAL_ERROR, NO_ERROR, STATUS_200, greet, serve_with};
 use crate::load_http2::{Booked, assert_fails_as, measure_briefly};
 
-/// Requests of a connection until it ends.
+/// Requests that are answered on a connection before it ends.
 const BEFORE_THE_END: u32 = 10;
 
 #[test]
@@ -22,7 +22,7 @@ fn a_connection_that_ends_in_good_order_loses_no_request() {
             let Some(stream) = wire.next_request() else {
                 return;
             };
-            // What comes after the farewell is passed over, as servers do.
+            // Requests that come after the farewell are ignored, as servers do.
             if count < BEFORE_THE_END {
                 last = stream;
                 counted.fetch_add(1, Ordering::Relaxed);
@@ -132,7 +132,7 @@ fn a_server_that_breaks_the_rules_is_in_the_bin_malformed() {
 fn a_connection_on_which_all_times_out_is_given_up_for_a_new_one() {
     let address = serve_with(&[], |wire| {
         while let Some(stream) = wire.next_request() {
-            // The first behind the first look never says anything.
+            // The first connection after those of the first look is never answered.
             if wire.index != 2 {
                 wire.answer(stream);
             }
@@ -147,7 +147,7 @@ fn a_connection_on_which_all_times_out_is_given_up_for_a_new_one() {
 
 #[test]
 fn a_connection_that_never_opens_has_failed_and_one_that_is_opening_at_the_end_has_not() {
-    // An attempt is given up after two seconds; at the end of this the next is a second old.
+    // An attempt is given up after two seconds; when this load ends, the next is a second old.
     let address = serve(|mut stream, index| {
         if index > 2 {
             let _ = stream.read_to_end(&mut Vec::new());

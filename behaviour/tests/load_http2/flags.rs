@@ -1,4 +1,4 @@
-//! The flags of HTTP/2 with one another, and what a load says of it.
+//! The flags of HTTP/2 in combination with others, and what a load says about HTTP/2.
 
 use crate::common::load_program::{failed, load, number, parse};
 use crate::common::{assert_says, refused, words};
@@ -59,7 +59,7 @@ fn closed_and_open_loop_and_both_modes_answer_every_request() {
 
 #[test]
 fn a_body_goes_with_the_request_and_the_server_s_window_holds_it_back() {
-    // More than the 64 KiB that a server takes at once unless it says otherwise.
+    // More than the 64 KiB that a server accepts at once unless it says otherwise.
     let body = "x".repeat(100_000);
     let folder = crate::common::Folder::new("load-http2-body");
     let nginx = crate::load_http2::nginx::Nginx::start(
@@ -76,7 +76,7 @@ fn a_body_goes_with_the_request_and_the_server_s_window_holds_it_back() {
 }
 
 #[test]
-fn the_page_says_what_was_at_once() {
+fn the_page_says_how_many_connections_and_streams_there_were() {
     let address = serve_requests(|wire, stream| wire.answer(stream));
     let output = load(&format!("http://{address}/"), &THREE_ON_TWO);
     let page = String::from_utf8(output.stdout).unwrap();

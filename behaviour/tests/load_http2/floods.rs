@@ -1,4 +1,4 @@
-//! Servers that send without end: a load ends in time, and keeps next to nothing of what came.
+//! Servers that send without end: a load ends in time, and keeps next to nothing of what they send.
 
 use std::process::{Command, Output};
 
@@ -7,13 +7,13 @@ use crate::load_http2::frames::{
     ACK, CONTINUATION, DATA, HEADERS, PING, STATUS_200, Wire, serve_with,
 };
 
-/// What a load may take of memory's addresses, in KiB, and of time, in s.
+/// The address space that a load may take, in KiB, and the time, in s.
 const MOST_KIB: u32 = 500_000;
 const MOST_S: u32 = 30;
-/// More than fits in that.
+/// More than fits in `MOST_KIB`.
 const FLOOD_BYTES: usize = 1 << 30;
 
-/// A load of so many connections in bounds of memory and time, of which the second ends it with 124.
+/// Runs a load within the bounds of memory and time; the bound of time ends it with exit code 124.
 fn bounded(url: &str, connections: &str) -> Output {
     let program = crate::common::program();
     let limited = format!("ulimit -v {MOST_KIB}; exec timeout {MOST_S} \"$0\" \"$@\"");
@@ -24,8 +24,8 @@ fn bounded(url: &str, connections: &str) -> Output {
     command.output().unwrap()
 }
 
-/// Holds a load against a server that answers its two first connections, which look at it, and does this on
-/// the others.
+/// Runs a load on a server that answers on the first two connections, which are the first look, and
+/// floods the others; the load must end with nothing answered.
 fn ends_with_nothing_answered(what: &str, connections: &str, flood: fn(&mut Wire, u32)) {
     let address = serve_with(&[], move |wire| {
         while let Some(stream) = wire.next_request() {
@@ -44,14 +44,14 @@ fn ends_with_nothing_answered(what: &str, connections: &str, flood: fn(&mut Wire
 }
 
 #[test]
-fn one_that_has_pings_answered_and_reads_nothing_is_not_heard_on() {
+fn a_server_that_sends_pings_and_does_not_read_the_answers_is_read_no_further() {
     ends_with_nothing_answered("pings", "8", |wire, _| {
         wire.flood((PING, 0, 0), &[0; 8], FLOOD_BYTES);
     });
 }
 
 #[test]
-fn one_that_sends_what_is_no_answer_does_not_keep_a_load_from_its_clock() {
+fn a_server_that_sends_what_is_no_answer_does_not_keep_a_load_from_its_clock() {
     ends_with_nothing_answered("answers to pings", "1", |wire, _| {
         wire.flood((PING, ACK, 0), &[0; 8], usize::MAX);
     });
@@ -62,7 +62,7 @@ fn one_that_sends_what_is_no_answer_does_not_keep_a_load_from_its_clock() {
 }
 
 #[test]
-fn one_whose_head_has_no_end_is_left() {
+fn a_server_whose_head_has_no_end_is_given_up() {
     ends_with_nothing_answered("a head", "64", |wire, stream| {
         // `:status: 200`, and one more field of the static table, over and over.
         wire.say(HEADERS, 0, stream, STATUS_200);

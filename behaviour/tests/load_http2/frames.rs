@@ -14,7 +14,7 @@ pub(crate) const PING: u8 = 6;
 const GOAWAY: u8 = 7;
 pub(crate) const CONTINUATION: u8 = 9;
 pub(crate) const ACK: u8 = 1;
-/// What a client's first request has (§5.1.1).
+/// The stream of a client's first request (§5.1.1).
 pub(crate) const FIRST_STREAM: u32 = 1;
 pub(crate) const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
@@ -30,10 +30,10 @@ pub(crate) const STATUS_500: &[u8] = &[0x8e];
 /// `content-length: 9` behind them, not to be indexed.
 pub(crate) const LENGTH_9: &[u8] = &[0x0f, 0x0d, 1, b'9'];
 
-/// What a flood sends at a go.
+/// The least that a flood writes at once.
 const AT_ONCE_BYTES: usize = 1 << 16;
 
-/// One connection of a client, which has said its preface.
+/// One connection of a client that has sent its preface.
 pub(crate) struct Wire {
     stream: TcpStream,
     /// How many connections came before.
@@ -42,7 +42,7 @@ pub(crate) struct Wire {
     pub(crate) resets: u32,
 }
 
-/// Starts a server whose connections do `behave` for each request, told its stream.
+/// Starts a server that calls `behave` for each request, with the stream of the request.
 pub(crate) fn serve_requests(
     behave: impl Fn(&mut Wire, u32) + Send + Sync + 'static,
 ) -> SocketAddr {
@@ -53,7 +53,7 @@ pub(crate) fn serve_requests(
     })
 }
 
-/// Starts a server with these settings whose connections do `behave`.
+/// Starts a server with these settings that calls `behave` for each connection.
 pub(crate) fn serve_with(
     settings: &'static [u8],
     behave: impl Fn(&mut Wire) + Send + Sync + 'static,
@@ -65,7 +65,7 @@ pub(crate) fn serve_with(
     })
 }
 
-/// Hears a client's preface and says these settings; `None` when the client is gone.
+/// Reads a client's preface and sends these settings; `None` when the client is gone.
 pub(crate) fn greet(mut stream: TcpStream, index: usize, settings: &[u8]) -> Option<Wire> {
     stream.set_nodelay(true).unwrap();
     stream.read_exact(&mut [0; PREFACE_BYTES]).ok()?;
@@ -79,7 +79,8 @@ pub(crate) fn greet(mut stream: TcpStream, index: usize, settings: &[u8]) -> Opt
 }
 
 impl Wire {
-    /// The stream of the next request; `None` when the client is gone. Requests have no bodies.
+    /// Waits for the next request and returns its stream; `None` when the client is gone. Requests
+    /// have no bodies.
     pub(crate) fn next_request(&mut self) -> Option<u32> {
         loop {
             let (kind, flags, stream) = self.hear()?;
@@ -92,7 +93,7 @@ impl Wire {
         }
     }
 
-    /// The next frame: its kind, its flags and its stream.
+    /// Reads the next frame: its kind, its flags and its stream.
     fn hear(&mut self) -> Option<(u8, u8, u32)> {
         let mut head = [0; 9];
         self.stream.read_exact(&mut head).ok()?;
@@ -102,13 +103,13 @@ impl Wire {
         Some((kind, flags, u32::from_be_bytes(s)))
     }
 
-    /// Sends a frame; a client that is gone is no matter.
+    /// Sends a frame; it does not matter if the client is gone.
     pub(crate) fn say(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
         let _ = self.stream.write_all(&frame(kind, flags, stream, payload));
     }
 
-    /// Sends one frame over and over, some bytes at once, until the client is gone or has so many, and reads
-    /// nothing meanwhile.
+    /// Sends one frame over and over, many at once, until the client is gone or `most_bytes` are
+    /// sent; reads nothing until then.
     pub(crate) fn flood(
         &mut self,
         (kind, flags, stream): (u8, u8, u32),
@@ -123,7 +124,7 @@ impl Wire {
         }
     }
 
-    /// The head of an answer; `more` of it is to come.
+    /// Sends the head of an answer; `more` says that this is not the end of the answer.
     pub(crate) fn head(&mut self, stream: u32, block: &[&[u8]], more: bool) {
         let end = if more { 0 } else { END_STREAM };
         self.say(HEADERS, END_HEADERS | end, stream, &block.concat());
@@ -133,7 +134,7 @@ impl Wire {
         self.say(DATA, if more { 0 } else { END_STREAM }, stream, bytes);
     }
 
-    /// A right answer with the body `ok`.
+    /// Sends a right answer with the body `ok`.
     pub(crate) fn answer(&mut self, stream: u32) {
         self.head(stream, &[STATUS_200], true);
         self.data(stream, b"ok", false);
@@ -143,7 +144,7 @@ impl Wire {
         self.say(RST_STREAM, 0, stream, &code.to_be_bytes());
     }
 
-    /// The connection is to end; streams up to this one are still answered.
+    /// Announces the end of the connection; streams up to this one are still answered.
     pub(crate) fn go_away(&mut self, last_stream: u32, code: u32) {
         let payload = [last_stream.to_be_bytes(), code.to_be_bytes()].concat();
         self.say(GOAWAY, 0, 0, &payload);

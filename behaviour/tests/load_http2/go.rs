@@ -8,7 +8,8 @@ use crate::common::processes::{Ours, line_of};
 use crate::load_http2::{Booked, measure};
 use crate::load_tls::certificates::{Authority, file};
 
-/// Answers, counts what was asked by HTTP/2, and tells at `/count`, of which it counts none.
+/// A server that counts the requests of HTTP/2 and reports their number at `/count`; requests
+/// of that path are not counted.
 const SERVER: &str = r#"package main
 
 import (
@@ -52,7 +53,7 @@ struct Go {
     port: u16,
 }
 
-/// Builds the program in the folder, unless that was done.
+/// Builds the server in the folder.
 fn build(folder: &Folder) {
     std::fs::write(folder.path().join("server.go"), SERVER).unwrap();
     let paths = format!("{}:/usr/local/go/bin", std::env::var("PATH").unwrap());

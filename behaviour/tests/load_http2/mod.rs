@@ -1,4 +1,4 @@
-//! `linerate load --http2`: what it measures, on servers of others and on some that misbehave.
+//! `linerate load --http2`: what it measures on servers of others and on servers that misbehave.
 
 mod connections;
 mod flags;
@@ -28,7 +28,7 @@ const THREE_ON_TWO: [&str; 9] = [
     "0ms",
 ];
 
-/// Runs `linerate load --http2` on a target with more arguments; every request is in one bin.
+/// Runs `linerate load --http2` on a target with more arguments; every request must be in one bin.
 fn measure(url: &str, arguments: &[&str]) -> Value {
     let output = load(url, &[&["--http2", "--json"], arguments].concat());
     let report = parse(&output);
@@ -54,18 +54,18 @@ fn measure_briefly(address: SocketAddr, arguments: &[&str]) -> Value {
     measure(&format!("http://{address}/"), &flags)
 }
 
-/// All that failed did so in this way, and some did.
+/// Checks that some requests failed, and all of them in this way.
 fn assert_fails_as(report: &Value, bin: &str) {
     let count = number(&report["errors"][bin]);
     assert!(count > 0, "{report:#}");
     assert_eq!(failed(report), count, "{report:#}");
 }
 
-/// What loads of one server came to, to be held against what it counted itself.
+/// Sums over several loads of one server, to be compared with what the server counted itself.
 #[derive(Default)]
 struct Booked {
     answered: u64,
-    /// Out at the end: the server may have answered, and nobody waited for it.
+    /// Requests under way at the end: the server may have answered, and nobody waited for it.
     unfinished: u64,
 }
 

@@ -1,4 +1,4 @@
-//! nginx as a target, which counts what it was asked itself.
+//! nginx as a target, whose log counts the requests.
 
 use std::net::{Shutdown, SocketAddr, TcpStream};
 
@@ -16,7 +16,8 @@ pub(crate) struct Nginx {
 }
 
 impl Nginx {
-    /// Listens with these flags; `http2` among them speaks HTTP/2. What it answers may be said.
+    /// Starts nginx with these flags of `listen`; with none, or `http2` among them, it speaks
+    /// HTTP/2. `answer` replaces the answer unless it is empty.
     pub(crate) fn start(folder: &Folder, flags: &str, answer: &str) -> Self {
         let address = free_address();
         let tls = if flags.contains("ssl") {
@@ -50,7 +51,7 @@ impl Nginx {
     }
 }
 
-/// nginx ends a connection after 100 requests here, and passes over what comes behind its farewell.
+/// nginx ends a connection after 100 requests here, and ignores requests after its farewell.
 #[test]
 fn nginx_counts_as_many_requests_as_were_answered_however_often_it_ends_a_connection() {
     let folder = Folder::new("load-http2-nginx");

@@ -1,4 +1,4 @@
-//! Targets that HTTP/2 cannot be spoken with, each told by name and with advice.
+//! Targets that do not speak HTTP/2: each is refused by name and with advice.
 
 use std::io::{Read as _, Write as _};
 use std::net::SocketAddr;
@@ -16,7 +16,7 @@ fn refusal(url: &str, arguments: &[&str]) -> String {
     refused(&load(url, &[&flags, arguments].concat()))
 }
 
-/// A server that says this once it has heard something, and waits for the client to go.
+/// A server that sends this once it has received something, and waits for the client to go.
 fn says(bytes: &'static [u8]) -> SocketAddr {
     serve(move |mut stream, _| {
         let _ = stream.read(&mut [0; 64]);

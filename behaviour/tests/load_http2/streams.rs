@@ -103,7 +103,7 @@ fn an_error_status_and_another_body_have_their_bins() {
         false => wire.answer(stream),
     });
     assert_fails_as(&measure_briefly(address, &[]), "status");
-    // Two bodies alike are the first look; then they are others.
+    // The first look gets two equal bodies; later bodies differ from them.
     let address = serve_requests(|wire, stream| {
         wire.head(stream, &[STATUS_200], true);
         let is_right = wire.index < 2 || stream < 100;
@@ -130,7 +130,7 @@ fn a_late_answer_to_a_request_that_was_given_up_harms_nobody() {
     let address = serve_with(&[], |wire| {
         let mut late = Vec::new();
         while let Some(stream) = wire.next_request() {
-            // One of the eight at least goes on meanwhile.
+            // At least one of the eight streams is always answered.
             if wire.index >= 2 && is_odd_one(stream) && late.len() < 7 {
                 late.push(stream);
             } else {

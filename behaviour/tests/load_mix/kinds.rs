@@ -1,4 +1,4 @@
-//! What became of each kind of request.
+//! What is reported about each kind of request.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -49,7 +49,7 @@ fn each_kind_has_its_count_its_share_and_its_errors() {
     assert_eq!(count(&report, 1, "answered"), 0);
     assert!(count(&report, 1, "status") > 10);
     let share = kinds[0]["share"].as_f64().unwrap();
-    // Far beyond what chance makes of a share of three in four among some thousands.
+    // Chance alone does not move a share of three in four this far among some thousands.
     assert!((0.65..0.85).contains(&share), "{report:#}");
     let told = report["notes"].to_string();
     assert_says(&told, "`GET /missing` answers 404");
@@ -100,7 +100,7 @@ fn a_body_that_changes_is_an_error_of_its_kind_alone() {
 }
 
 #[test]
-fn a_kind_that_is_not_answered_in_time_is_the_one_that_is_told() {
+fn a_kind_that_is_not_answered_in_time_is_the_one_whose_timeouts_are_counted() {
     let asked = AtomicU32::new(0);
     let server = Recording::start(move |request| match request.line() {
         // Two looks are answered, and nothing after them.

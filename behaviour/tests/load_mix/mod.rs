@@ -22,7 +22,7 @@ fn mixed(folder: &Folder, url: &str, requests: &str, arguments: &[&str]) -> Outp
     load(url, &[&mix[..], arguments].concat())
 }
 
-/// The JSON of a load by a mix, which must do well.
+/// The JSON of a load by a mix, which must succeed.
 fn mixed_json(folder: &Folder, url: &str, requests: &str, arguments: &[&str]) -> Value {
     let unsaid = SHORT.chunks(2).filter(|flag| !arguments.contains(&flag[0]));
     let unsaid: Vec<&str> = unsaid.flatten().copied().collect();

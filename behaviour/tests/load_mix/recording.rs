@@ -28,7 +28,7 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    /// Starts one that answers as it is told; it lives as long as the test program.
+    /// Starts a server that answers by `answer`; it lives as long as the test program.
     pub(crate) fn start(answer: impl Fn(&Request) -> Vec<u8> + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -44,12 +44,12 @@ impl Recording {
         Self { url, connections }
     }
 
-    /// One that answers everything with its first line.
+    /// Starts a server that answers each request with its first line.
     pub(crate) fn echo() -> Self {
         Self::start(|request| ok(request.line()))
     }
 
-    /// What each connection asked for, in its order; everything is forgotten.
+    /// Returns what each connection asked for, in its order, and forgets it.
     pub(crate) fn take(&self) -> Vec<Vec<String>> {
         let connections = std::mem::take(&mut *self.connections.lock().unwrap());
         let asked = connections.iter();

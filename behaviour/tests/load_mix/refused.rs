@@ -5,7 +5,7 @@ use crate::common::{Folder, assert_says, refused};
 use crate::load_mix::{SHORT, mixed};
 
 const ONE: &str = "[[request]]\npath = \"/\"\n";
-/// Nobody is asked before all is well.
+/// Nothing listens there, and nothing is asked before the arguments are right.
 const URL: &str = "http://127.0.0.1:1";
 
 #[test]
@@ -37,7 +37,7 @@ fn a_file_that_is_wrong_is_refused_with_the_place_and_the_reason() {
         ),
         (
             "[[request]]\npath = \"/{a:1..2}/{a:1..3}\"\n",
-            &["`a`", "two ranges"],
+            &["`a`", "two different ranges"],
         ),
         (
             "[[request]]\npath = \"/\"\nname = \"\\u001b[1m\"\n",
@@ -97,14 +97,14 @@ fn what_does_not_go_with_a_mix_is_refused_by_name() {
         (&["--download"], "--download"),
         (
             &["http://127.0.0.1:1/other"],
-            "with --mix the paths stand in the file",
+            "with --mix the paths are in the file",
         ),
     ] {
         let told = refused(&mixed(&folder, URL, ONE, flags));
         assert!(told.contains(name) && told.contains("--mix"), "{told}");
     }
     let told = refused(&mixed(&folder, &format!("{URL}/path"), ONE, &[]));
-    assert_says(&told, "the paths stand in the file");
+    assert_says(&told, "the paths are in the file");
 }
 
 #[test]

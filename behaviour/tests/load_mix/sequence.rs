@@ -19,10 +19,10 @@ const REQUESTS: &str = r#"
     body = '{"item": {id:1..100000}, "lines": {}}'
     headers = { Content-Type = "application/json" }
 "#;
-/// A connection of a load asks for more than this, on a busy machine too; a look at the target once.
+/// A connection of a load sends more requests than this, on a busy machine too; a look sends one.
 const COMPARED: usize = 8;
 
-/// The beginning of what each connection of a load asked for, in no order of connections.
+/// The first requests of each connection of a load; sorted, as connections have no order.
 fn sequences(server: &Recording, arguments: &[&str]) -> Vec<Vec<String>> {
     let folder = Folder::new(&format!("mix-sequence-{}", arguments.join("")));
     let report = mixed_json(&folder, &server.url, REQUESTS, arguments);

@@ -4,11 +4,11 @@ use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, 
 
 use crate::common::Folder;
 
-/// Whoever signs the others.
+/// A CA that signs the other certificates.
 pub(crate) struct Authority(Issuer<'static, KeyPair>);
 
 impl Authority {
-    /// Leaves `NAME.pem` in the folder, for a CA that is called so.
+    /// Leaves `NAME.pem` in the folder, for a CA with the common name `called`.
     pub(crate) fn new(folder: &Folder, name: &str, called: &str) -> Self {
         let key = KeyPair::generate().unwrap();
         let mut parameters = CertificateParams::new(Vec::new()).unwrap();
@@ -49,8 +49,8 @@ impl Authority {
     }
 }
 
-/// Leaves a certificate that vouches for itself and its key; `is_ca` as `openssl req -x509` makes
-/// them.
+/// Leaves a certificate that vouches for itself, and its key; `is_ca` makes it one of a CA, as
+/// `openssl req -x509` does.
 pub(crate) fn self_signed(folder: &Folder, name: &str, is_ca: bool) {
     let key = KeyPair::generate().unwrap();
     let mut parameters = parameters(&["127.0.0.1"]);

@@ -1,4 +1,4 @@
-//! Servers that do TLS wrong, and those that do none.
+//! Servers that do TLS wrong, and servers that do none.
 
 use std::io::{Read as _, Write as _};
 use std::net::Shutdown;
@@ -47,7 +47,7 @@ fn a_record_that_was_changed_on_its_way_is_malformed() {
     assert_eq!(report["errors"]["closed"], 0, "{report:#}");
 }
 
-/// A server that hears the first message and says this, and no more.
+/// A server that reads the first message, sends this and then nothing more.
 fn answer_hello(answer: &'static [u8]) -> String {
     let address = serve(move |mut stream, _| {
         let _ = stream.read(&mut [0; 16 * 1024]);
@@ -90,7 +90,7 @@ fn who_speaks_no_tls_is_told_apart_from_who_falls_silent() {
         ),
         (in_the_clear, "timed out"),
     ] {
-        // Who answers has the time that a busy machine takes.
+        // A server that answers gets the time that a busy machine takes.
         let timeout = if words == "timed out" { "500ms" } else { "10s" };
         let said = refusal(&url, &["--insecure", "--timeout", timeout]);
         assert!(

@@ -1,4 +1,4 @@
-//! Somebody between a client and a server who tampers with what the server says.
+//! A relay between a client and a server that tampers with what the server sends.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -6,13 +6,13 @@ use std::thread;
 
 use crate::common::load_server::serve;
 
-/// Of the bytes that a server sends: behind the handshake, within a record of a long answer.
+/// A place in the bytes that a server sends: after the handshake, within a record of a long answer.
 const MID_RECORD: usize = 40_000;
 
-/// What is done to the bytes of a server that come behind [`MID_RECORD`].
+/// What is done, once, to the bytes of a server that come after [`MID_RECORD`].
 pub(crate) type Misdeed = fn(&mut TcpStream, &mut [u8]);
 
-/// Passes everything on, on the first two connections, which are the first look, for good.
+/// Starts the relay; on the first two connections, which are the first look, it changes nothing.
 pub(crate) fn relay(to: SocketAddr, misdeed: Misdeed) -> SocketAddr {
     serve(move |client, index| {
         let server = TcpStream::connect(to).unwrap();

@@ -1,4 +1,4 @@
-//! Whose certificate is taken, and what is said of one that is not.
+//! Whose certificate is accepted, and what is said about one that is not.
 
 use std::process::Command;
 
@@ -32,7 +32,7 @@ fn a_certificate_of_a_ca_that_was_named_is_taken_and_so_is_one_that_was_named_it
         let output = load(&url(&server), &[&SHORT[..], &["--ca", &ca]].concat());
         assert!(output.status.success(), "{name}: {}", errors(&output));
         assert_eq!(parse(&output)["tls"]["version"], "1.3");
-        // The bundle of the system may be named by the variable of OpenSSL.
+        // OpenSSL's variable may name the bundle to use as that of the system.
         let mut command = Command::new(crate::common::program());
         command.args(["load", &url(&server)]).args(SHORT);
         let output = command.env("SSL_CERT_FILE", &ca).output().unwrap();
@@ -51,16 +51,8 @@ fn what_is_wrong_with_a_certificate_is_told_with_what_to_do() {
     ca.sign_expired(&folder, "expired");
     self_signed(&folder, "both", true);
     for (name, trusted, problem) in [
-        (
-            "good",
-            "foreign",
-            "vouched for by nobody who is trusted here",
-        ),
-        (
-            "good",
-            "namesake",
-            "vouched for by nobody who is trusted here",
-        ),
+        ("good", "foreign", "nobody who is trusted here vouches for"),
+        ("good", "namesake", "nobody who is trusted here vouches for"),
         (
             "other",
             "ca",
@@ -93,7 +85,7 @@ fn nobody_vouches_for_a_certificate_that_a_server_made_for_itself() {
     let mut command = Command::new(crate::common::program());
     command.args(["load", &url(&server)]).args(SHORT);
     let said = errors(&command.env("SSL_CERT_FILE", &ca).output().unwrap());
-    assert_says(&said, "--ca FILE, or check none with --insecure");
+    assert_says(&said, "--ca FILE, or turn the check off with --insecure");
 }
 
 #[test]
@@ -115,7 +107,7 @@ fn flags_that_do_not_fit_are_refused_by_name() {
         (
             secured,
             &["--ca", &empty],
-            "empty.pem is of no use: there is no certificate",
+            "empty.pem cannot be used: there is no certificate",
         ),
         (
             secured,

@@ -1,13 +1,14 @@
-//! The program where it has less than the machine: in a control group with a quota, on chosen
-//! CPUs, in a mount namespace where files are hidden.
+//! Runs the program where it has less than the whole machine: in a control group with a CPU quota,
+//! on chosen CPUs, or in a mount namespace where files are hidden.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::common::Folder;
 
-/// A control group of one's own that grants so many µs of CPU time in each 100 ms; version 1 where
-/// its CPU controller is mounted, else version 2. Gone again with the test.
+/// A control group of the test's own that grants a quota of CPU time, in µs per 100 ms. It is of
+/// version 1 where that version's CPU controller is mounted, else of version 2. It is removed when
+/// the test ends.
 pub(crate) struct QuotaGroup(PathBuf);
 
 impl QuotaGroup {
@@ -33,12 +34,12 @@ impl QuotaGroup {
         group
     }
 
-    /// Takes a process in, with all its threads.
+    /// Moves a process into the group, with all its threads.
     pub(crate) fn take(&self, pid: u32) {
         std::fs::write(self.0.join("cgroup.procs"), pid.to_string()).unwrap();
     }
 
-    /// What it grants in each 100 ms, µs.
+    /// CPU time that the group grants in each 100 ms, µs.
     pub(crate) fn quota_us(&self) -> u32 {
         let files = ["cpu.cfs_quota_us", "cpu.max"].map(|name| self.0.join(name));
         let text = files
@@ -48,7 +49,7 @@ impl QuotaGroup {
         text.split_whitespace().next().unwrap().parse().unwrap()
     }
 
-    /// The program in this group from its first instruction on.
+    /// A command that runs the program in this group from its first instruction on.
     pub(crate) fn linerate(&self, folder: &Folder, arguments: &[&str]) -> Command {
         let enter = format!("echo $$ > {}/cgroup.procs", self.0.display());
         after(&enter, folder, arguments)
@@ -61,13 +62,13 @@ impl Drop for QuotaGroup {
     }
 }
 
-/// The program on CPUs of a list, such as `0`.
+/// A command that runs the program on the CPUs of a list, such as `0`.
 pub(crate) fn on_cpus(list: &str, folder: &Folder, arguments: &[&str]) -> Command {
     after(&format!("taskset -pc {list} $$ >&2"), folder, arguments)
 }
 
-/// The program in a mount namespace in which nothing is in `hidden`: a folder without files, or a
-/// file without text.
+/// A command that runs the program in a mount namespace where `hidden` is empty: a folder without
+/// files, or a file without text.
 pub(crate) fn without(hidden: &str, folder: &Folder, arguments: &[&str]) -> Command {
     let hide = if Path::new(hidden).is_dir() {
         format!("mount -t tmpfs none {hidden}")
@@ -81,7 +82,7 @@ fn after(step: &str, folder: &Folder, arguments: &[&str]) -> Command {
     in_place_of_a_shell(&["sh"], step, folder, arguments)
 }
 
-/// The program in a shell's place, after a step there that must succeed.
+/// A command in which a shell takes a step that must succeed, and then becomes the program.
 pub(crate) fn in_place_of_a_shell(
     shell: &[&str],
     step: &str,

@@ -107,7 +107,7 @@ fn a_program_on_the_packets_of_a_device_is_found_and_without_one_there_is_none()
         let found = findings.find(|finding| finding["name"] == "bpf-programs");
         found.unwrap()["evidence"].as_str().unwrap().to_owned()
     };
-    // One instruction of a classic program: take the whole packet.
+    // A classic BPF program of one instruction: accept the whole packet.
     let filter = "tc qdisc add dev lo clsact && \
                   tc filter add dev lo ingress bpf bytecode '1,6 0 0 65535'";
     let sign = "a bpf filter on packets into device 1";

@@ -1,4 +1,4 @@
-//! `linerate facts` as a stranger runs it, and beside the tools whose work it does.
+//! `linerate facts` as a stranger runs it, and compared with the tools that report the same facts.
 
 use std::process::Command;
 
@@ -19,7 +19,7 @@ fn parsed(json: &str) -> Value {
     serde_json::from_str(json).unwrap()
 }
 
-/// Standard output of another program, which must be there and do well.
+/// Standard output of another program, which must be installed and must succeed.
 fn tool(line: &str) -> String {
     let words: Vec<_> = line.split(' ').collect();
     let output = Command::new(words[0]).args(&words[1..]).output();
@@ -34,7 +34,7 @@ fn list<'a>(value: &'a Value, key: &str) -> &'a Vec<Value> {
         .unwrap_or_else(|| panic!("no list {key}"))
 }
 
-/// What a CPU list of either style means: lscpu writes 0,1 where the kernel writes 0-1.
+/// The CPUs of a list in either style: lscpu writes 0,1 where the kernel writes 0-1.
 fn cpus(list: &str) -> Vec<usize> {
     sys::cpu::parse_list(list).unwrap()
 }
@@ -223,7 +223,7 @@ fn the_pci_devices_are_those_of_lspci() {
     assert_eq!(ours, theirs);
 }
 
-/// Makes names and addresses that nobody else has, then runs the program among them.
+/// Sets names and an address that nobody else has, then runs the program where it can see them.
 fn among_secrets(folder: &Folder, arguments: &[&str]) -> String {
     let planted = "hostname planted-host && ip link add planted0 \
                    address 02:00:5e:00:53:01 type veth peer name planted1";
@@ -289,7 +289,7 @@ fn what_cannot_be_seen_is_named_and_the_rest_is_told() {
 }
 
 #[test]
-fn how_interrupts_are_counted_is_told_and_never_against_the_kernel_s_own_files() {
+fn how_interrupts_are_counted_is_reported_and_never_contradicts_the_kernels_own_files() {
     let facts = facts();
     let told = facts["facts"]["irq_time_accounting"].as_str().unwrap();
     assert!(["on", "off", "unknown"].contains(&told), "{told}");
@@ -298,7 +298,7 @@ fn how_interrupts_are_counted_is_told_and_never_against_the_kernel_s_own_files()
         .split(['.', '-'])
         .map_while(|part| part.parse::<u32>().ok());
     let version = (numbers.next().unwrap(), numbers.next().unwrap());
-    // From Linux 6.1 on PSI has a file for interrupts where their time is kept apart.
+    // From Linux 6.1 on, PSI has a file for interrupts where their time is accounted separately.
     let has = |name: &str| std::path::Path::new("/proc/pressure").join(name).exists();
     if version >= (6, 1) && has("cpu") && !has("irq") {
         assert_ne!(told, "on");

@@ -1,5 +1,5 @@
-//! A machine that gives less than it has: one CPU, half a CPU's time, a CPU that is not there,
-//! files of the kernel that cannot be seen.
+//! A machine that gives the program less than it has: one CPU, half a CPU's time, a CPU that does
+//! not exist, files of the kernel that cannot be seen.
 
 use model::Doubt;
 use model::run::RunRecord;
@@ -18,7 +18,7 @@ const SMOKE: [&str; 7] = [
     "run",
 ];
 
-/// Two CPUs that may be used, as `taskset` takes them.
+/// Two CPUs that we may use, in the form that `taskset` takes.
 fn two_cpus() -> (String, String) {
     let allowed = sys::cpu::allowed().unwrap();
     assert!(allowed.len() > 1, "these tests need two CPUs");
@@ -62,7 +62,7 @@ fn a_cpu_that_is_not_there_is_named_with_those_that_are() {
 fn a_cpu_beyond_the_affinity_mask_is_refused_though_the_machine_has_it() {
     let (one, other) = two_cpus();
     let folder = Folder::new("beyond-mask");
-    // Unlike a server, a load that is let through by mistake ends.
+    // A load rather than a server: if it is let through by mistake, it ends by itself.
     let load = ["load", "http://127.0.0.1:1/", "--cpus", &other];
     let words = refusal_of(&mut on_cpus(&one, &folder, &load));
     assert_says(&words, &format!("--cpus: CPU {other} may not"));

@@ -1,4 +1,5 @@
-//! What the program tells of this machine, and what it makes of one that gives less than it has.
+//! What the program reports about this machine, and how it works on a machine that gives less than
+//! it has.
 
 pub(crate) mod confined;
 mod doctor;

@@ -1,4 +1,4 @@
-//! A machine that was measured, or looked at, is as it was.
+//! A machine is the same after it was measured, or looked at, as before.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -7,11 +7,12 @@ use std::time::Duration;
 use crate::common::{Folder, PROGRAM, answer, assert_says, errors, linerate, program};
 use crate::rig::snapshot::Snapshot;
 
-/// Set for the process that is in the small machine made for it.
+/// Environment variable that is set for the process inside the isolated machine made for it.
 const INSIDE: &str = "LINERATE_TEST_INSIDE";
-/// The kernel takes namespaces down some time after the last process has left.
+/// How long the machine may take to become as it was: the kernel removes namespaces some time after
+/// their last process has ended.
 const LONGEST: Duration = Duration::from_secs(60);
-/// Every command that loads, in short.
+/// Every command that loads the machine, each made short.
 const MEASURING: [&[&str]; 10] = [
     &["--smoke", "--yes"],
     &["doctor", "--no-load"],
@@ -66,7 +67,7 @@ fn measure_everything() {
     assert_eq!(folder.names(""), ["file", "linerate-runs"]);
 }
 
-/// A setting that came with a module of the kernel was not there to be changed.
+/// Whether a setting only came with a kernel module: it did not exist before, so nobody changed it.
 fn is_of_a_new_module(difference: &str) -> bool {
     difference.starts_with("/proc/sys/") && difference.contains(": was None")
 }

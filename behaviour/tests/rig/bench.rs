@@ -16,10 +16,11 @@ pub(crate) enum User {
     Ordinary,
 }
 
-/// Both kinds.
+/// Both kinds of user.
 pub(crate) const USERS: [User; 2] = [User::Root, User::Ordinary];
 
-/// A user and his state. His rigs go with it, also when the test has failed.
+/// A user and his state folder. His rigs are cleaned when this is dropped, also after a failed
+/// test.
 pub(crate) struct Bench {
     pub(crate) folder: Folder,
     user: User,
@@ -31,16 +32,16 @@ impl Bench {
         Self { folder, user }
     }
 
-    /// Where the journal is, once there was one.
+    /// The folder of the journal, which exists once there was a journal.
     pub(crate) fn state(&self) -> PathBuf {
         self.folder.path().join("state/linerate")
     }
 
-    /// The program as this user runs it.
+    /// A command that runs the program as this user.
     pub(crate) fn linerate(&self, arguments: &[&str]) -> Command {
         let state = self.folder.path().join("state");
         match self.user {
-            // Root's folder is the same for all of root, so it is another one here.
+            // All of root shares one state folder, so another one is mounted in its place here.
             User::Root => {
                 std::fs::create_dir_all(&state).unwrap();
                 let bind = format!("mount --bind {} /var/lib", state.display());
@@ -55,7 +56,7 @@ impl Bench {
         }
     }
 
-    /// A path of the program that this user may run.
+    /// A path at which this user may run the program.
     pub(crate) fn program(&self) -> String {
         match self.user {
             User::Root => crate::common::program().to_owned(),
@@ -63,22 +64,22 @@ impl Bench {
         }
     }
 
-    /// Standard output of a command that must do well.
+    /// Standard output of a command that must succeed.
     pub(crate) fn answer(&self, arguments: &[&str]) -> String {
         crate::common::answer(&mut self.linerate(arguments))
     }
 
-    /// Its answer as JSON.
+    /// Standard output of a command that must succeed, parsed as JSON.
     pub(crate) fn json(&self, arguments: &[&str]) -> Value {
         serde_json::from_str(&self.answer(arguments)).unwrap()
     }
 
-    /// What a command that could not run said of it.
+    /// What a command says that must be refused.
     pub(crate) fn refusal(&self, arguments: &[&str]) -> String {
         refusal_of(&mut self.linerate(arguments))
     }
 
-    /// The rigs that there are.
+    /// The rigs that `rig status` lists.
     pub(crate) fn rigs(&self) -> Vec<Value> {
         let status = self.json(&["rig", "status", "--json"]);
         status["rigs"].as_array().unwrap().clone()

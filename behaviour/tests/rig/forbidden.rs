@@ -1,4 +1,4 @@
-//! A machine that gives no namespaces.
+//! A machine that does not allow namespaces.
 
 use std::io::Read as _;
 use std::process::{Command, Output, Stdio};
@@ -7,7 +7,7 @@ use crate::common::refused_call::refuse;
 use crate::common::{assert_says, refusal_of, refused};
 use crate::rig::bench::{Bench, User};
 
-/// Lets a command live without unshare(2), as container runtimes do it.
+/// Denies unshare(2) to a command, as container runtimes do.
 fn without_unshare(command: &mut Command) {
     const EPERM: u16 = 1;
     const UNSHARE: u32 = if cfg!(target_arch = "x86_64") {
@@ -18,7 +18,7 @@ fn without_unshare(command: &mut Command) {
     refuse(command, UNSHARE, EPERM);
 }
 
-/// `rig up` in a user namespace that has root and `nobody`, after its root set a limit to nought.
+/// Runs `rig up` in a user namespace that has root and `nobody`, after its root set a limit to 0.
 fn up_where_none_are_allowed(bench: &Bench, limit: &str, user: &str) -> Output {
     let mut keeper = Command::new("unshare")
         .args(["--user", "sh", "-c", "echo here; exec sleep 600"])
@@ -73,7 +73,7 @@ fn where_a_limit_forbids_namespaces_the_limit_is_named_to_root_and_to_others() {
         ("max_net_namespaces", User::Root, "0"),
     ] {
         let bench = Bench::new("limit", user);
-        // Makes the state folder, as this user.
+        // This makes the state folder, as this user.
         bench.answer(&["rig", "up"]);
         bench.answer(&["rig", "clean"]);
         let words = refused(&up_where_none_are_allowed(&bench, limit, uid));

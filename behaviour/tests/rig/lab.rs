@@ -1,4 +1,4 @@
-//! A rig for as long as a process wants it.
+//! A rig that lasts as long as the process that wants it.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -15,8 +15,8 @@ fn lab(topology: Topology) -> Lab {
     Lab::build(Path::new(crate::common::program()), topology).unwrap()
 }
 
-/// What a program says on a host of a lab.
-fn on(lab: &Lab, host: &str, program: &[&str]) -> String {
+/// Runs a program on a host of a lab and returns what it printed.
+fn run_on(lab: &Lab, host: &str, program: &[&str]) -> String {
     let mut command = Command::new(program[0]);
     command.args(&program[1..]).stdin(Stdio::null());
     lab.host(host).unwrap().put(&mut command).unwrap();
@@ -26,7 +26,7 @@ fn on(lab: &Lab, host: &str, program: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Whether a connection from one host to another carries a word there and back.
+/// Whether a request from one host to another is answered.
 fn reaches(lab: &Lab, from: &str, to: &str) -> bool {
     let address = lab.host(to).unwrap().address().unwrap().to_string();
     let mut serve = Command::new(crate::common::program());
@@ -61,7 +61,7 @@ fn client_and_server_reach_each_other_in_every_rig_that_joins_them() {
 }
 
 #[test]
-fn nobody_has_to_ask_over_a_link_where_a_neighbour_is() {
+fn hosts_know_the_hardware_addresses_of_their_neighbours_without_asking() {
     for (topology, device, address, (neighbour, its_device)) in [
         (
             Topology::Netns,
@@ -83,13 +83,13 @@ fn nobody_has_to_ask_over_a_link_where_a_neighbour_is() {
         ),
     ] {
         let lab = lab(topology);
-        let link = on(
+        let link = run_on(
             &lab,
             neighbour,
             &["ip", "-brief", "link", "show", its_device],
         );
         let hardware = link.split_whitespace().nth(2).unwrap();
-        let known = on(&lab, "client", &["ip", "neighbour"]);
+        let known = run_on(&lab, "client", &["ip", "neighbour"]);
         let wanted = format!("{address} dev {device} lladdr {hardware} PERMANENT");
         assert_eq!(known.trim_end(), wanted, "{topology}");
     }
@@ -103,13 +103,14 @@ fn hosts_have_their_addresses_and_no_device_says_anything_by_itself() {
     };
     let names = [client, router, server].map(machine::rig::Host::name);
     assert_eq!(names, ["client", "router", "server"]);
-    let addresses = on(&lab, "client", &["ip", "-brief", "address"]);
+    let addresses = run_on(&lab, "client", &["ip", "-brief", "address"]);
     let address = format!("{}/24", client.address().unwrap());
     assert_says(&addresses, &address);
-    // An IPv6 address of the link would be asked about, and routers would be looked for.
+    // With a link-local IPv6 address, the kernel would ask whether it is taken and look for
+    // routers.
     assert!(!addresses.contains("fe80"), "{addresses}");
-    // 50 bytes of each packet are the tunnel's.
-    let links = on(&lab, "client", &["ip", "link", "show", "lr-tunnel"]);
+    // The tunnel takes 50 bytes of each packet.
+    let links = run_on(&lab, "client", &["ip", "link", "show", "lr-tunnel"]);
     assert_says(&links, "mtu 1450");
 }
 
@@ -118,7 +119,7 @@ fn only_the_router_forwards_whatever_the_machine_does() {
     let lab = lab(Topology::Router);
     let forwarding = |host, device| {
         let file = format!("/proc/sys/net/ipv4/conf/{device}/forwarding");
-        on(&lab, host, &["cat", &file])
+        run_on(&lab, host, &["cat", &file])
     };
     assert_eq!(forwarding("router", "lr-client"), "1\n");
     assert_eq!(forwarding("router", "lr-server"), "1\n");
@@ -129,16 +130,16 @@ fn only_the_router_forwards_whatever_the_machine_does() {
 fn a_wire_has_an_end_to_each_host_and_carries_nothing_by_itself() {
     let lab = lab(Topology::Wire);
     assert_eq!(lab.host("wire").unwrap().address(), None);
-    let links = on(&lab, "wire", &["ip", "-brief", "link"]);
-    let addresses = on(&lab, "wire", &["ip", "-brief", "-4", "address"]);
+    let links = run_on(&lab, "wire", &["ip", "-brief", "link"]);
+    let addresses = run_on(&lab, "wire", &["ip", "-brief", "-4", "address"]);
     for device in ["lr-client@", "lr-server@"] {
         let line = links.lines().find(|line| line.starts_with(device));
         assert!(line.unwrap().contains("LOWER_UP"), "{links}");
         assert!(!addresses.contains(device), "{addresses}");
     }
-    // A host that were reached would refuse at once; 28 is curl's word for no answer in time.
+    // A host that was reached would refuse at once; curl exits with 28 if no answer comes in time.
     let ask = "curl --silent --connect-timeout 1 http://198.18.0.2:9/; test $? = 28";
-    on(&lab, "client", &["sh", "-c", ask]);
+    run_on(&lab, "client", &["sh", "-c", ask]);
 }
 
 #[test]
@@ -165,7 +166,7 @@ fn a_holder_whose_starter_is_gone_ends_by_itself() {
     let line = line_of(holder.stdout.take());
     assert_says(&line, "\"built\"");
     assert!(holder.try_wait().unwrap().is_none());
-    // As the kernel does it for a process that was killed.
+    // The kernel closes the pipe like this when a process is killed.
     drop(orders);
     let has_ended = || holder.try_wait().unwrap().is_some();
     let ended = sys::clock::wait_until(LONGEST, has_ended);
@@ -187,20 +188,20 @@ fn is_held(namespace: u64) -> bool {
 #[test]
 fn all_on_a_host_are_ended_but_the_process_that_holds_it() {
     let lab = lab(Topology::Netns);
-    // That which holds a rig is on the last of its hosts.
+    // The process that holds a rig is on the last of its hosts.
     let server = lab.host("server").unwrap();
     let mut sleep = Command::new("sleep");
     sleep.arg("600");
     server.put(&mut sleep).unwrap();
     let mut sleep = sleep.spawn().unwrap();
-    assert_eq!(living_on(server.namespace()), ["linerate-rig", "sleep"]);
+    assert_eq!(processes_in(server.namespace()), ["linerate-rig", "sleep"]);
     server.end_all().unwrap();
     assert!(!sleep.wait().unwrap().success());
-    assert_eq!(living_on(server.namespace()), ["linerate-rig"]);
+    assert_eq!(processes_in(server.namespace()), ["linerate-rig"]);
 }
 
-/// The names of the processes in a network namespace, in order.
-fn living_on(namespace: u64) -> Vec<String> {
+/// The names of the processes in a network namespace, sorted.
+fn processes_in(namespace: u64) -> Vec<String> {
     let link = format!("net:[{namespace}]");
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     let names = processes.filter_map(|process| {

@@ -1,4 +1,5 @@
-//! Rigs up and down, some of them killed at any moment, leave a machine exactly as it was.
+//! Rigs are put up and cleaned, and some are killed at any moment: the machine is left exactly as
+//! it was.
 
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
@@ -11,17 +12,20 @@ use crate::common::processes::{self, is_alive};
 use crate::common::{PROGRAM, errors, program, words};
 use crate::rig::snapshot::Snapshot;
 
-/// Set for the process that is in the small machine made for it.
+/// Environment variable that is set for the process inside the isolated machine made for it.
 const INSIDE: &str = "LINERATE_TEST_INSIDE";
-/// `RIGS,KILLED`: how many rigs, and of how many something is killed; by `cargo xtask prove`.
+/// Environment variable `RIGS,KILLED`: how many rigs there are, and for how many of them a process
+/// is killed. `cargo xtask prove` sets it.
 const SIZE: &str = "LINERATE_TEST_RIGS";
 const SMALL: (usize, usize) = (10, 4);
-/// Moments that are alike in every run, as far as the machine is as fast.
+/// Fixed, so that the kills come at the same moments in every run, as far as the machine is equally
+/// fast.
 const SEED: u64 = 18;
 const NOBODY: u32 = 65_534;
-/// The kernel takes namespaces down some time after the last process has left.
+/// How long the machine may take to become as it was: the kernel removes namespaces some time after
+/// their last process has ended.
 const LONGEST: Duration = Duration::from_secs(60);
-/// A machine at work may be slow to kill.
+/// A kill may come too late this often, since a busy machine may be slow to kill.
 const MOST_TRIES: u32 = 50;
 const KINDS: [&str; 3] = ["netns", "router", "tunnel"];
 
@@ -29,7 +33,7 @@ const KINDS: [&str; 3] = ["netns", "router", "tunnel"];
 fn rigs_up_and_down_and_killed_leave_the_machine_as_it_was() {
     crate::common::needs_root!();
     if std::env::var_os(INSIDE).is_some() {
-        return Machine::new().live();
+        return Machine::new().exercise();
     }
     // A machine with its own network, processes and files, so that nobody else's work shows.
     let prepare = "mount -t tmpfs none /tmp && chmod 1777 /tmp && mount -t tmpfs none /var/lib && \
@@ -65,7 +69,7 @@ const VICTIMS: [Victim; 4] = [Victim::Up, Victim::Holder, Victim::Clean, Victim:
 enum Victim {
     /// `rig up`, while it puts the rig up.
     Up,
-    /// The process that holds it.
+    /// The process that holds the rig.
     Holder,
     /// `rig clean`, while it takes the rig down.
     Clean,
@@ -75,13 +79,13 @@ struct Machine {
     program: PathBuf,
     state: PathBuf,
     random: SplitMix64,
-    /// How long the last `rig up` took that was left alone.
-    usual: Duration,
+    /// How long the last `rig up` took that was not killed.
+    usual_duration: Duration,
 }
 
 impl Machine {
     fn new() -> Self {
-        // Where an ordinary user can run it.
+        // An ordinary user can run it here.
         let program = PathBuf::from("/tmp/linerate");
         std::fs::copy(crate::common::program(), &program).unwrap();
         let state = PathBuf::from("/tmp/state");
@@ -91,14 +95,14 @@ impl Machine {
             program,
             state,
             random: SplitMix64::new(SEED),
-            usual: Duration::ZERO,
+            usual_duration: Duration::ZERO,
         }
     }
 
-    fn live(mut self) {
+    fn exercise(mut self) {
         let ours = self.state.join("linerate");
         let states = [Path::new("/var/lib/linerate"), &ours];
-        // The state folders stay, once there are any.
+        // State folders stay once they exist, so they must exist before the snapshot.
         for user in [0, NOBODY] {
             self.up_and_down("tunnel", user);
         }
@@ -108,10 +112,10 @@ impl Machine {
         for turn in 0..rigs {
             let user = if turn % 2 == 0 { 0 } else { NOBODY };
             let kind = KINDS[self.random.below(KINDS.len())];
-            // Spread over all of them, each as likely as another.
+            // The kills are spread over all rigs, each with the same chance.
             let is_killed = self.random.below(rigs - turn) < killed - done;
             if is_killed {
-                self.killed(VICTIMS[done % VICTIMS.len()], kind, user);
+                self.kill_one(VICTIMS[done % VICTIMS.len()], kind, user);
                 done += 1;
             } else {
                 self.up_and_down(kind, user);
@@ -137,30 +141,31 @@ impl Machine {
         command
     }
 
-    fn does(&self, user: u32, arguments: &[&str]) {
+    fn run(&self, user: u32, arguments: &[&str]) {
         let output = self.linerate(user, arguments).output().unwrap();
         assert!(output.status.success(), "{arguments:?}: {output:?}");
     }
 
     fn up_and_down(&mut self, kind: &str, user: u32) {
         let begun = sys::clock::now();
-        self.does(user, &["rig", "up", kind]);
-        self.usual = begun.elapsed();
-        self.does(user, &["rig", "exec", "client", "--", "true"]);
-        self.does(user, &["rig", "clean", kind]);
+        self.run(user, &["rig", "up", kind]);
+        self.usual_duration = begun.elapsed();
+        self.run(user, &["rig", "exec", "client", "--", "true"]);
+        self.run(user, &["rig", "clean", kind]);
     }
 
-    /// Kills one process at a random moment; what was faster is tried again.
-    fn killed(&mut self, victim: Victim, kind: &str, user: u32) {
-        let tries = (0..MOST_TRIES).find(|_| self.is_killed(victim, kind, user));
+    /// Kills one process at a random moment; if the process ended sooner, tries again.
+    fn kill_one(&mut self, victim: Victim, kind: &str, user: u32) {
+        let tries = (0..MOST_TRIES).find(|_| self.try_to_kill(victim, kind, user));
         assert!(
             tries.is_some(),
             "{victim:?} always ends before it is killed"
         );
     }
 
-    /// Whether it was; then everything is told, and cleaned.
-    fn is_killed(&mut self, victim: Victim, kind: &str, user: u32) -> bool {
+    /// Tries to kill one process, then asks for the status and cleans. Returns whether it was
+    /// killed.
+    fn try_to_kill(&mut self, victim: Victim, kind: &str, user: u32) -> bool {
         let program = match victim {
             Victim::Up => None,
             Victim::Holder | Victim::Clean => Some(self.start_program(kind, user)),
@@ -170,17 +175,17 @@ impl Machine {
             Victim::Clean => self.kill_within(user, &["rig", "clean"]),
             Victim::Holder => self.kill_holder(),
         };
-        self.does(user, &["rig", "status"]);
-        self.does(user, &["rig", "clean"]);
+        self.run(user, &["rig", "status"]);
+        self.run(user, &["rig", "clean"]);
         if let Some(mut program) = program {
             program.wait().unwrap();
         }
         was_killed
     }
 
-    /// A program in a new rig that would stay for longer than this test.
+    /// Puts up a rig and starts a program in it that would run for longer than this test.
     fn start_program(&self, kind: &str, user: u32) -> Child {
-        self.does(user, &["rig", "up", kind]);
+        self.run(user, &["rig", "up", kind]);
         let script = "echo here; exec sleep 3600";
         let words = ["rig", "exec", "client", "--", "sh", "-c", script];
         let mut program = self.linerate(user, &words);
@@ -190,10 +195,10 @@ impl Machine {
         program
     }
 
-    /// Starts a command and kills it after some part of the time that putting a rig up takes;
-    /// whether it had not ended by then.
+    /// Starts a command and kills it after a random part of the time that putting a rig up takes.
+    /// Returns whether it was still running then.
     fn kill_within(&mut self, user: u32, arguments: &[&str]) -> bool {
-        let part = self.usual.mul_f64(self.random.open_unit());
+        let part = self.usual_duration.mul_f64(self.random.open_unit());
         let mut command = self.linerate(user, arguments).spawn().unwrap();
         let begun = sys::clock::now();
         while begun.elapsed() < part {
@@ -203,7 +208,7 @@ impl Machine {
         command.wait().unwrap().signal() == Some(9)
     }
 
-    /// Kills the process that holds the rig, of which there is but one.
+    /// Kills the process that holds the rig; there must be exactly one.
     fn kill_holder(&self) -> bool {
         let is_holder = |pid: &u32| {
             let name = std::fs::read_to_string(format!("/proc/{pid}/comm"));

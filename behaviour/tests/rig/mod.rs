@@ -1,4 +1,4 @@
-//! Rigs: hosts that are network namespaces, as programs on them and beside them see them.
+//! Rigs: hosts that are network namespaces, as programs on them and outside them see them.
 
 mod bench;
 mod forbidden;

@@ -1,4 +1,4 @@
-//! Rigs that cannot be had: each refusal says what, where and what to do.
+//! Rigs that cannot be made or used: each refusal says what, where and what to do.
 
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::process::Command;
@@ -49,7 +49,7 @@ fn on_a_host_of_a_rig_no_rig_is_put_up_looked_at_entered_or_cleaned() {
         let bench = Bench::new("within", user);
         let up = bench.json(&["rig", "up", "--json"]);
         let program = bench.program();
-        // Without its environment it knows by the devices where it is.
+        // Without its environment the program recognises the host by its devices.
         let ways = [&[&*program][..], &["env", "-i", &program]];
         let orders = [
             &["up"][..],
@@ -70,7 +70,7 @@ fn on_a_host_of_a_rig_no_rig_is_put_up_looked_at_entered_or_cleaned() {
 }
 
 #[test]
-fn a_rig_that_cannot_be_taken_down_keeps_no_other_from_it() {
+fn a_rig_that_cannot_be_taken_down_does_not_keep_others_from_being_taken_down() {
     crate::common::needs_root!();
     let user = std::fs::metadata("/proc/self").unwrap().uid();
     assert_eq!(user, 0, "it takes root");
@@ -80,16 +80,16 @@ fn a_rig_that_cannot_be_taken_down_keeps_no_other_from_it() {
     let journal = bench.state().join("journal.jsonl");
     let text = std::fs::read_to_string(&journal).unwrap();
     let (first, second) = text.split_once('\n').unwrap();
-    // As if root's process were the holder, which an ordinary user cannot end.
-    let mut roots = Command::new("sleep").arg("600").spawn().unwrap();
-    let owner = Owner::of(roots.id()).unwrap();
+    // Makes a process of root the holder: an ordinary user cannot end it.
+    let mut root_process = Command::new("sleep").arg("600").spawn().unwrap();
+    let owner = Owner::of(root_process.id()).unwrap();
     let mut entry: Value = serde_json::from_str(first).unwrap();
     entry["owner"] = serde_json::to_value(owner).unwrap();
     std::fs::write(&journal, format!("{entry}\n{second}")).unwrap();
     let output = bench.linerate(&["rig", "clean"]).output().unwrap();
-    let is_left = roots.try_wait().unwrap().is_none();
-    roots.kill().unwrap();
-    roots.wait().unwrap();
+    let is_left = root_process.try_wait().unwrap().is_none();
+    root_process.kill().unwrap();
+    root_process.wait().unwrap();
     std::fs::write(&journal, format!("{first}\n")).unwrap();
     assert!(is_left && output.status.code() == Some(2), "{output:?}");
     assert_eq!(output.stdout, b"other is down\n");
@@ -138,7 +138,7 @@ fn an_entry_from_before_the_machine_was_started_is_told_and_goes_without_harm() 
     let cleaned = bench.json(&["rig", "clean", "--json"]);
     assert_eq!(cleaned["cleaned"][0]["ended"], serde_json::json!([]));
     assert!(bench.rigs().is_empty());
-    // The process that has the holder's number now is not the one of then.
+    // The process that has the holder's number now counts as another one, so it must be left alone.
     let holder = format!("/proc/{}/comm", up["rig"]["holder"]);
     assert_eq!(std::fs::read_to_string(holder).unwrap(), "linerate-rig\n");
     std::fs::write(&journal, text).unwrap();

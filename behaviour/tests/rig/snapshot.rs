@@ -1,4 +1,4 @@
-//! All of a machine that a rig could have changed, to be compared with what it was.
+//! Everything about a machine that a rig could have changed, to be compared with an earlier state.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,15 +7,16 @@ use std::process::Command;
 
 use crate::common::processes;
 
-/// What was seen, by where.
+/// What was seen, by the place where it was seen: a command, a file or a heading.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Snapshot(BTreeMap<String, String>);
 
-/// What the kernel counts by itself.
+/// Files that the kernel changes by itself.
 const COUNTERS: [&str; 1] = ["/proc/sys/net/netfilter/nf_conntrack_count"];
 
 impl Snapshot {
-    /// Of the machine as this process sees it; `states` are the state folders of users.
+    /// Takes a snapshot of the machine as this process sees it; `states` are the state folders of
+    /// users.
     pub(crate) fn take(states: &[&Path]) -> Self {
         let mut seen = BTreeMap::new();
         for words in [
@@ -43,15 +44,15 @@ impl Snapshot {
         Self(seen)
     }
 
-    /// What is another than it was, said in full.
+    /// Everything that differs from `before`, with the old and the new value.
     pub(crate) fn differences(&self, before: &Self) -> Vec<String> {
         let all = self.0.keys().chain(before.0.keys());
         let differ = all.filter(|key| self.0.get(*key) != before.0.get(*key));
-        let said = differ.map(|key| {
+        let lines = differ.map(|key| {
             let (then, now) = (before.0.get(key), self.0.get(key));
             format!("{key}: was {then:?}, is {now:?}")
         });
-        said.collect()
+        lines.collect()
     }
 }
 
@@ -84,7 +85,7 @@ fn read_below(folder: &Path, seen: &mut BTreeMap<String, String>) {
     }
 }
 
-/// The folders of the processes that have not ended.
+/// The folders in `/proc` of the processes that have not ended.
 fn living() -> Vec<PathBuf> {
     let living = processes::all().filter(|pid| processes::is_alive(pid));
     living
@@ -105,7 +106,7 @@ fn command_lines() -> String {
 fn namespaces() -> String {
     let folders = living()
         .into_iter()
-        .flat_map(|process| ["ns", "fd"].map(|of| process.join(of)));
+        .flat_map(|process| ["ns", "fd"].map(|name| process.join(name)));
     let links = folders.flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten());
     let targets = links.filter_map(|link| fs::read_link(link.path()).ok());
     let targets = targets.map(|target| target.display().to_string());

@@ -12,7 +12,7 @@ use crate::rig::bench::{Bench, USERS, User};
 
 pub(crate) const LONGEST: Duration = Duration::from_secs(30);
 
-/// Starts a program that says a line when it is on its host.
+/// Starts a script on a host of a rig and waits until it has printed `here`.
 pub(crate) fn start_in(bench: &Bench, host: &str, script: &str) -> Child {
     let words = ["rig", "exec", host, "--", "sh", "-c", script];
     let mut command = bench.linerate(&words);
@@ -71,7 +71,7 @@ fn load_goes_freely_to_the_hosts_of_a_rig_and_from_outside_to_none() {
     let program = bench.program();
     let short = ["load", "http://198.18.0.2:9/", "-d", "100ms", "-c", "1"];
     let inside = [&["rig", "exec", "client", "--", &program], &short[..]].concat();
-    // Nobody listens there, which is found out only by whoever may ask.
+    // Nobody listens there; only a client that is allowed to connect finds that out.
     let words = bench.refusal(&inside);
     assert_says(&words, "refused");
     let words = bench.refusal(&short);

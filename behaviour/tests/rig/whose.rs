@@ -1,4 +1,4 @@
-//! Which processes are a rig's own: those that `rig exec` started, whatever became of them.
+//! Which processes belong to a rig: those that `rig exec` started, whatever became of them.
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Command, Stdio};
@@ -10,7 +10,7 @@ use crate::common::{assert_says, errors};
 use crate::rig::bench::{Bench, USERS, User};
 use crate::rig::standing::{LONGEST, start_in};
 
-/// nginx with one worker, as a daemon that has written its title over its environment.
+/// Starts nginx with one worker, as a daemon that has written its title over its environment.
 fn start_nginx(bench: &Bench) {
     let folder = bench.folder.path().display();
     let config = format!(
@@ -50,8 +50,8 @@ fn start_stranger(up: &Value) -> Child {
     stranger
 }
 
-/// Whether it was left alone.
-fn end(mut stranger: Child) -> bool {
+/// Ends the process; returns whether it had been left alone until then.
+fn was_left_alone(mut stranger: Child) -> bool {
     let is_left = stranger.try_wait().unwrap().is_none();
     stranger.kill().unwrap();
     stranger.wait().unwrap();
@@ -74,7 +74,7 @@ fn a_daemon_that_overwrote_its_environment_is_ended_with_its_rig() {
             let mut ended = cleaned["cleaned"][0]["ended"].as_array().unwrap().clone();
             ended.sort_by_key(Value::as_u64);
             assert_eq!(ended, programs, "{user:?}, {is_left}");
-            // The kernel may still be at the end of one that was seen to end.
+            // The kernel may still be busy with a process that was already seen to end.
             let living = || {
                 let pids = programs.iter().filter_map(Value::as_u64);
                 pids.filter(|pid| is_alive(*pid)).count()
@@ -134,7 +134,7 @@ fn a_process_that_somebody_else_put_into_a_rig_is_named_and_left_alone() {
             assert_says(&words, "1 programs still run in it");
         }
         let output = bench.linerate(&["rig", "clean"]).output().unwrap();
-        assert!(end(stranger), "it was ended");
+        assert!(was_left_alone(stranger), "it was ended");
         let words = errors(&output);
         assert_eq!(output.status.code(), Some(3), "{is_left}: {words}");
         assert_says(&words, &format!("kill {pid}"));
@@ -161,7 +161,7 @@ fn a_namespace_that_has_the_number_of_one_that_is_gone_is_not_taken_for_it() {
     assert_says(&text, &gone);
     std::fs::write(&journal, text.replace(&gone, &inode.to_string())).unwrap();
     let cleaned = bench.json(&["rig", "clean", "--json"]);
-    assert!(end(other), "it was ended");
+    assert!(was_left_alone(other), "it was ended");
     assert_eq!(
         cleaned["cleaned"][0],
         json!({ "name": "netns", "ended": [], "kept_by": [] })

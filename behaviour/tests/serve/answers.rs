@@ -1,4 +1,4 @@
-//! What is answered to which request.
+//! Which answer each request gets.
 
 use std::net::Shutdown;
 use std::path::Path;
@@ -72,7 +72,7 @@ fn the_date_follows_the_clock() {
         let answer = client.get("/json");
         let date = httpdate::parse_http_date(answer.field("Date").unwrap()).unwrap();
         assert!(date <= sys::clock::wall());
-        // Where all stood still together, what came first may be answered by the old date.
+        // If the whole machine stood still, the first request after it may get the old date.
         let is_fresh = before.duration_since(date).unwrap_or_default() < Duration::from_secs(2);
         assert!(is_fresh || was_fresh, "{date:?} at {before:?}");
         was_fresh = is_fresh;
@@ -131,7 +131,7 @@ fn a_request_that_comes_byte_by_byte_is_answered() {
 #[test]
 fn a_client_that_will_ask_no_more_is_answered_and_then_let_go() {
     let server = Server::start(&["--workers", "1"]);
-    // The end may be seen with the request, or after it.
+    // The server may see the client's end with the request, or after it.
     for _ in 0..200 {
         let mut client = server.connect();
         client.send(get("/json"));
@@ -210,7 +210,7 @@ fn what_cannot_be_understood_is_told_by_status_and_the_connection_closed() {
     ];
     for (request, status) in cases {
         let mut client = server.connect();
-        // What follows must not be taken for a request of its own.
+        // What follows must not be taken for a separate request.
         client.send([request, &get("/json")].concat());
         let answer = client.answer();
         assert_eq!(

@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// No test waits longer than this for one thing; passing takes far less.
+/// No test waits longer than this for one thing; one that passes takes far less.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) struct Client {
@@ -28,7 +28,7 @@ impl Answer {
             .map(|field| field.1)
     }
 
-    /// All but the date, which differs from second to second.
+    /// Everything but the date, which differs from second to second.
     pub(crate) fn without_date(&self) -> (Vec<&str>, &str) {
         let lines = self.head.lines().filter(|line| !line.starts_with("Date: "));
         (lines.collect(), &self.body)
@@ -70,7 +70,7 @@ impl Client {
         answer
     }
 
-    /// The next answer, when it has no body whatever its length says.
+    /// The next answer, read as one without a body whatever its length says.
     pub(crate) fn head_only(&mut self) -> Answer {
         let end = loop {
             let found = self
@@ -90,7 +90,7 @@ impl Client {
         }
     }
 
-    /// Takes so many bytes of what comes.
+    /// Takes this many of the bytes that come.
     pub(crate) fn take(&mut self, bytes: usize) -> String {
         while self.received.len() < bytes {
             assert!(self.receive(), "closed before the end");
@@ -99,7 +99,7 @@ impl Client {
         String::from_utf8(std::mem::replace(&mut self.received, rest)).unwrap()
     }
 
-    /// Reads a head and forgets it.
+    /// Reads a head and discards it.
     pub(crate) fn skip_head(&mut self) {
         while !self.received.windows(4).any(|bytes| bytes == b"\r\n\r\n") {
             assert!(self.receive(), "closed amid a head");
@@ -109,7 +109,7 @@ impl Client {
         self.received.drain(..end);
     }
 
-    /// Reads so many bytes without keeping them; how many came before the end.
+    /// Reads and discards this many bytes; returns how many came before the end.
     pub(crate) fn skip(&mut self, bytes: usize) -> usize {
         let mut skipped = 0;
         loop {
@@ -122,7 +122,7 @@ impl Client {
         }
     }
 
-    /// Reads on until the server closes; how many bytes came.
+    /// Reads until the server closes; returns how many bytes came.
     pub(crate) fn rest_bytes(&mut self) -> usize {
         while self.receive() {}
         self.received.len()
@@ -133,7 +133,8 @@ impl Client {
         self.received.is_empty() && !self.receive()
     }
 
-    /// Begins to say something and never ends it: a byte now and then must not put off that the server closes.
+    /// Sends the beginning of something and never its end: a byte now and then must not stop the
+    /// server from closing.
     pub(crate) fn drip_until_closed(mut self, words: &[u8]) {
         let short = Some(Duration::from_millis(50));
         self.stream.set_read_timeout(short).unwrap();
@@ -151,7 +152,7 @@ impl Client {
         panic!("the connection is still open");
     }
 
-    /// Whether more came, `false` at the end of the connection.
+    /// Receives more bytes; returns `false` at the end of the connection.
     fn receive(&mut self) -> bool {
         let mut buffer = [0; 64 * 1024];
         match self.stream.read(&mut buffer) {

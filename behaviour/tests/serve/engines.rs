@@ -1,4 +1,4 @@
-//! `--engine`: which one serves, and what is said where one cannot.
+//! `--engine`: which engine serves, and what is said where one cannot.
 
 use std::io::Read as _;
 use std::process::{Command, Output, Stdio};
@@ -10,7 +10,7 @@ use super::server::{Server, program, refusal};
 use crate::common::assert_says;
 use crate::common::refused_call::{IO_URING_SETUP, refuse};
 
-/// Why there may be no ring, by the error of io_uring_setup(2).
+/// Errors of io_uring_setup(2), and the reason that is given for each.
 const ERRORS: [(u16, &str); 3] = [
     (1, "io_uring is not permitted (EPERM)"),
     (38, "io_uring is not there (ENOSYS)"),
@@ -70,7 +70,7 @@ fn without_a_ring_auto_serves_and_says_why() {
         server.terminate();
         let (status, said) = server.wait();
         assert!(status.success());
-        let expected = "engine epoll: uring cannot be had: ";
+        let expected = "engine epoll: uring is not available: ";
         assert!(said.contains(expected) && said.contains(reason), "{said}");
     }
 }
@@ -123,7 +123,7 @@ fn first_line(server: &mut std::process::Child) -> String {
     String::from_utf8(line).unwrap()
 }
 
-/// Where the descriptors of a process lead.
+/// What the descriptors of a process refer to.
 fn places(pid: u32) -> Vec<String> {
     let files = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
     let places = files.filter_map(|file| std::fs::read_link(file.ok()?.path()).ok());
@@ -132,7 +132,7 @@ fn places(pid: u32) -> Vec<String> {
         .collect()
 }
 
-/// What the kernel says of the ring of a process.
+/// What the kernel reports about the ring of a process.
 fn ring_information(pid: u32) -> String {
     let is_ring = |number: &String| {
         std::fs::read_link(format!("/proc/{pid}/fd/{number}"))

@@ -1,4 +1,4 @@
-//! Large files, and clients and files that do not go on.
+//! Large files, slow clients, and files that change while they are sent.
 
 use std::fs::{self, File};
 use std::os::fd::AsFd as _;
@@ -12,7 +12,7 @@ use super::limits::resident_bytes;
 use super::server::{Server, program, sockets};
 use crate::common::Folder;
 
-/// More than the kernel holds for a connection whose client does not read.
+/// More than the kernel buffers for a connection whose client does not read.
 const LARGE_BYTES: u64 = 64 << 20;
 
 #[test]
@@ -33,27 +33,27 @@ fn a_large_file_keeps_nobody_waiting_and_no_memory() {
 }
 
 #[test]
-fn a_file_that_is_written_to_while_it_is_sent_ends_its_connection_and_a_new_one_does_not() {
+fn writing_to_a_file_while_it_is_sent_ends_its_connection_and_replacing_it_does_not() {
     let (folder, server) = serve_large("written", &[]);
     let path = folder.path().join("large");
     let all = usize::try_from(LARGE_BYTES).unwrap();
     let mut client = server.connect();
     client.send(get("/large"));
     client.skip_head();
-    // Another one of that name, as those who know how to do it replace a file.
+    // A new file of the same name: those who replace a file properly do it like this.
     fs::write(folder.path().join("new"), "new").unwrap();
     fs::rename(folder.path().join("new"), &path).unwrap();
     assert_eq!(client.skip(all), all);
     assert_eq!(client.get("/large").body, "new");
     let file = File::options().write(true).open(&path).unwrap();
     file.set_len(LARGE_BYTES).unwrap();
-    // Times of files go by steps; what comes now is of another.
+    // The times of files advance in steps; this way the next write certainly changes the time.
     file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
     client.send(get("/large"));
     client.skip_head();
     file.write_all_at(b"x", LARGE_BYTES - 1).unwrap();
-    let came = client.rest_bytes();
-    assert!(came < all, "{came}");
+    let received = client.rest_bytes();
+    assert!(received < all, "{received}");
 }
 
 #[test]
@@ -81,10 +81,10 @@ fn a_stop_lets_a_file_under_way_finish() {
 }
 
 #[test]
-fn what_comes_behind_the_last_request_destroys_nothing_of_its_answer() {
+fn what_follows_the_last_request_does_not_cut_off_its_answer() {
     let (_folder, server) = serve_large("late", &[]);
     let all = usize::try_from(LARGE_BYTES).unwrap();
-    let mut client = connect_narrowly(&server);
+    let mut client = connect_with_small_buffer(&server);
     client.send(get("/large").replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n"));
     client.skip_head();
     client.send("\r\n");
@@ -93,10 +93,10 @@ fn what_comes_behind_the_last_request_destroys_nothing_of_its_answer() {
 }
 
 #[test]
-fn a_stop_destroys_nothing_of_an_answer_behind_which_another_was_asked_for() {
+fn a_stop_does_not_cut_off_an_answer_after_which_another_was_asked_for() {
     let (_folder, server) = serve_large("two", &["--drain-timeout", "1m"]);
     let all = usize::try_from(LARGE_BYTES).unwrap();
-    let mut client = connect_narrowly(&server);
+    let mut client = connect_with_small_buffer(&server);
     client.send(get("/large"));
     client.skip_head();
     client.send(get("/json"));
@@ -113,7 +113,7 @@ fn a_file_leaves_by_sendfile_in_turns_and_its_head_with_its_first_segment() {
     let trace = folder.path().join("trace");
     let calls = "trace=sendto,sendfile,read,pread64,mmap";
     let mut command = Command::new("strace");
-    // The server is our child with -D, and ends with us; strace ends with what it looks at.
+    // With -D the server is our child and ends with us; strace ends with the process it traces.
     command.args(["-D", "-f", "-qq", "-s", "400", "-e", calls, "-o"]);
     command
         .arg(&trace)
@@ -124,7 +124,7 @@ fn a_file_leaves_by_sendfile_in_turns_and_its_head_with_its_first_segment() {
     let server = Server::spawn(command);
     let mut client = server.connect();
     assert_eq!(client.get("/a").body.len(), 5_000_000);
-    // The other answer says that what came before it was written down. The last one of a
+    // When this other answer is in the trace, everything before it is too. The last answer of a
     // connection leaves by a system call on every engine.
     client.send(get("/json").replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n"));
     assert_eq!(client.answer().status, 200);
@@ -134,7 +134,7 @@ fn a_file_leaves_by_sendfile_in_turns_and_its_head_with_its_first_segment() {
     let from = text.find("HTTP/1.1 200 OK").unwrap();
     assert!(text[from..].lines().next().unwrap().contains("MSG_MORE"));
     let turns = text.lines().filter(|line| line.contains("sendfile("));
-    // The last argument is what was asked for.
+    // The last argument is the number of bytes asked for.
     let asked = |line: &str| line.split([',', ')']).nth(3)?.trim().parse().ok();
     let turns: Vec<u32> = turns.map(|line| asked(line).unwrap()).collect();
     assert!(turns.len() >= 3 && turns.iter().max() == Some(&(2 << 20)));
@@ -156,14 +156,14 @@ fn more_clients_than_there_are_descriptors_for_wait_and_none_is_refused() {
     for client in &mut clients {
         client.send(get("/large"));
     }
-    // Whoever has seen its head goes and makes room.
+    // A client that has seen its head is dropped, which makes room.
     for mut client in clients {
         assert_eq!(client.head_only().status, 200);
     }
 }
 
-/// A client with little room, so that much waits at the server until the last.
-fn connect_narrowly(server: &Server) -> Client {
+/// A client with a small receive buffer, so that much waits at the server until the end.
+fn connect_with_small_buffer(server: &Server) -> Client {
     let client = server.connect();
     sys::datagram::ask_for_room(client.stream().as_fd(), 32 * 1024).unwrap();
     client

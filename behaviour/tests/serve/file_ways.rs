@@ -1,4 +1,4 @@
-//! `--files-by`: whichever way files leave, the same arrives.
+//! `--files-by`: whichever way files are sent, the same bytes arrive.
 
 use std::fs::{self, File};
 
@@ -11,7 +11,7 @@ const RANGE: (usize, usize) = (70_001, 700_000);
 
 const WAYS: [&str; 2] = ["sendfile", "copy"];
 
-/// Long, and nowhere the same within it.
+/// A long text, no part of which occurs twice.
 fn content() -> String {
     let numbers: Vec<String> = (0..200_000).map(|number| format!("{number:06}")).collect();
     numbers.concat()
@@ -61,8 +61,8 @@ fn a_file_that_is_cut_while_it_is_sent_ends_its_connection_and_no_other_by_every
         client.send(get("/huge"));
         assert_eq!(client.take(1).len(), 1);
         file.set_len(1000).unwrap();
-        let came = client.rest_bytes() as u64;
-        assert!(came < all_bytes, "{way}: {came}");
+        let received = client.rest_bytes() as u64;
+        assert!(received < all_bytes, "{way}: {received}");
         assert_eq!(server.connect().get("/short").body, "short", "{way}");
     }
 }

@@ -1,4 +1,4 @@
-//! `linerate serve --root`: what is sent of which file.
+//! `linerate serve --root`: what each request gets of which file.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -95,7 +95,7 @@ fn curl_gets_parts_of_a_file_and_puts_them_together() {
     let behind = curl(&["--range", "1000000-", "--include"]);
     assert!(behind.starts_with("HTTP/1.1 416 Range"), "{behind}");
     assert!(behind.contains("Content-Range: bytes */1000000"));
-    // What was broken off is gone on with.
+    // A download that was broken off is continued.
     fs::write(folder.path().join("copy"), &text[..123_456]).unwrap();
     curl(&["--continue-at", "-", "--output", "copy"]);
     assert_eq!(folder.text("copy"), text);
@@ -110,18 +110,18 @@ fn what_a_client_has_is_not_sent_again_until_it_changes() {
     let mut client = server.connect();
     let in_an_hour = hour_ago + Duration::from_secs(7200);
     let with = |field: &str| format!("GET /a HTTP/1.1\r\nHost: a\r\n{field}\r\n\r\n");
-    // A date before 1970 is none that HTTP clients know, and one to come is none yet.
+    // HTTP clients know no date before 1970, and a date in the future must not be sent.
     for modified in [of_1960, hour_ago, in_an_hour] {
         fs::write(&path, "one").unwrap();
         let file = File::options().write(true).open(&path).unwrap();
         file.set_modified(modified).unwrap();
         let file = client.get("/a");
         let (tag, date) = (file.field("ETag").unwrap(), file.field("Last-Modified"));
-        let told = httpdate::parse_http_date(date.unwrap()).unwrap();
-        assert!((SystemTime::UNIX_EPOCH..=sys::clock::wall()).contains(&told));
+        let sent = httpdate::parse_http_date(date.unwrap()).unwrap();
+        assert!((SystemTime::UNIX_EPOCH..=sys::clock::wall()).contains(&sent));
         let tagged = format!("If-None-Match: {tag}");
         let dated = format!("If-Modified-Since: {}", date.unwrap());
-        // As long as its date is still to come, the file may change at any second.
+        // As long as its date lies in the future, the file may change within any second.
         let fields = [Some(tagged), Some(dated).filter(|_| modified != in_an_hour)];
         for field in fields.iter().flatten() {
             client.send(with(field));
@@ -131,7 +131,7 @@ fn what_a_client_has_is_not_sent_again_until_it_changes() {
         }
         client.send(with("If-Match: \"another\""));
         assert_eq!(client.answer().status, 412);
-        // Of another length, since it may come within the same step of the clock.
+        // Of another length, since this write may fall into the same step of the clock.
         fs::write(&path, "three").unwrap();
         client.send(with(&format!("If-None-Match: {tag}")));
         let changed = client.answer();
@@ -146,7 +146,7 @@ fn a_part_is_sent_only_when_a_tag_proves_that_the_file_did_not_change() {
     let mut client = server.connect();
     let tag_of = |file: &Answer| file.field("ETag").unwrap().to_owned();
     let mut now = client.get("/a");
-    // What was just written may be written again within one step of the clock of files.
+    // A file that was just written may be written again within the same step of the file clock.
     let is_weak = || {
         fs::write(&path, "one").unwrap();
         now = client.get("/a");
@@ -167,7 +167,7 @@ fn a_part_is_sent_only_when_a_tag_proves_that_the_file_did_not_change() {
     };
     assert_eq!(rest_if(&tag), "ne");
     assert_eq!(rest_if(date), "one");
-    // As `cp -p` does: another content of the same length and with the same date.
+    // Other content of the same length and with the same date, as `cp -p` makes it.
     let modified = fs::metadata(&path).unwrap().modified().unwrap();
     fs::write(&path, "two").unwrap();
     let file = File::options().write(true).open(&path).unwrap();
@@ -284,7 +284,7 @@ fn a_kernel_that_cannot_look_files_up_below_a_folder_is_told_by_name() {
     }
 }
 
-/// A server of a folder with these files.
+/// Starts a server for a folder with these files.
 fn serve(name: &str, files: &[(&str, &str)]) -> (Folder, Server) {
     let folder = Folder::new(&format!("serve-{name}"));
     for (path, text) in files {

@@ -1,4 +1,4 @@
-//! What a client can demand of the server, and what not.
+//! What a client can demand of the server, and what it cannot.
 
 use std::io::Write as _;
 use std::process::Command;
@@ -54,7 +54,7 @@ fn a_client_that_asks_for_nothing_is_cut_off() {
 fn a_client_that_does_not_read_is_not_listened_to_until_it_does() {
     let server = Server::start(&["--workers", "1"]);
     let mut client = server.connect();
-    // What it takes to serve at all is there after the first answer.
+    // The memory that serving takes at all is in use after the first answer.
     assert_eq!(client.get("/json").status, 200);
     let before = resident_bytes(server.pid());
     let request = get("/json");
@@ -75,7 +75,7 @@ fn a_client_that_does_not_read_is_not_listened_to_until_it_does() {
             "{grown} bytes are kept for a client that does not read"
         );
     }
-    // Reading again, it gets all that it asked for.
+    // Once it reads again, it gets all that it asked for.
     for number in 0..sent_bytes / request.len() {
         assert_eq!(client.answer().status, 200, "{number}");
     }
@@ -92,7 +92,7 @@ fn connections_beyond_the_limit_wait_until_others_close() {
     assert_eq!(second.get("/json").status, 200);
     let mut third = server.connect();
     third.send(get("/json"));
-    // One listener and two connections: the third was not let in.
+    // One listener and two connections: the third was not accepted.
     assert_eq!(first.get("/json").status, 200);
     assert_eq!(sockets(server.pid()), 3);
     drop(first);

@@ -14,6 +14,6 @@ mod tls;
 mod tls_records;
 mod workers;
 
-/// What [`server::Server::start`] starts. The suites that go through the engine run on the other one
-/// too, as a test program of their own.
+/// The engine of [`server::Server::start`]. The suites that go through the engine run on the other
+/// one too, in the module `serve_uring`.
 const ENGINE: &str = "epoll";

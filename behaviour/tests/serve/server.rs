@@ -15,7 +15,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// `linerate serve` on a free port of loopback, on the engine of this test program.
+    /// Starts `linerate serve` on a free port of loopback, on the engine [`ENGINE`].
     pub(crate) fn start(flags: &[&str]) -> Self {
         let mut command = Command::new(program());
         command.args(["serve", "--listen", "0", "--engine", ENGINE]);
@@ -23,7 +23,7 @@ impl Server {
         Self::spawn(command)
     }
 
-    /// Any command that prints the ready line.
+    /// Starts any command that prints the ready line.
     pub(crate) fn spawn(mut command: Command) -> Self {
         command
             .stdin(Stdio::null())
@@ -49,7 +49,7 @@ impl Server {
         self.child.id()
     }
 
-    /// The processes that it has started, in the order of their start.
+    /// The processes that the server has started, in the order of their start.
     pub(crate) fn workers(&self) -> Vec<u32> {
         children(self.pid())
     }
@@ -58,7 +58,7 @@ impl Server {
         sys::process::terminate(&self.child).unwrap();
     }
 
-    /// Waits for its end: how it ended and what it said of it.
+    /// Waits for the server's end; returns how it ended and what it wrote to standard error.
     pub(crate) fn wait(mut self) -> (ExitStatus, String) {
         let ended = || self.child.try_wait().unwrap().is_some();
         assert!(
@@ -76,7 +76,8 @@ impl Server {
     }
 }
 
-/// What `linerate serve` says that must not start with these flags, on the engine of this test program.
+/// What `linerate serve` says when it must not start with these flags, on the engine [`ENGINE`]
+/// unless they name one.
 pub(crate) fn refusal(flags: &[&str]) -> String {
     let mut command = Command::new("timeout");
     command.args(["20", program(), "serve", "--listen", "0"]);
@@ -90,7 +91,7 @@ pub(crate) fn program() -> &'static str {
     crate::common::program()
 }
 
-/// Open sockets of a process.
+/// Number of open sockets of a process.
 pub(crate) fn sockets(pid: u32) -> usize {
     let files = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
     let targets = files.filter_map(|file| std::fs::read_link(file.ok()?.path()).ok());

@@ -1,5 +1,5 @@
-//! Sockets as they were asked for: by what they do where that shows it, else by what the kernel
-//! holds of those that are live.
+//! Sockets have the options that were asked for. Tests check what the sockets do where that shows
+//! it, else what the kernel reports about those that are live.
 
 use std::process::Command;
 use std::time::Duration;
@@ -10,9 +10,9 @@ use super::client::Client;
 use super::server::{Server, program, sockets};
 use crate::common::{Folder, assert_says, refusal_of};
 
-/// A server that must not come up.
+/// What a server says that must not start.
 fn refused(mut command: Command, flags: &[&str]) -> String {
-    // One that comes up all the same would never end.
+    // A server that starts all the same would never end.
     command.args(["timeout", "20", program(), "serve", "--listen", "0"]);
     refusal_of(command.args(flags))
 }
@@ -21,8 +21,8 @@ fn refused_here(flags: &[&str]) -> String {
     refused(Command::new("env"), flags)
 }
 
-/// The levers of our own server, and the flags by which the tests here, of its workers and of its TLS set
-/// them.
+/// The levers of our own server, and the flags by which they are set in the tests here and in those
+/// of its workers and its TLS.
 const FLAGS: [(&str, &str); 11] = [
     ("connection-steering", "--steer"),
     ("defer-accept", "--defer-accept"),
@@ -67,7 +67,7 @@ fn by_hash_connections_of_one_cpu_go_to_all_workers() {
     for client in &mut clients {
         assert_eq!(client.get("/json").status, 200);
     }
-    // None of 64 at one of 2 has a chance of 10^-19.
+    // The chance that one of 2 workers gets none of 64 is 10^-19.
     let counts: Vec<usize> = server.workers().into_iter().map(sockets).collect();
     assert!(counts.iter().all(|count| *count > 1), "{counts:?}");
 }
@@ -81,11 +81,11 @@ fn a_way_of_steering_that_workers_and_cpus_do_not_allow_is_refused() {
         ),
         (
             &["--workers", "2", "--cpus", "1", "--steer", "cbpf"],
-            "one on each of the CPUs 0, 1, …; here are 2 on CPUs 1",
+            "one on each of the CPUs 0, 1, …; there are 2 on CPUs 1",
         ),
         (
             &["--workers", "2", "--cpus", "0", "--steer", "incoming-cpu"],
-            "one worker on each; here are 2 on CPUs 0",
+            "one worker on each; there are 2 on CPUs 0",
         ),
     ] {
         let said = refused_here(flags);
@@ -100,7 +100,7 @@ fn a_connection_that_says_nothing_is_not_taken_where_that_is_deferred() {
         let server = Server::start(&[&["--workers", "1"], flags].concat());
         let before = sockets(server.pid());
         let mut silent = server.connect();
-        // Whoever is taken is taken in turn: after this one, that one was looked at.
+        // Connections are accepted in turn: after this one, the silent one has had its turn.
         assert_eq!(server.connect().get("/json").status, 200);
         let mut second = server.connect();
         assert_eq!(second.get("/json").status, 200);
@@ -109,7 +109,7 @@ fn a_connection_that_says_nothing_is_not_taken_where_that_is_deferred() {
     }
 }
 
-/// Puts several requests at once, in a connection that puts off its acknowledgements, and prints in
+/// Sends several requests at once on a connection that delays its acknowledgements, and prints in
 /// how many segments the answers came.
 const COUNT_SEGMENTS: &str = r"
 import array, fcntl, socket, struct, sys, termios, time
@@ -142,14 +142,16 @@ fn small_pieces_leave_at_once_or_wait_for_an_acknowledgement() {
             .parse::<u32>()
             .unwrap()
     };
-    // Each body leaves with the next head; or the first head does, and then what has gathered.
+    // With no delay, each body leaves with the next head. Otherwise the first head leaves alone,
+    // and then all that has gathered.
     let (on, off) = (segments("on"), segments("off"));
-    // One more where the server was kept waiting, and the requests are acknowledged alone.
+    // One segment more if the server was kept waiting and the requests were acknowledged
+    // separately.
     assert!((9..=10).contains(&on), "{on}");
     assert!(off <= 4, "{off}");
 }
 
-/// Prints of each TCP socket of a process, and of each epoll, how it polls devices.
+/// Prints how each TCP socket and each epoll of a process polls devices.
 const ASK_POLLING: &str = r"
 import ctypes, fcntl, os, socket, struct, sys
 pid = int(sys.argv[1])
@@ -199,7 +201,7 @@ fn polling_before_interrupts_without_the_privilege_is_refused_by_name() {
     let mut command = Command::new("setpriv");
     command.args(["--inh-caps=-net_admin", "--bounding-set=-net_admin"]);
     let said = refused(command, &["--busy-poll", "50us", "--prefer-busy-poll"]);
-    let why = "--prefer-busy-poll takes root or CAP_NET_ADMIN: SO_PREFER_BUSY_POLL: Operation not permitted";
+    let why = "--prefer-busy-poll needs root or CAP_NET_ADMIN: SO_PREFER_BUSY_POLL: Operation not permitted";
     assert_says(&said, why);
     let said = refused_here(&["--prefer-busy-poll"]);
     assert_says(&said, "--busy-poll <TIME>");
@@ -227,16 +229,16 @@ fn a_backlog_is_what_was_asked_for_or_refused() {
     assert_says(&said, "the kernel holds 99");
 }
 
-/// The most that a socket may send in a second, and what it is held to.
+/// The rate at which a socket is paced now, and the most that it may be, bytes per second.
 const ASK_PACES: &str =
     "*struct.unpack_from('QQ', s.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 192), 104)";
 
-/// 40 Mbit/s.
+/// The pace that the test sets, 40 Mbit/s.
 const BYTES_A_SECOND: u64 = 5_000_000;
 const FILE_BYTES: usize = 2_000_000;
 
 #[test]
-fn a_connection_that_is_paced_sends_no_faster_and_without_it_does() {
+fn a_paced_connection_sends_no_faster_than_its_pace_and_an_unpaced_one_does() {
     let folder = Folder::new("paced");
     std::fs::write(folder.path().join("a"), vec![7; FILE_BYTES]).unwrap();
     let root = folder.path().to_str().unwrap().to_owned();
@@ -253,19 +255,19 @@ fn a_connection_that_is_paced_sends_no_faster_and_without_it_does() {
         assert_eq!(client.get("/a").body.len(), FILE_BYTES);
         took.push(begin.elapsed());
         let told = ask_sockets(&server, ASK_PACES);
-        let of_sockets = told.lines().map(|line| {
+        let rates = told.lines().map(|line| {
             let mut numbers = line.split(' ').map(|number| number.parse::<u64>().unwrap());
             (numbers.next().unwrap(), numbers.next().unwrap())
         });
-        let of_sockets: Vec<(u64, u64)> = of_sockets.collect();
-        // The listener's, and its connection's.
-        assert_eq!(of_sockets.len(), 2, "{told}");
-        for (now, most) in of_sockets {
+        let rates: Vec<(u64, u64)> = rates.collect();
+        // The listener and its connection.
+        assert_eq!(rates.len(), 2, "{told}");
+        for (now, most) in rates {
             assert_eq!(most, if is_paced { BYTES_A_SECOND } else { u64::MAX });
             assert!(now <= most, "{told}");
         }
     }
-    // What is on its way when the last of it is sent, the client has at once.
+    // What is on its way when the last byte is sent reaches the client at once.
     assert!(took[1] > at_pace.mul_f64(0.8), "{took:?}");
     assert!(took[0].min(took[2]) < took[1], "{took:?}");
     for wrong in ["7kbit/s", "100", "fast"] {
@@ -286,13 +288,13 @@ for fd in os.listdir(f'/proc/{pid}/fd'):
         if s.family == socket.AF_INET:
 ";
 
-/// What Python prints of each TCP socket `s` that a server has, by these arguments of `print`.
+/// What Python prints for each TCP socket `s` of a server, given these arguments of `print`.
 fn ask_sockets(server: &Server, printed: &str) -> String {
     let script = format!("{ASK_SOCKETS}            print({printed})\n");
     python(&script, &[server.pid().to_string()])
 }
 
-/// What Python prints for a script; `words` are its arguments.
+/// What a Python script prints; `words` are its arguments.
 fn python(script: &str, words: &[String]) -> String {
     let mut command = Command::new("python3");
     let output = command.args(["-c", script]).args(words).output().unwrap();

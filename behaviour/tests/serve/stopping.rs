@@ -1,4 +1,4 @@
-//! The end of a server.
+//! How a server stops.
 
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
@@ -18,7 +18,7 @@ fn a_stop_lets_the_answers_under_way_finish() {
         under_way.send(&request[..20]);
         server.terminate();
         assert!(idle.is_closed());
-        refuses_connections(address);
+        wait_until_nobody_listens(address);
         under_way.send(&request[20..]);
         let answer = under_way.answer();
         assert_eq!(
@@ -32,7 +32,7 @@ fn a_stop_lets_the_answers_under_way_finish() {
 }
 
 #[test]
-fn an_answer_that_does_not_get_under_way_is_waited_for_no_longer_than_told() {
+fn a_stop_waits_for_an_unfinished_request_no_longer_than_the_drain_timeout() {
     let timeouts = ["--drain-timeout", "1s", "--request-timeout", "1h"];
     for workers in ["1", "2"] {
         let server = Server::start(&[&timeouts[..], &["--workers", workers]].concat());
@@ -51,7 +51,7 @@ fn a_stop_lets_those_be_answered_that_have_just_connected() {
         let server = Server::start(&["--workers", workers, "--drain-timeout", "1m"]);
         let mut clients: Vec<_> = (0..9).map(|_| server.connect()).collect();
         server.terminate();
-        refuses_connections(server.address);
+        wait_until_nobody_listens(server.address);
         for client in &mut clients {
             let answer = client.get("/json");
             assert_eq!(answer.field("Connection"), Some("close"));
@@ -75,9 +75,9 @@ fn those_that_have_just_connected_and_say_nothing_are_waited_for_no_longer_than_
     }
 }
 
-/// Each worker hears of the stop in its own time; in the end none of them listens. One that is about
-/// to close its listener may refuse while others still have theirs.
-fn refuses_connections(address: SocketAddr) {
+/// Waits until nobody listens. Each worker learns of the stop in its own time, and one that is
+/// about to close its listener may refuse while others still have theirs.
+fn wait_until_nobody_listens(address: SocketAddr) {
     let begun = sys::clock::now();
     while (0..20).any(|_| TcpStream::connect(address).is_ok()) {
         assert!(begun.elapsed() < Duration::from_secs(4), "still listening");

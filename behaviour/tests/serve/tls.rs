@@ -1,4 +1,4 @@
-//! `linerate serve` over TLS, as curl, openssl and those who speak something else see it.
+//! `linerate serve` over TLS, as seen by curl, openssl and clients that speak something else.
 
 use std::io::{Read as _, Write as _};
 use std::process::{Command, Stdio};
@@ -10,7 +10,7 @@ use super::server::{Server, program};
 use crate::common::processes::line_of;
 use crate::common::{Folder, answer, assert_says, errors, refusal_of, words};
 
-/// The beginning of a handshake: a record of 512 bytes with a client's first message.
+/// The beginning of a handshake: part of a record of 512 bytes with a client's first message.
 const HALF_HELLO: &[u8] =
     b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 and a little of what follows";
 const FLAGS: [&str; 3] = ["--workers", "2", "--tls-self-signed"];
@@ -107,7 +107,7 @@ fn no_record_is_larger_than_asked_for() {
         let request = get("/a").replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n");
         let said = talk_of(&server, &["-tls1_3", "-msg", "-ign_eof"], &request);
         assert_says(&said, &"x".repeat(100));
-        // Content, a byte for its type, and the tag of the cipher.
+        // A record holds its content, a byte for its type, and the tag of the cipher.
         assert_eq!(records(&said).into_iter().max(), Some(largest + 17));
     }
 }
@@ -152,11 +152,11 @@ fn what_is_wrong_with_the_flags_is_told_with_the_file() {
         (&with("none.pem", "key.pem")[..], "cannot read none.pem"),
         (
             &with("key.pem", "key.pem"),
-            "key.pem is of no use: there is no certificate",
+            "key.pem cannot be used: there is no certificate",
         ),
         (
             &with("cert.pem", "cert.pem"),
-            "cert.pem is of no use: there is no private key",
+            "cert.pem cannot be used: there is no private key",
         ),
         (
             &with("cert.pem", "other.pem"),
@@ -178,13 +178,16 @@ fn what_is_wrong_with_the_flags_is_told_with_the_file() {
     }
 }
 
-/// Where the kernel has kTLS, a guest of `cargo xtask vm check` has shown what it does.
+/// What a kernel with kTLS does is shown by a guest of `cargo xtask vm check`.
 #[test]
 fn where_the_kernel_makes_no_records_the_reason_is_told_and_kernel_tls_on_refuses() {
-    let sized = "with --tls-record-size the records are made here";
+    let sized = "with --tls-record-size the server makes the records";
     for (flags, why) in [
         (["--tls-record-size", "1000"], sized),
-        (["--engine", "uring"], "with --engine uring the records are"),
+        (
+            ["--engine", "uring"],
+            "with --engine uring the server makes",
+        ),
     ] {
         let (refused, said) = ready(&[&["--kernel-tls", "on"], &flags[..]].concat());
         assert!(refused.is_null() && said.contains(why), "{said}");
@@ -226,7 +229,7 @@ fn a_handshake_that_is_not_finished_in_time_is_cut_off() {
 }
 
 #[test]
-fn who_speaks_something_else_is_told_and_harms_nobody() {
+fn clients_that_speak_something_else_are_told_so_and_harm_nobody() {
     let server = Server::start(&["--workers", "1", "--tls-self-signed"]);
     let mut clear = server.connect();
     clear.send(get("/json"));
@@ -236,7 +239,7 @@ fn who_speaks_something_else_is_told_and_harms_nobody() {
         (400, Some("close"))
     );
     assert!(told.body.contains("https://") && clear.is_closed());
-    // An alert, fatal: decode errors, wrong versions, nonsense.
+    // Each gets a fatal alert: decode errors, wrong versions, nonsense.
     for nonsense in [
         &b"\x16\x03\x01\x00\x05\x01\x00\x00\x01\x00"[..],
         b"\x17\x03\x03\x00\x01x",
@@ -254,14 +257,15 @@ fn who_speaks_something_else_is_told_and_harms_nobody() {
     assert_says(&agreed, "ALPN protocol: http/1.1");
 }
 
-/// What a server says of its TLS when it is ready, null when it does not start, and what else.
+/// What a server reports about its TLS when it is ready, or null when it does not start, and what
+/// it writes to standard error.
 fn ready(flags: &[&str]) -> (Value, String) {
     let (line, said) = first_line(&[&["--json"], flags].concat());
     let ready: Value = serde_json::from_str(&line).unwrap_or_default();
     (ready["tls"].clone(), said)
 }
 
-/// The line that a server prints when it is ready, and what it says beside it.
+/// The line that a server prints when it is ready, and what it writes to standard error.
 fn first_line(flags: &[&str]) -> (String, String) {
     let mut command = Command::new(program());
     command.args(["serve", "--listen", "0"]).args(FLAGS);
@@ -272,7 +276,7 @@ fn first_line(flags: &[&str]) -> (String, String) {
     (line, errors(&server.wait_with_output().unwrap()))
 }
 
-/// What openssl says of a connection on which it asks for `/plaintext`.
+/// What openssl prints about a connection on which it asks for `/plaintext`.
 fn talk(server: &Server, arguments: &[&str]) -> String {
     let request = "GET /plaintext HTTP/1.0\r\n\r\n";
     talk_of(server, &[&["-ign_eof"], arguments].concat(), request)
@@ -289,7 +293,7 @@ fn talk_of(server: &Server, arguments: &[&str], request: &str) -> String {
         .spawn()
         .unwrap();
     let mut input = client.stdin.take().unwrap();
-    // It may have gone already, when it was refused.
+    // The client may have ended already, when it was refused.
     let _ = input.write_all(request.as_bytes());
     let output = client.wait_with_output().unwrap();
     drop(input);
@@ -297,7 +301,7 @@ fn talk_of(server: &Server, arguments: &[&str], request: &str) -> String {
     String::from_utf8_lossy(&both).into_owned()
 }
 
-/// Lengths of the records with application data that `-msg` has shown as they came.
+/// Lengths of the received records with application data, as `-msg` has shown them.
 fn records(said: &str) -> Vec<u32> {
     let lines: Vec<&str> = said.lines().collect();
     let headers = lines
@@ -313,7 +317,7 @@ fn records(said: &str) -> Vec<u32> {
     lengths.collect()
 }
 
-/// `cert.pem` and `key.pem` in a folder, for localhost.
+/// Makes `cert.pem` and `key.pem` in a folder, for localhost.
 fn make_certificate(folder: &Folder, kind: &[&str]) {
     let mut openssl = Command::new("openssl");
     openssl.args(words("req -x509 -nodes -days 2 -subj /CN=localhost"));

@@ -1,4 +1,4 @@
-//! TLS record by record: clients that send what openssl would not, or as it would not.
+//! TLS record by record: clients that send what openssl would not send, or not in that way.
 
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};
@@ -17,10 +17,10 @@ use crate::common::Folder;
 
 /// A record with the first five of the 512 bytes of a client's first message.
 const BEGUN_HELLO: &[u8] = b"\x16\x03\x01\x00\x05\x01\x00\x01\xfc\x03";
-/// The header of a message that tells of new keys, without the byte that follows it.
+/// The header of a message that announces new keys, without the byte that follows it.
 const BEGUN_KEY_UPDATE: &[u8] = &[24, 0, 0, 1];
 const APPLICATION_DATA: u8 = 23;
-/// More than the kernel holds for a connection whose client does not read.
+/// More than the kernel buffers for a connection whose client does not read.
 const LARGE_BYTES: usize = 20_000_000;
 
 #[test]
@@ -30,12 +30,12 @@ fn a_message_that_is_never_finished_ends_its_connection_and_no_other() {
     cut.send(BEGUN_HELLO);
     cut.stream().shutdown(Shutdown::Write).unwrap();
     assert!(cut.is_closed());
-    server.serves();
+    server.assert_serves();
 
     let mut broken = server.server.connect();
     broken.send([BEGUN_HELLO, b"\x17\x03\x03\x00\x01x"].concat());
     broken.rest_bytes();
-    server.serves();
+    server.assert_serves();
 }
 
 #[test]
@@ -66,11 +66,11 @@ fn a_request_is_answered_before_the_message_behind_it_is_whole() {
     assert_eq!(answer[0], APPLICATION_DATA);
     stream.shutdown(Shutdown::Write).unwrap();
     stream.read_to_end(&mut Vec::new()).unwrap();
-    server.serves();
+    server.assert_serves();
 }
 
 #[test]
-fn of_a_file_little_waits_for_a_client_on_this_machine_that_does_not_read() {
+fn little_of_a_file_waits_for_a_client_on_this_machine_that_does_not_read() {
     let folder = Folder::new("tls-records-near-root");
     std::fs::write(folder.path().join("file"), vec![7; 16 << 20]).unwrap();
     let root = folder.path().to_str().unwrap();
@@ -82,7 +82,7 @@ fn of_a_file_little_waits_for_a_client_on_this_machine_that_does_not_read() {
     assert!(bytes < 384 * 1024, "{bytes} bytes wait");
 }
 
-/// What it comes to once it is something and has been found the same many times.
+/// The value that `look` settles at: it is not 0 and was the same many times in a row.
 fn settled(look: impl Fn() -> u64) -> u64 {
     let (mut last, mut looks) = (0, 0);
     let is_settled = sys::clock::wait_until(PATIENCE, || {
@@ -99,7 +99,7 @@ fn settled(look: impl Fn() -> u64) -> u64 {
     last
 }
 
-/// What the kernel holds of established connections at that port for their peers, bytes (`tx_queue` of
+/// Bytes that the kernel holds for the peers of established connections at that port (`tx_queue` of
 /// proc_net_tcp.rst).
 fn unsent_bytes(port: u16) -> u64 {
     const ESTABLISHED: &str = "01";
@@ -125,12 +125,12 @@ fn a_client_that_ends_with_its_request_gets_its_answer_and_the_end_at_once() {
 }
 
 #[test]
-fn records_without_content_win_no_time() {
+fn records_without_content_do_not_put_off_the_idle_timeout() {
     let server = Trusted::start("empty", &["--idle-timeout", "1s"]);
     let mut client = server.connect();
     let pace = Duration::from_millis(300);
     client.stream.set_read_timeout(Some(pace)).unwrap();
-    // Fewer than it takes to be cut off for asking for new keys too often.
+    // Fewer requests for new keys than get a client cut off.
     let has_ended = (0..25).any(|_| {
         let _ = client.session.refresh_traffic_keys();
         client.flush().is_err() || client.reads_an_end()
@@ -139,7 +139,7 @@ fn records_without_content_win_no_time() {
 }
 
 #[test]
-fn who_waits_too_long_or_for_a_server_that_stops_is_told_of_the_end() {
+fn a_client_that_idles_too_long_or_whose_server_stops_is_told_of_the_end() {
     let server = Trusted::start("told", &["--idle-timeout", "1s"]);
     assert_eq!(server.connect().rest().unwrap(), "");
 
@@ -148,7 +148,7 @@ fn who_waits_too_long_or_for_a_server_that_stops_is_told_of_the_end() {
     // Once this is answered the server has seen the end of the handshake.
     client.ask(&get("/json"));
     client.flush().unwrap();
-    client.hear();
+    client.wait_for_content();
     server.server.terminate();
     client.rest().unwrap();
 }
@@ -167,7 +167,7 @@ fn a_stop_lets_a_client_shake_hands_and_be_answered() {
 }
 
 #[test]
-fn what_comes_behind_the_last_request_destroys_nothing_of_its_answer() {
+fn what_follows_the_last_request_does_not_cut_off_its_answer() {
     for kernel in ["auto", "off"] {
         let folder = Folder::new(&format!("tls-records-late-{kernel}"));
         std::fs::write(folder.path().join("large"), "x".repeat(LARGE_BYTES)).unwrap();
@@ -176,7 +176,7 @@ fn what_comes_behind_the_last_request_destroys_nothing_of_its_answer() {
         let mut client = server.connect();
         client.ask(&get("/large").replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n"));
         client.flush().unwrap();
-        client.hear();
+        client.wait_for_content();
         client.ask("\r\n");
         client.flush().unwrap();
         let came = client.rest().unwrap();
@@ -212,14 +212,14 @@ impl Trusted {
         }
     }
 
-    /// After the handshake.
+    /// A client that has finished the handshake.
     fn connect(&self) -> Client {
         let mut client = self.begin();
         client.shake_hands();
         client
     }
 
-    /// Before it.
+    /// A client that has not begun the handshake.
     fn begin(&self) -> Client {
         let name = "localhost".try_into().unwrap();
         let stream = TcpStream::connect(self.server.address).unwrap();
@@ -230,8 +230,8 @@ impl Trusted {
         }
     }
 
-    /// Looks whether it serves another connection.
-    fn serves(&self) {
+    /// Checks that the server serves another connection.
+    fn assert_serves(&self) {
         let mut client = self.connect();
         client.ask("GET /plaintext HTTP/1.0\r\n\r\n");
         client.flush().unwrap();
@@ -265,25 +265,25 @@ impl Client {
         self.stream.write_all(&records)
     }
 
-    /// Waits for content.
-    fn hear(&mut self) {
-        let heard = |session: &mut ClientConnection| {
+    /// Waits until content has arrived.
+    fn wait_for_content(&mut self) {
+        let has_content = |session: &mut ClientConnection| {
             let state = session.process_new_packets().unwrap();
             state.plaintext_bytes_to_read() > 0
         };
-        while !heard(&mut self.session) {
+        while !has_content(&mut self.session) {
             self.session.read_tls(&mut self.stream).unwrap();
         }
     }
 
-    /// What comes until the server says that nothing follows.
+    /// Everything that comes until the server says that nothing follows.
     fn rest(&mut self) -> io::Result<String> {
         let mut text = String::new();
         Stream::new(&mut self.session, &mut self.stream).read_to_string(&mut text)?;
         Ok(text)
     }
 
-    /// Reads until nothing comes for a while; whether that is the end.
+    /// Reads until nothing comes for a while; returns whether the connection has ended.
     fn reads_an_end(&mut self) -> bool {
         loop {
             match self.session.read_tls(&mut self.stream) {
@@ -294,7 +294,7 @@ impl Client {
         }
     }
 
-    /// The socket, and what it takes to go on sending by hand.
+    /// The socket, and the secrets that it takes to go on sending by hand.
     fn into_secrets(self) -> (TcpStream, (u64, ConnectionTrafficSecrets)) {
         let secrets = self.session.dangerous_extract_secrets().unwrap();
         (self.stream, secrets.tx)

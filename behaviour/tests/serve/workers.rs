@@ -17,7 +17,8 @@ fn four_workers_all_serve() {
     }
     let connections: Vec<usize> = workers.iter().map(|pid| sockets_served(*pid)).collect();
     assert_eq!(connections.iter().sum::<usize>(), 128);
-    // The kernel deals them out by hash: none of 128 at one of 4 has a chance of 10^-16.
+    // The kernel distributes them by hash: the chance that one of 4 workers gets none of 128 is
+    // 10^-16.
     assert!(
         connections.iter().all(|count| *count > 0),
         "{connections:?}"
@@ -28,7 +29,7 @@ fn four_workers_all_serve() {
 fn with_a_worker_on_each_cpu_connections_go_to_the_one_that_received_them() {
     let steered =
         |how: &[&str]| Server::start(&[&["--workers", "2", "--cpus", "0-1"], how].concat());
-    // All are up before this thread, and what it starts, may run on one CPU only.
+    // All servers are up before this thread, and what it starts, may run on one CPU only.
     let servers = [
         steered(&[]),
         steered(&["--steer", "cbpf"]),
@@ -70,7 +71,8 @@ fn a_worker_that_is_told_to_stop_before_the_server_is_ends_it_in_good_order() {
     let workers = server.workers();
     let first = workers[1].to_string();
     let mut kill = Command::new("kill");
-    // At once, as a terminal does to a whole group; alone it would be started again.
+    // Both at once, as a terminal signals a whole group; a worker that ended alone would be started
+    // again.
     let server_too = server.pid().to_string();
     assert!(
         kill.args(["-TERM", &first, &server_too])
@@ -91,7 +93,7 @@ fn a_taken_port_is_named_with_advice() {
         let server = Server::start(&["--workers", workers]);
         let address = server.address.to_string();
         for more in ["1", "2"] {
-            // A server that takes the port all the same would never end.
+            // A server that took the port all the same would never end.
             let mut command = Command::new("timeout");
             command.args(["20", program(), "serve", "--listen", &address]);
             let said = refusal_of(command.args(["--workers", more]));
@@ -101,7 +103,7 @@ fn a_taken_port_is_named_with_advice() {
     }
 }
 
-/// Connections of a worker: all its sockets but the listener.
+/// Number of connections of a worker: all its sockets but the listener.
 fn sockets_served(pid: u32) -> usize {
     sockets(pid) - 1
 }

@@ -1,5 +1,5 @@
-//! What holds for `linerate serve` on epoll holds on io_uring: the suites that go through the engine,
-//! as they stand.
+//! What holds for `linerate serve` on epoll also holds on io_uring: these are the same suites,
+//! unchanged, of all that goes through the engine.
 #![expect(clippy::duplicate_mod, reason = "the engine is another")]
 
 #[path = "../serve/answers.rs"]
@@ -24,5 +24,5 @@ mod tls;
 #[path = "../serve/tls_records.rs"]
 mod tls_records;
 
-/// What [`server::Server::start`] starts.
+/// The engine of [`server::Server::start`].
 const ENGINE: &str = "uring";

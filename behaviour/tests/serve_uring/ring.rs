@@ -7,21 +7,21 @@ use crate::common::processes::signal;
 use crate::serve_uring::client::{Client, PATIENCE, get};
 use crate::serve_uring::server::{Server, sockets};
 
-/// More than the ring has buffers to receive into.
+/// More connections than the ring has buffers to receive into.
 const CONNECTIONS: usize = 5000;
-/// Clients that send several requests at once, of a kilobyte each: two fit into a buffer. The kernel
-/// fills buffers for twenty clients at one go, faster than they are attended to.
+/// Clients that send several requests at once, of a kilobyte each, so that two fit into a buffer.
+/// The kernel fills buffers for twenty clients in one go, faster than the server attends to them.
 const SENDERS: usize = 200;
 const AT_ONCE: usize = 40;
-/// To each of several clients, before it reads the first answer.
+/// Requests that each of several clients sends before it reads its first answer.
 const REQUESTS: usize = 300;
-/// Clients whose requests fill a buffer each, more of them than are attended to at one go, and for how
-/// many others there is room: for twice as many as may come at once.
+/// Clients whose requests fill a buffer each; the server does not attend to all of them in one go.
 const BUSY: usize = 50;
 const REQUESTS_EACH: usize = 10;
+/// Room for other clients: for twice as many as may come at once.
 const ROOM: usize = 25;
 const BACKLOG: usize = 10;
-/// An attempt to connect takes its time where nobody is let in.
+/// Time limit of an attempt to connect, which waits in vain while nobody is accepted.
 const ATTEMPT: Duration = Duration::from_millis(20);
 
 #[test]
@@ -65,7 +65,7 @@ fn requests_that_take_more_buffers_than_the_ring_has_are_answered_too() {
 
 #[test]
 fn an_answer_for_which_there_is_no_room_waits_for_it_whole_and_in_order() {
-    // Short enough to leave with those of others; some hundred fill what lies between.
+    // Short enough to leave with other answers; some hundred fill the buffers on the way.
     let message = "0123456789".repeat(3000);
     let server = Server::start(&["--workers", "1", "--message", &message]);
     let mut clients: Vec<Client> = (0..8).map(|_| server.connect()).collect();
@@ -106,15 +106,15 @@ fn no_more_are_let_in_than_there_is_room_for_while_the_server_is_busy() {
         }
         busy
     });
-    // Who comes now is accepted behind all of these requests.
+    // A client that connects now is accepted after all of these requests.
     let mut others: Vec<TcpStream> = Vec::new();
     while others.len() <= ROOM || !reader.is_finished() {
         others.extend(TcpStream::connect_timeout(&server.address, ATTEMPT));
     }
-    // The listener is one of them.
+    // The listener is one of the sockets.
     let is_full = || sockets(server.pid()) == most + 1;
-    let is_so = sys::clock::wait_until(PATIENCE, is_full);
-    assert!(is_so, "{} sockets", sockets(server.pid()));
+    let was_full = sys::clock::wait_until(PATIENCE, is_full);
+    assert!(was_full, "{} sockets", sockets(server.pid()));
     drop(reader.join().unwrap());
     for mut client in others.into_iter().map(Client::of) {
         assert_eq!(client.get("/json").status, 200);

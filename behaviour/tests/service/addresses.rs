@@ -1,16 +1,16 @@
-//! Services where they are told to listen: on another address of this host, and on the server's host
-//! of a rig.
+//! Services listen where they are told to: on another address of this host, and on the server's
+//! host of a rig.
 
 use model::run::{Blocks, Rig, RunRecord};
 
 use crate::common::{answer, assert_says, refusal_of, words};
 use crate::service::bench::{Bench, RUN_FAKE};
 
-/// How the service `fake` is started, and how one is that takes its address from us.
+/// How the service `fake` is started, and how a service is started that takes its address from us.
 const FIXED: &str = "exec linerate serve --workers 1 --listen 127.0.0.1:{port}";
-const TOLD: &str = "exec linerate serve --workers 1 --listen {listen}";
+const WITH_LISTEN: &str = "exec linerate serve --workers 1 --listen {listen}";
 
-/// Measures a service on a rig, with what else is wanted of the run.
+/// Measures a service on a rig; returns the record of the run.
 fn measure_on(bench: &Bench, rig: &str, service: &str) -> RunRecord {
     let run = ["study", "run", "http-json", "--target", service];
     let how = ["--rig", rig, "--smoke", "--yes", "--out", "run"];
@@ -20,7 +20,8 @@ fn measure_on(bench: &Bench, rig: &str, service: &str) -> RunRecord {
     record
 }
 
-/// The client's host has the answers, the server's the CPU time, and both have gone.
+/// Checks that the client's host counted the answers and the server's host the CPU time, and that
+/// nothing is left behind.
 fn assert_two_hosts_measured(bench: &Bench, run: &RunRecord, rig: &Rig) {
     assert_eq!(run.rig, *rig);
     assert!(run.client.as_ref().unwrap().same_machine);
@@ -60,7 +61,8 @@ fn a_service_with_threads_is_measured_across_a_tunnel() {
     assert_two_hosts_measured(&bench, &run, &Rig::Tunnel);
 }
 
-/// What is said when a service, in which one piece of text is another, cannot be measured on a rig.
+/// What is said when the service `fake`, with [`FIXED`] replaced by `to`, cannot be measured on a
+/// rig.
 fn refused_on_a_rig(name: &str, to: &str) -> String {
     let bench = Bench::with_fake(name, FIXED, to);
     let run = [&RUN_FAKE[..], &["--rig", "netns"]].concat();
@@ -92,7 +94,7 @@ fn a_service_that_listens_on_another_address_than_told_is_named_with_both() {
 
 #[test]
 fn a_service_is_started_on_the_address_that_is_asked_for_and_on_no_other() {
-    let bench = Bench::with_fake("address", FIXED, TOLD);
+    let bench = Bench::with_fake("address", FIXED, WITH_LISTEN);
     for (asked, at) in [
         (&["--address", "127.0.0.2"][..], "127.0.0.2"),
         (&[], "127.0.0.1"),
@@ -107,7 +109,7 @@ fn a_service_is_started_on_the_address_that_is_asked_for_and_on_no_other() {
 
 #[test]
 fn an_address_of_another_host_is_named_with_what_to_do() {
-    let bench = Bench::with_fake("foreign", FIXED, TOLD);
+    let bench = Bench::with_fake("foreign", FIXED, WITH_LISTEN);
     let start = words("service start fake --trust --address 192.0.2.1");
     let words = refusal_of(&mut bench.linerate(&start));
     for said in ["Fake cannot have 192.0.2.1:0", "`ip addr`"] {

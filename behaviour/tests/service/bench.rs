@@ -1,5 +1,5 @@
-//! A folder in which services are measured: with a `tmp` of its own, so that what a service
-//! leaves behind is seen, and with the program on the PATH, so that a service can be made of it.
+//! A folder in which services are measured. It has a `tmp` of its own, so that what a service
+//! leaves behind is seen. The program is on the PATH, so that a service can be made of it.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Child, Command, Output, Stdio};
@@ -12,7 +12,7 @@ use crate::common::own_state::with_state_below;
 use crate::common::processes::working_in;
 use crate::common::{Folder, answer, linerate, refusal_of};
 
-/// A short run of the service `fake`, which is somebody else's.
+/// Arguments of a short run of the service `fake`, which counts as somebody else's.
 pub(crate) const RUN_FAKE: [&str; 10] = [
     "study",
     "run",
@@ -26,7 +26,7 @@ pub(crate) const RUN_FAKE: [&str; 10] = [
     "run",
 ];
 
-/// A service that is our own server under another name, or whatever a shell is told instead.
+/// A service that is our own server under another name, or what a shell is told to run instead.
 const FAKE: &str = r#"
 format = 1
 name = "fake"
@@ -51,7 +51,7 @@ signal = "SIGTERM"
 grace_ms = 1000
 "#;
 
-/// The folder. What is in it may be read by anybody, as a service runs as somebody else.
+/// The folder. Anybody may read what is in it, since a service runs as another user.
 pub(crate) struct Bench(pub(crate) Folder);
 
 impl Bench {
@@ -63,12 +63,12 @@ impl Bench {
             let open = std::fs::Permissions::from_mode(0o1777);
             std::fs::set_permissions(path.join(public), open).unwrap();
         }
-        // Puts a copy of the program there.
+        // This puts a copy of the program there.
         drop(linerate_as_nobody(&folder, &[]));
         Self(folder)
     }
 
-    /// A bench with a service `fake` in `services`, in which one piece of text is another.
+    /// A bench with a service `fake` in `services`, in whose file `from` is replaced by `to`.
     pub(crate) fn with_fake(name: &str, from: &str, to: &str) -> Self {
         let bench = Self::new(name);
         assert!(FAKE.contains(from), "{from} is not in the file");
@@ -78,18 +78,18 @@ impl Bench {
         bench
     }
 
-    /// The program, to be run here.
+    /// A command that runs the program here.
     pub(crate) fn linerate(&self, arguments: &[&str]) -> Command {
         let command = self.surrounded(linerate(&self.0, arguments));
         with_state_below(command, &self.0.path().join("runtime"))
     }
 
-    /// The program, to be run here by a user who is not root.
+    /// A command that runs the program here as a user who is not root.
     pub(crate) fn linerate_as_nobody(&self, arguments: &[&str]) -> Command {
         self.surrounded(linerate_as_nobody(&self.0, arguments))
     }
 
-    /// A short run of the service `fake`.
+    /// Makes a short run of the service `fake`.
     pub(crate) fn run_fake(&self) -> Output {
         self.linerate(&RUN_FAKE).output().unwrap()
     }
@@ -109,12 +109,13 @@ impl Bench {
         command
     }
 
-    /// Starts a service in the background; what is said of it.
+    /// Starts a service in the background; returns what is reported about it.
     pub(crate) fn start(&self, service: &str) -> Value {
         self.start_with(service, &[])
     }
 
-    /// Starts a service in the background with further arguments; what is said of it.
+    /// Starts a service in the background with further arguments; returns what is reported about
+    /// it.
     pub(crate) fn start_with(&self, service: &str, further: &[&str]) -> Value {
         let start = ["service", "start", service, "--detach", "--json", "--trust"];
         let start = [&start[..], further].concat();
@@ -142,7 +143,7 @@ impl Bench {
         said
     }
 
-    /// Stops a service; what came of it.
+    /// Stops a service; returns the outcome.
     pub(crate) fn stop(&self, service: &str) -> String {
         let stop = ["service", "stop", service, "--json"];
         let stopped: Value = serde_json::from_str(&answer(&mut self.linerate(&stop))).unwrap();
@@ -163,12 +164,12 @@ impl Bench {
         sys::clock::wait_until(Duration::from_secs(60), holds)
     }
 
-    /// The processes that work in a folder of a service.
+    /// The processes whose working folder is that of a service.
     pub(crate) fn processes(&self) -> Vec<u32> {
         working_in(&self.0.path().join("tmp"))
     }
 
-    /// Fails unless all processes and folders of services go, soon.
+    /// Fails unless all processes and folders of services are gone soon.
     pub(crate) fn assert_all_goes(&self) {
         let gone = || self.processes().is_empty() && self.0.names("tmp").is_empty();
         let what = || (self.processes(), self.0.names("tmp"));

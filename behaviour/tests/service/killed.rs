@@ -10,9 +10,10 @@ use crate::common::{answer, assert_says, refused};
 use crate::service::bench::{Bench, RUN_FAKE};
 
 const START: &str = "exec linerate serve";
-/// Writes its number into its own folder, so that it can be found and killed.
+/// The service writes its process number into its own folder, so that it can be found and killed.
 const NUMBERED: &str = "echo $$ > pid; exec linerate serve";
-/// As nginx: a master that waits for its worker, which outlives it where nobody takes care.
+/// A service like nginx: a master that waits for its worker. The worker outlives the master unless
+/// somebody ends it.
 const FAMILY: &str = "echo $$ > pid; linerate serve --listen 127.0.0.1:{port} & wait";
 const LONGEST: Duration = Duration::from_secs(60);
 
@@ -29,7 +30,7 @@ fn await_first_block(run: &mut Child, bench: &Bench) {
     assert!(saved, "no block within {LONGEST:?}");
 }
 
-/// The numbers of the services that are up.
+/// The process numbers of the services that are up.
 fn services(bench: &Bench) -> Vec<String> {
     let folders = bench.0.names("tmp");
     let numbers = folders
@@ -72,7 +73,7 @@ fn a_service_that_dies_in_the_midst_ends_the_run_which_can_go_on() {
     bench.assert_nothing_is_left();
 }
 
-/// The run's own process is killed; below, the agent that does its work.
+/// Here the run's own process is killed; in the next test, the agent that does its work.
 #[test]
 fn the_services_of_a_run_that_is_killed_end_and_leave_nothing() {
     let bench = Bench::with_fake("run-killed", START, NUMBERED);
@@ -101,9 +102,10 @@ fn the_services_of_an_agent_that_is_killed_end_with_their_workers_and_leave_noth
     bench.assert_all_goes();
 }
 
-/// With the agent go those who would have seen its end: what they leave is found by the next who looks.
+/// The keepers, which would have seen the agent's end, are killed with it. What they leave is found
+/// by the next command that looks.
 #[test]
-fn what_an_agent_and_its_keepers_leave_who_are_killed_at_once_goes_with_the_next_look() {
+fn what_an_agent_and_its_keepers_leave_when_killed_together_goes_with_the_next_look() {
     let worker = "exec linerate serve --workers 1 --listen 127.0.0.1:{port}";
     let bench = Bench::with_fake("all-killed", worker, FAMILY);
     let mut run = start(&bench);
@@ -111,7 +113,7 @@ fn what_an_agent_and_its_keepers_leave_who_are_killed_at_once_goes_with_the_next
     let agent = children(run.id()).remove(0);
     let keepers = children(agent);
     assert!(keepers.len() >= 6, "{keepers:?}");
-    // The agent in the middle of a block does not look at them.
+    // In the middle of a block the agent does not look at its keepers.
     signal_all("KILL", &[keepers, vec![agent]].concat());
     assert_eq!(run.wait_with_output().unwrap().status.code(), Some(2));
     let left = bench.processes();
@@ -130,7 +132,7 @@ fn a_study_ends_where_what_a_crash_leaves_of_its_services_could_not_be_found_aga
     let words = refused(&output);
     assert!(
         words.contains("/linerate: it is no folder") && words.contains("yours alone")
-            || words.contains("make it a folder of root's"),
+            || words.contains("make it a folder that belongs to root"),
         "{words}"
     );
     bench.assert_nothing_is_left();

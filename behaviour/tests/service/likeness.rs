@@ -1,4 +1,5 @@
-//! Services whose answers are told to be right by what they are like: ordinary applications.
+//! Services whose answers change, as those of ordinary applications do: an answer is right if it is
+//! like its description.
 
 use model::run::Blocks;
 
@@ -7,7 +8,7 @@ use crate::service::bench::{Bench, RUN_FAKE};
 
 const BODY: &str = "'{\"message\":\"{message}\"}'";
 
-/// An application that counts its answers and says so in each, in chunks.
+/// An application that counts its answers and sends the count in each, in chunks.
 const APPLICATION: &str = r#"
 [files]
 "app.py" = '''
@@ -45,7 +46,7 @@ fn an_application_whose_answers_change_is_measured() {
     assert_measured_on("loopback");
 }
 
-/// Has the application measured on that rig, where each of its answers is one.
+/// Measures the application on this rig and asserts that each of its answers is accepted.
 pub(crate) fn assert_measured_on(rig: &str) {
     let start = "[start]\narguments = [\"-c\", \"exec linerate serve --workers 1 --listen 127.0.0.1:{port}\"]";
     let bench = Bench::with_fake("like", start, APPLICATION);
@@ -71,7 +72,7 @@ pub(crate) fn assert_measured_on(rig: &str) {
 }
 
 #[test]
-fn an_answer_that_is_not_like_its_description_is_told_with_what_was_seen_and_not_measured() {
+fn an_answer_unlike_its_description_is_refused_with_what_was_seen_and_nothing_is_measured() {
     for (like, said) in [
         ("status = 204", "with status 200, and not with 204"),
         (

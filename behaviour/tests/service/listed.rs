@@ -35,7 +35,7 @@ fn the_list_says_of_each_service_whether_it_is_here_and_how_to_get_it() {
 }
 
 #[test]
-fn the_version_of_a_program_of_somebody_elses_is_asked_for_with_his_word_only() {
+fn a_program_of_somebody_elses_service_is_asked_for_its_version_only_with_trust() {
     let bench = Bench::with_fake("list-trust", "fake/1.0", "fake/1.0");
     assert!(named("fake", &list(&bench, &[]))["version"].is_null());
     let trusted = list(&bench, &["--trust"]);
@@ -43,7 +43,7 @@ fn the_version_of_a_program_of_somebody_elses_is_asked_for_with_his_word_only() 
 }
 
 #[test]
-fn a_file_that_is_wrong_is_told_in_its_line_and_hides_no_other() {
+fn a_wrong_file_is_listed_with_its_error_and_hides_no_other_service() {
     let bench = Bench::with_fake("list-wrong", "name = \"fake\"", "name = \"other\"");
     let list = list(&bench, &[]);
     let (fake, nginx) = (named("fake", &list), named("nginx", &list));
@@ -62,7 +62,7 @@ fn a_file_that_is_wrong_is_told_in_its_line_and_hides_no_other() {
     assert!(bench.refusal().contains("as the file is called"));
 }
 
-/// As the help has it.
+/// The help of `linerate service` describes these steps.
 #[test]
 fn a_service_of_ones_own_begins_as_a_copy_with_another_name() {
     let bench = Bench::new("own");

@@ -9,8 +9,8 @@ use crate::service::bench::Bench;
 const READY: &str = "{ http = \"/json\" }";
 const START: &str = "exec linerate serve --workers 1 --listen 127.0.0.1:{port}";
 
-/// Measures a service in which one piece of text is another, and returns what is said when it
-/// cannot be.
+/// Measures a service with one piece of its file replaced, and returns the message with which that
+/// is refused.
 fn refused_run(name: &str, from: &str, to: &str) -> String {
     let bench = Bench::with_fake(name, from, to);
     let output = bench.run_fake();
@@ -41,7 +41,7 @@ fn a_program_that_is_absent_is_named_with_the_line_that_installs_it() {
 }
 
 #[test]
-fn a_program_of_another_kind_is_told_by_what_it_calls_its_version() {
+fn a_program_of_another_kind_is_recognised_by_how_it_names_its_version() {
     let words = refused_run("other", "echo fake/1.0", "echo other/2.0");
     assert_says(&words, &["`fake/{version}`", "`other/2.0`"]);
 }
@@ -120,7 +120,7 @@ fn a_service_that_answers_otherwise_than_expected_is_not_ready() {
 }
 
 #[test]
-fn a_service_that_says_nothing_of_being_ready_is_not() {
+fn a_service_that_gives_no_sign_of_being_ready_is_not_ready() {
     let from = format!("when = {READY}\nwithin_ms = 5000");
     for (when, expected) in [
         (
@@ -189,7 +189,7 @@ fn a_program_that_a_preparation_needs_is_named_and_the_service_is_not_called_abs
         &words,
         &[
             "Fake needs `no-such-program` to be prepared",
-            "mend the service's file",
+            "fix the service's file",
         ],
     );
     assert!(!words.contains("is not installed"), "{words}");
@@ -230,7 +230,10 @@ fn a_service_that_answers_with_another_body_is_not_measured() {
     let words = refused_run("body", START, &start);
     assert_says(
         &words,
-        &["`GET /json` with another body", "19 bytes where it has 27"],
+        &[
+            "`GET /json` with a different body",
+            "19 bytes where it has 27",
+        ],
     );
 }
 
@@ -280,7 +283,7 @@ fn a_service_file_that_is_wrong_is_named_with_the_line() {
     assert_says(&errors(&output), &[&place, "1 to 600000 ms"]);
 }
 
-/// Of a run of a service, so that the doubt that is looked for elsewhere cannot come from us.
+/// Shows that the doubt about a flooded log, which another test looks for, cannot come from us.
 #[test]
 fn a_service_that_keeps_quiet_raises_no_doubt_about_its_log() {
     let bench = Bench::with_fake("quiet", "fake/1.0", "fake/1.1");

@@ -22,7 +22,7 @@ const RUN: [&str; 10] = [
     "run",
 ];
 
-/// The version as nginx itself tells it.
+/// The version as nginx itself reports it.
 fn version_of_nginx() -> String {
     let output = Command::new("/usr/sbin/nginx").arg("-v").output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
@@ -49,7 +49,7 @@ fn assert_nginx_was_measured(bench: &Bench, judgement: &str) {
     let judgement: Judgement = serde_json::from_str(judgement).unwrap();
     assert_eq!(judgement.rounds_done, 2);
     let blocks = <Blocks>::parse(&bench.0.text("run/blocks.jsonl")).unwrap();
-    // Not each: on a machine that is busy a short block may pass without an answer.
+    // Not every block need have one: on a busy machine a short block may pass without an answer.
     assert!(
         blocks
             .records
@@ -81,7 +81,7 @@ fn root_measures_nginx_with_every_lever_that_a_process_can_have() {
     }
     assert_eq!(left_out.len(), 2, "{left_out:?}");
     assert!(
-        run.study.method.contains("stands nginx"),
+        run.study.method.contains("nginx runs once per arm"),
         "{}",
         run.study.method
     );
@@ -99,12 +99,12 @@ fn the_report_of_a_run_of_nginx_is_about_nginx() {
     let bench = Bench::new("nginx-report");
     answer(&mut bench.linerate(&RUN));
     let page = answer(&mut bench.linerate(&["study", "report", "run"]));
-    let under_test = format!("Under test was nginx {}", version_of_nginx());
+    let under_test = format!("Program under test: nginx {}", version_of_nginx());
     assert_says(&page, &under_test);
     assert_says(&page, "--target nginx");
     let html = bench.0.text("run/report.html");
     assert!(
-        html.contains("Under test was") && html.contains("nginx"),
+        html.contains("Program under test:") && html.contains("nginx"),
         "no nginx"
     );
 }

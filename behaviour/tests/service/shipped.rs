@@ -18,7 +18,8 @@ fn body(url: &str) -> Vec<u8> {
     output.stdout
 }
 
-/// Byte for byte what the description says, and our own server too.
+/// Asserts that the service serves byte for byte the bodies of its description, which are those of
+/// our own server too.
 fn assert_serves(ready: &Value) {
     let urls = ready["urls"].as_array().unwrap();
     let bodies: Vec<Vec<u8>> = urls.iter().map(|url| body(url.as_str().unwrap())).collect();
@@ -53,8 +54,8 @@ fn every_shipped_service_starts_where_it_is_told_answers_stops_and_leaves_nothin
     assert!(names.len() >= 10, "{names:?}");
     let failed: Vec<&String> = std::thread::scope(|scope| {
         let mut begun = Vec::new();
-        // None has the address on which a program listens that was told none; each has one of its own, where
-        // no other is given the port that it was.
+        // No service gets 127.0.0.1, on which a program would listen that ignores its address. Each
+        // has an address of its own, so that no other can be given the same port there.
         for (name, number) in names.iter().zip(2..) {
             let address = format!("127.0.0.{number}");
             let start = move || starts_answers_and_leaves_nothing(name, &address);
@@ -68,7 +69,7 @@ fn every_shipped_service_starts_where_it_is_told_answers_stops_and_leaves_nothin
     assert_eq!(failed, [""; 0], "these failed, each as said above");
 }
 
-/// Unless they are told to, they only write.
+/// The I/O threads of Redis only write unless they are configured to read.
 #[test]
 fn the_threads_of_redis_read_as_well() {
     let bench = Bench::new("redis-threads");
@@ -87,7 +88,7 @@ fn the_threads_of_redis_read_as_well() {
     bench.stop("redis");
 }
 
-/// The studies that drive HTTP take every service that speaks it.
+/// The studies that drive HTTP accept every service that speaks it.
 #[test]
 fn a_study_measures_a_server_that_was_built_on_the_spot() {
     let bench = Bench::new("go-study");

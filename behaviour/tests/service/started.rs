@@ -1,4 +1,4 @@
-//! Services that are started by name: they stay, are found again, and go with everything.
+//! Services that are started by name: they keep running, are found again, and end completely.
 
 use std::fs::{self, File};
 use std::net::{Shutdown, TcpListener};
@@ -17,7 +17,7 @@ const START: &str = "exec linerate serve --workers 1 --listen 127.0.0.1:{port}";
 /// The server as a child and a grandchild, and one process that got away from both.
 const FAMILY: &str =
     "linerate serve --listen 127.0.0.1:{port} & setsid sh -c 'sleep 600 & sleep 600' & wait";
-/// It ends when its server does, whose number it writes down.
+/// A service that writes down the process id of its server, and fails when that server ends.
 const MORTAL: &str = "echo out of luck >&2; linerate serve --listen 127.0.0.1:{port} & \
                       echo $! > pid; wait; exit 7";
 
@@ -25,13 +25,13 @@ const MORTAL: &str = "echo out of luck >&2; linerate serve --listen 127.0.0.1:{p
 fn kill_server(bench: &Bench) {
     let folder = bench.0.names("tmp").remove(0);
     let pid = || bench.0.text(&format!("tmp/{folder}/pid"));
-    // It may serve before its shell has come to write.
+    // The service may be ready before its shell has written the file.
     let is_written = || pid().ends_with('\n');
     assert!(sys::clock::wait_until(Duration::from_secs(20), is_written));
     signal("KILL", pid().trim());
 }
 
-/// The process that keeps the service of another.
+/// The keeper of the service that process `pid` has started.
 fn keeper_of(pid: u64) -> String {
     let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
     let [keeper] = children.split_whitespace().collect::<Vec<_>>()[..] else {
@@ -106,7 +106,10 @@ fn a_service_whose_keeper_is_killed_goes_and_its_starter_says_so() {
     signal("KILL", keeper_of(stays.id().into()));
     let (code, words) = end_of(stays);
     assert_eq!(code, Some(2), "{words}");
-    assert_says(&words, "the process that keeps Fake ended without a word");
+    assert_says(
+        &words,
+        "the process that keeps Fake ended without a message",
+    );
     bench.assert_all_goes();
 }
 
@@ -117,7 +120,7 @@ fn a_service_left_by_a_crash_of_all_its_owners_is_found_and_cleared() {
         let ready = bench.start("fake");
         let starter = pid_of(&ready);
         let keeper = keeper_of(starter);
-        // Stopped first, so that neither can do anything about the other's end.
+        // The keeper is stopped first, so that neither can react to the end of the other.
         for (how, pid) in [
             ("STOP", &keeper),
             ("KILL", &starter.to_string()),
@@ -125,7 +128,7 @@ fn a_service_left_by_a_crash_of_all_its_owners_is_found_and_cleared() {
         ] {
             signal(how, pid);
         }
-        // On a busy machine a process that was killed is there for a while.
+        // On a busy machine a process that was killed still exists for a while.
         let both_ended = || !is_alive(starter) && !is_alive(&keeper);
         assert!(sys::clock::wait_until(Duration::from_secs(30), both_ended));
         assert!(!bench.0.names("tmp").is_empty());
@@ -170,7 +173,8 @@ fn a_service_in_the_background_ends_when_nobody_can_be_told_of_it() {
     let bench = Bench::with_fake("untold", "fake/1.0", "fake/1.0");
     let start = words("service start fake --trust --json --unattended");
     let mut start = bench.linerate(&start);
-    // An end that is closed, though a process that another test is just starting may hold it open still.
+    // The other end is shut down and not only closed: a process that another test is just starting
+    // may still hold it open.
     let (gone, its) = UnixStream::pair().unwrap();
     gone.shutdown(Shutdown::Both).unwrap();
     start.stdout(OwnedFd::from(its)).stderr(Stdio::piped());
@@ -237,7 +241,7 @@ fn a_service_that_runs_is_not_started_again_and_one_that_does_not_is_not_stopped
     bench.assert_nothing_is_left();
 }
 
-/// What `service stop` says to a name that is none.
+/// The message with which `service stop` refuses this name.
 fn refusal(bench: &Bench, name: &str) -> String {
     refusal_of(&mut bench.linerate(&["service", "stop", name]))
 }
@@ -256,7 +260,8 @@ fn a_name_that_leads_to_a_file_elsewhere_is_refused_and_the_file_stays() {
     }
 }
 
-/// A starter that has ended may have left its number to another, while somebody looks at its entry.
+/// While somebody looks at a starter's entry, the starter may have ended and its process id may
+/// have gone to another process.
 #[test]
 fn a_process_that_has_only_the_number_of_a_starter_is_not_told_to_end() {
     let bench = Bench::new("number");
@@ -277,7 +282,7 @@ fn a_process_that_has_only_the_number_of_a_starter_is_not_told_to_end() {
     other.kill().unwrap();
     other.wait().unwrap();
     assert!(survived, "it was told to end");
-    assert_says(&words, "another program looks at it");
+    assert_says(&words, "another program is using it");
     assert_eq!(outcome, "cleared");
 }
 
@@ -321,12 +326,14 @@ fn a_service_of_an_ordinary_user_is_started_and_stopped_by_him() {
     assert_eq!(bench.processes(), [0; 0]);
 }
 
-/// What the memory killer thinks of a process.
+/// The score of a process, by which the kernel's memory killer chooses.
 fn score_of(pid: &str) -> String {
     fs::read_to_string(format!("/proc/{pid}/oom_score_adj")).unwrap()
 }
 
-/// What root may ask of it, and whether what it asked for can be asked for again by who has no rights.
+/// Spares its own process as root may spare a keeper, and prints the score that it has then. Unlike
+/// `oom_score_adj`, this older file leaves the minimum unchanged that processes without privilege
+/// may set for themselves.
 const SPARE: &str = "echo -17 > /proc/self/oom_adj; exec cat /proc/self/oom_score_adj";
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::common::{answer, assert_says, errors, refusal_of, refused};
 use crate::service::bench::{Bench, RUN_FAKE};
 
-/// It leaves its mark where whoever runs it may write.
+/// A command that leaves a file as its mark, in a folder in which every user may write.
 const MARKED: &str = "touch tmp/ran; echo fake/1.0";
 
 #[test]

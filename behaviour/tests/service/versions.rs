@@ -9,7 +9,7 @@ use model::service::ServiceRecord;
 use crate::common::{answer, refusal_of, words};
 use crate::service::bench::Bench;
 
-/// A comparison of these targets with one of the first.
+/// A study that compares these targets with the first of them.
 fn study(targets: &[&str]) -> String {
     let first = targets[0];
     let mut text = format!(
@@ -41,7 +41,7 @@ target = "{first}"
     text
 }
 
-/// A service whose program is there in these versions, each as `NAME/bin/fakeserver`.
+/// A service whose program exists in these versions, each as `FOLDER/bin/fakeserver`.
 fn bench(name: &str, versions: &[(&str, &str)]) -> Bench {
     let there = "programs = [\"sh\"]\nversion_arguments = [\"-c\", \"echo fake/1.0\"]";
     let bench = Bench::with_fake(name, there, "PROGRAMS");
@@ -114,7 +114,7 @@ fn two_versions_of_a_service_stand_in_one_study_each_with_its_version_and_hash()
     for said in [
         "Fake@1.2 1.2.9 (SHA-256",
         "Fake@1.21 1.21.0 (SHA-256",
-        ", of its program ",
+        ", program ",
     ] {
         assert!(flat.contains(said), "no `{said}` in {shown}");
     }
@@ -161,7 +161,7 @@ fn one_version_is_started_and_stopped_by_what_it_is_asked_for() {
 fn a_run_does_not_go_on_with_a_program_that_became_another() {
     let bench = bench("versions-resumed", &[("v1", "1.2")]);
     answer(&mut run(&bench, &["serve", "fake@1"], &["--trust"]));
-    // As if it had been stopped before its first block.
+    // As if the run had been stopped before its first block.
     std::fs::write(bench.0.path().join("run/blocks.jsonl"), "").unwrap();
     let program = bench.0.path().join("v1/bin/fakeserver");
     let script = std::fs::read_to_string(&program).unwrap();

@@ -1,4 +1,5 @@
-//! The other end is an attacker: whatever it says, each end has a clean error, and a listener goes on.
+//! The other end is an attacker: whatever it says, our end reports a clean error, and a listener
+//! goes on serving.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
@@ -20,10 +21,10 @@ pub(super) fn message(json: &[u8]) -> Vec<u8> {
     [&length.to_be_bytes()[..], json].concat()
 }
 
-/// Says something to a listener, and hears all that it says.
+/// Sends bytes to a listener and returns all that it answers.
 fn say(listener: &Listener, bytes: &[u8]) -> Vec<u8> {
     let mut stream = TcpStream::connect(&listener.address).unwrap();
-    // It may have heard enough before the end.
+    // The listener may close the connection before it has read everything.
     let _ = stream.write_all(bytes);
     let _ = stream.shutdown(Shutdown::Write);
     let mut said = Vec::new();
@@ -66,10 +67,10 @@ fn a_listener_has_a_clean_error_for_each_lie_and_serves_the_next_client() {
         assert_says(&line, why);
         assert!(line.len() < 400, "{line}");
     }
-    // Said in full, and then a word that is none, and one out of turn.
+    // A test that is begun properly, and then an unknown byte or a state that is out of turn.
     for (word, why) in [
         (77, "the byte 77"),
-        (9, "ParameterExchange while the test runs"),
+        (9, "ParameterExchange while the test ran"),
     ] {
         let mut control = TcpStream::connect(&listener.address).unwrap();
         control.write_all(&of(PARAMETERS.as_bytes())).unwrap();
@@ -82,7 +83,7 @@ fn a_listener_has_a_clean_error_for_each_lie_and_serves_the_next_client() {
         control.write_all(&[word]).unwrap();
         assert_says(&listener.line(), why);
     }
-    serves_on(&listener);
+    assert_still_serves(&listener);
 }
 
 #[test]
@@ -98,12 +99,13 @@ fn who_floods_a_listener_or_says_nothing_keeps_nobody_else_out() {
             stream
         })
         .collect();
-    serves_on(&listener);
+    assert_still_serves(&listener);
     drop((silent, wrong));
 }
 
-/// Begins so many tests that ask for this, and what each of them heard at first.
-fn begun(listener: &Listener, count: u8, parameters: &str) -> Vec<(TcpStream, [u8; 2])> {
+/// Begins `count` tests with these parameters. Returns the connection of each with the first two
+/// bytes of the answer.
+fn begin_tests(listener: &Listener, count: u8, parameters: &str) -> Vec<(TcpStream, [u8; 2])> {
     let begin = |at| {
         let mut control = TcpStream::connect(&listener.address).unwrap();
         control.write_all(&[at; 37]).unwrap();
@@ -121,10 +123,10 @@ fn whoever_comes_when_there_is_no_room_for_tests_streams_or_memory_is_told_to_co
         let asked = PARAMETERS.replace("\"parallel\":1", &format!("\"parallel\":{streams}"));
         asked.replace("131072", &format!("1048576{more}"))
     };
-    // 1,024 streams of which none takes memory; 512 MiB, each of whose streams has one.
+    // The limits: 1,024 streams where none takes memory, and 512 MiB where each stream takes 1 MiB.
     for (parameters, most) in [(of("128", ""), 8), (of("128", ",\"reverse\":true"), 4)] {
         let listener = Listener::start(&["--iperf3"]);
-        let there = begun(&listener, most, &parameters);
+        let there = begin_tests(&listener, most, &parameters);
         assert!(there.iter().all(|(_, said)| *said == [9, 10]));
         let said = say(
             &listener,
@@ -167,17 +169,17 @@ fn a_stream_too_many_with_the_right_cookie_is_shut_out() {
     assert_eq!(states, [1, 2]);
     assert!(is_closed(&mut stream()), "when all are there");
     drop((control, first));
-    serves_on(&listener);
+    assert_still_serves(&listener);
 }
 
-fn serves_on(listener: &Listener) {
+fn assert_still_serves(listener: &Listener) {
     let folder = Folder::new("stream-next");
     let flags = ["stream", &listener.address, "-q", "-n", "1M"];
     assert_says(&answer(&mut linerate(&folder, &flags)), "bit/s up");
 }
 
-/// What becomes of a client of a server that says some bytes at once, does something, and says others when the test
-/// is over.
+/// Runs a client against a server that sends `at_once`, does `meanwhile`, and sends `at_the_end`
+/// when the test is over.
 pub(super) fn client(
     flags: &str,
     at_once: &[u8],
@@ -189,10 +191,10 @@ pub(super) fn client(
     let folder = Folder::new("stream-liar");
     std::thread::scope(|scope| {
         scope.spawn(move || {
-            // Its streams wait in the backlog, which takes them.
+            // The client's streams wait in the backlog, which accepts them.
             let (mut control, _) = listener.accept().unwrap();
             control.read_exact(&mut [0; 37]).unwrap();
-            // It is there before the client is told to send to it.
+            // The socket exists before the client is told to send to it.
             let datagrams = UdpSocket::bind(listener.local_addr().unwrap()).unwrap();
             let _ = control.write_all(at_once);
             meanwhile(&listener, datagrams);
@@ -214,26 +216,27 @@ pub(super) fn client(
     })
 }
 
-fn client_of(at_once: &[u8], at_the_end: &[u8]) -> String {
+fn client_refusal(at_once: &[u8], at_the_end: &[u8]) -> String {
     refused(&client("--for 100ms", at_once, |_, _| (), at_the_end))
 }
 
-/// What a server says that has had a test of one stream.
+/// The states that a server sends in a test of one stream: exchange of parameters, creation of
+/// streams, start, running.
 pub(super) const AGREED: [u8; 4] = [9, 10, 1, 2];
 
-/// The results of one stream, and the word that ends it all.
+/// The states and the message with which a server sends its results and ends the test.
 pub(super) fn results(json: &str) -> Vec<u8> {
     [&[13][..], &message(json.as_bytes()), &[14]].concat()
 }
 
-/// Of a server of iperf3, with what it tells of its streams.
-pub(super) fn told(streams: &str) -> String {
+/// The results of a server of iperf3 as JSON, with those of its streams.
+pub(super) fn report(streams: &str) -> String {
     let cpu = r#""cpu_util_total":1,"cpu_util_user":1,"cpu_util_system":0"#;
     format!(r#"{{{cpu},"sender_has_retransmits":0,"streams":[{streams}]}}"#)
 }
 
-/// Of a stream of which so many bytes and datagrams came, in so many seconds.
-pub(super) fn came(id: u32, bytes: &str, packets: u32, seconds: f64) -> String {
+/// The results of one stream as JSON: the bytes and datagrams received, and in how many seconds.
+pub(super) fn received(id: u32, bytes: &str, packets: u32, seconds: f64) -> String {
     format!(
         r#"{{"id":{id},"bytes":{bytes},"retransmits":-1,"jitter":0,"errors":0,"packets":{packets},
         "start_time":0,"end_time":{seconds}}}"#
@@ -245,16 +248,19 @@ fn a_client_has_a_clean_error_for_each_lie_of_a_server() {
     let refused = [&[9, 254][..], &6_u32.to_be_bytes(), &[0; 4]].concat();
     for (bytes, why) in [
         (&[][..], "has closed the line"),
-        (&[255], "at work for another client"),
+        (&[255], "busy with another client"),
         (&[77], "the byte 77"),
-        (&[2], "TestRunning while the parameters are due"),
+        (
+            &[2],
+            "TestRunning while the parameters were to be exchanged",
+        ),
         (&[9, 11], "the other end has ended the test"),
         (&refused, "error 6 of iperf3's list (too many streams)"),
         (&[9, 254, 0], "has closed the line"),
         (&[9, 10, 1], "has closed the line"),
-        (&[9, 10, 1, 2, 2], "TestRunning while the test runs"),
+        (&[9, 10, 1, 2, 2], "TestRunning while the test ran"),
     ] {
-        assert_says(&client_of(bytes, &[]), why);
+        assert_says(&client_refusal(bytes, &[]), why);
     }
 }
 
@@ -262,34 +268,37 @@ fn a_client_has_a_clean_error_for_each_lie_of_a_server() {
 fn a_client_believes_no_results_that_cannot_be() {
     let deep = format!("{{\"streams\":{}", "[".repeat(9000));
     let long = format!("{{\"streams\":\"{}\"}}", "A".repeat(3_000_000));
-    let one = came(1, "9", 0, 0.1);
-    let own = |own: &str| told(&one).replacen('{', &format!("{{\"linerate\":{own},"), 1);
+    let one = received(1, "9", 0, 0.1);
+    let own = |own: &str| report(&one).replacen('{', &format!("{{\"linerate\":{own},"), 1);
     let cost = r#"{"cpu_ns":1,"user_ns":1,"system_ns":0,"busy_share":7.0,"waiting_share":0,"copied_share":null}"#;
     for (json, why) in [
         ("{}".to_owned(), "no JSON of the kind that is due"),
         (deep, "no JSON of the kind that is due"),
         (long, "no JSON of the kind that is due"),
-        (told(&came(7, "9", 0, 0.1)), "streams that there are not"),
-        (told(""), "it does not tell of each stream once"),
-        (told(&format!("{one},{one}")), "streams that there are not"),
         (
-            told(&came(1, "9e15", 0, 0.1)),
+            report(&received(7, "9", 0, 0.1)),
+            "streams that do not exist",
+        ),
+        (report(""), "it does not tell of each stream once"),
+        (report(&format!("{one},{one}")), "streams that do not exist"),
+        (
+            report(&received(1, "9e15", 0, 0.1)),
             "it received more than was sent",
         ),
-        (told(&came(1, "9", 0, 9000.0)), "a time that cannot be"),
+        (report(&received(1, "9", 0, 9000.0)), "an impossible time"),
         (
-            told(&one).replace("total\":1", "total\":1e99"),
-            "a share of CPU time that cannot be",
+            report(&one).replace("total\":1", "total\":1e99"),
+            "an impossible share of CPU time",
         ),
         (own("[]"), "no JSON of the kind that is due"),
         (
             own(&format!(
                 r#"{{"cost":{cost},"intervals":[],"totals":[],"late":[]}}"#
             )),
-            "a CPU time that cannot be",
+            "an impossible CPU time",
         ),
     ] {
-        let said = client_of(&AGREED, &results(&json));
+        let said = client_refusal(&AGREED, &results(&json));
         assert_says(&said, why);
         assert!(said.len() < 500, "{}", said.len());
     }
@@ -298,17 +307,17 @@ fn a_client_believes_no_results_that_cannot_be() {
             [&[13][..], &[0xff; 4]].concat(),
             "a message of 4294967295 bytes",
         ),
-        (vec![14], "DisplayResults while the results are exchanged"),
+        (vec![14], "DisplayResults while the results were exchanged"),
     ] {
-        assert_says(&client_of(&AGREED, &bytes), why);
+        assert_says(&client_refusal(&AGREED, &bytes), why);
     }
     let down = client(
         "-R --for 100ms",
         &AGREED,
         |listener, _| flooded(listener),
-        &results(&told(&came(1, "0", 0, 0.1))),
+        &results(&report(&received(1, "0", 0, 0.1))),
     );
-    assert_says(&refused(&down), "it sent less than came");
+    assert_says(&refused(&down), "it sent less than arrived");
 }
 
 /// Sends a client several megabytes.
@@ -316,7 +325,7 @@ fn flooded(listener: &TcpListener) {
     let (mut stream, _) = listener.accept().unwrap();
     stream.read_exact(&mut [0; 37]).unwrap();
     stream.write_all(&vec![7; 4 << 20]).unwrap();
-    // It stays open.
+    // The stream stays open.
     let _ = stream.into_raw_fd();
 }
 
@@ -325,13 +334,13 @@ pub(super) fn json_of(output: &Output) -> Value {
 }
 
 #[test]
-fn what_a_server_received_is_over_the_time_in_which_it_did() {
+fn the_rate_that_a_server_received_is_over_the_time_in_which_it_received() {
     let flags = "--for 100ms --json";
     let output = client(
         flags,
         &AGREED,
         |_, _| (),
-        &results(&told(&came(1, "1000", 0, 0.25))),
+        &results(&report(&received(1, "1000", 0, 0.25))),
     );
     let said = json_of(&output);
     let way = &said["ways"][0];
@@ -341,13 +350,13 @@ fn what_a_server_received_is_over_the_time_in_which_it_did() {
 }
 
 #[test]
-fn of_datagrams_of_which_a_server_received_none_all_are_lost() {
+fn datagrams_of_which_a_server_received_none_are_all_lost() {
     let answer = |_: &TcpListener, socket: UdpSocket| {
         let mut hello = [0; 8];
         let (bytes, client) = socket.recv_from(&mut hello).unwrap();
         assert_eq!(&hello[..bytes], b"9876");
         socket.send_to(b"6789", client).unwrap();
-        // It stays open, and is not read.
+        // The socket stays open and is not read.
         let _ = socket.into_raw_fd();
     };
     let flags = "-u --for 100ms --json";
@@ -355,7 +364,7 @@ fn of_datagrams_of_which_a_server_received_none_all_are_lost() {
         flags,
         &AGREED,
         answer,
-        &results(&told(&came(1, "0", 0, 0.1))),
+        &results(&report(&received(1, "0", 0, 0.1))),
     ));
     assert_eq!(number(&said["ways"][0]["lost_share"]), 1.0, "{said:#}");
     let datagrams = &said["streams"][0]["datagrams"];
@@ -372,7 +381,7 @@ fn a_stream_that_breaks_is_an_error_and_what_came_until_then_is_told() {
             flags,
             &AGREED,
             |listener, _| meanwhile(listener),
-            &results(&told(&came(1, "5000", 0, 0.1))),
+            &results(&report(&received(1, "5000", 0, 0.1))),
         );
         assert_eq!(
             output.status.code(),
@@ -401,13 +410,13 @@ fn a_server_that_goes_before_it_has_told_its_results_is_an_error_and_what_was_se
     assert!(number(&said["window_seconds"]) > 0.0, "{said:#}");
 }
 
-/// A stream to the server, which resets it in the midst: not all that came is read.
+/// Resets a stream to the server during the test, as a close does that leaves bytes unread.
 fn cut(listener: &TcpListener) {
     let (mut stream, _) = listener.accept().unwrap();
     stream.read_exact(&mut [0; 37 + 5000]).unwrap();
 }
 
-/// A stream from the server that ends in the midst.
+/// Ends a stream from the server during the test.
 fn cut_down(listener: &TcpListener) {
     let (mut stream, _) = listener.accept().unwrap();
     stream.read_exact(&mut [0; 37]).unwrap();

@@ -1,4 +1,4 @@
-//! iperf3 itself at the other end, in both roles, by as many combinations of its flags as matter.
+//! iperf3 itself at the other end, in both roles, with as many combinations of its flags as matter.
 
 use std::net::TcpListener;
 use std::process::{Command, Output, Stdio};
@@ -41,10 +41,10 @@ const COMBINATIONS: [&str; 28] = [
     "-u -n 1M -b 50M",
     "-t 1 -C reno -w 64K -l 4K -P 2 --bidir -b 10M",
 ];
-/// Several go side by side.
+/// How many combinations run side by side.
 const AT_ONCE: usize = 7;
 
-/// Runs all combinations, some at once.
+/// Runs all combinations, [`AT_ONCE`] at a time.
 fn each(run: impl Fn(&str) + Sync) {
     for some in COMBINATIONS.chunks(AT_ONCE) {
         std::thread::scope(|scope| {
@@ -60,7 +60,7 @@ fn json(output: &Output, flags: &str) -> Value {
     parsed.unwrap_or_else(|error| panic!("{flags}: {error}: {}", errors(output)))
 }
 
-/// What iperf3's readers take from it.
+/// Checks the figures that scripts read from the JSON of iperf3.
 fn check(said: &Value, flags: &str) {
     assert!(said["error"].is_null(), "{flags}: {said:#}");
     let mut sums = vec!["sum_sent", "sum_received"];
@@ -88,8 +88,8 @@ fn check(said: &Value, flags: &str) {
         let megabits: f64 = rate.split('M').next().unwrap().parse().unwrap();
         let seen = number(&said["end"]["sum_received"]["bits_per_second"]) / 1e6;
         let wanted = megabits * streams as f64;
-        // No other rate comes out so: unasked it is 1 Mbit/s of datagrams, and of TCP all there is. A machine that
-        // is busy with others may well fall behind.
+        // A rate that is ignored does not come out like this: the default is 1 Mbit/s for
+        // datagrams, and all that the path carries for TCP. A busy machine may well fall behind.
         assert!(
             (wanted * 0.1..wanted * 1.2).contains(&seen),
             "{flags}: {seen} Mbit/s"
@@ -104,14 +104,14 @@ fn a_client_of_ours_does_with_a_server_of_iperf3_what_a_client_of_iperf3_would()
         let flags_of_ours = words(flags);
         let (mut server, mut address) = iperf3_server();
         let mut output = None;
-        // Until it listens.
+        // Tries until the server listens.
         sys::clock::wait_until(Duration::from_secs(20), || {
             let to = ["stream", &address, "-q", "--iperf3", "--iperf3-json"];
             let mut client = linerate(&folder, &[&to[..], &flags_of_ours].concat());
-            let came = client.output().unwrap();
-            let is_there = !errors(&came).contains("nobody takes streams");
-            output = Some(came);
-            // Who else begins something meanwhile may have been given its port.
+            let attempt = client.output().unwrap();
+            let is_there = !errors(&attempt).contains("nothing accepts streams");
+            output = Some(attempt);
+            // Another program may have been given its port in between.
             if !is_there && server.try_wait().unwrap().is_some() {
                 (server, address) = iperf3_server();
             }
@@ -134,7 +134,7 @@ fn a_client_of_iperf3_does_with_a_server_of_ours_what_it_would_with_its_own() {
 }
 
 #[test]
-fn what_iperf3_asks_for_in_vain_it_says_in_its_own_words() {
+fn a_client_of_iperf3_that_is_refused_says_so_in_its_own_words() {
     let mut listener = Listener::start(&[]);
     let client = Command::new("iperf3")
         .args(["-c", "127.0.0.1", "-p", listener.port()])
@@ -145,7 +145,7 @@ fn what_iperf3_asks_for_in_vain_it_says_in_its_own_words() {
 }
 
 #[test]
-fn a_client_of_iperf3_may_count_blocks_and_have_no_delay_and_is_told_that_nothing_is_omitted() {
+fn a_client_of_iperf3_may_count_blocks_and_send_without_delay_but_not_omit_seconds() {
     let mut listener = Listener::start(&["--iperf3"]);
     let client = |flags: &str| {
         Command::new("iperf3")
@@ -165,8 +165,8 @@ fn a_client_of_iperf3_may_count_blocks_and_have_no_delay_and_is_told_that_nothin
         } else {
             1_638_400.0
         };
-        let came = number(&said["end"]["sum_received"]["bytes"]);
-        assert!(came >= wanted, "{flags}: {said:#}");
+        let received = number(&said["end"]["sum_received"]["bytes"]);
+        assert!(received >= wanted, "{flags}: {said:#}");
     }
     check(&json(&client("-N -n 1M"), "-N -n 1M"), "-N -n 1M");
     let refused = json(&client("-t 1 -O 1"), "-O 1");
@@ -177,10 +177,10 @@ fn a_client_of_iperf3_may_count_blocks_and_have_no_delay_and_is_told_that_nothin
 }
 
 #[test]
-fn the_cpu_time_that_is_told_is_that_of_both_kinds_and_all_of_it() {
+fn the_reported_cpu_time_has_user_and_system_parts_that_add_up_to_the_total() {
     let listener = Listener::start(&[]);
     let folder = Folder::new("stream-cpu-of-iperf3");
-    // Writes so small that our own code has its part.
+    // The writes are so small that our own code takes part of the CPU time.
     let flags = format!("stream {} -q --iperf3-json -t 1 -l 32", listener.address);
     let said = json(&linerate(&folder, &words(&flags)).output().unwrap(), &flags);
     let cpu = &said["end"]["cpu_utilization_percent"];
@@ -234,7 +234,7 @@ fn what_scripts_read_of_iperf3_stands_where_iperf3_has_it() {
     }
 }
 
-/// One that serves once, and where it is to listen: at a port that nobody had a moment ago.
+/// A server of iperf3 that serves once, and its address: a port that was free a moment ago.
 fn iperf3_server() -> (Ours, String) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

@@ -1,4 +1,4 @@
-//! A test in a run folder.
+//! Tests of streams that are saved in a run folder.
 
 use std::process::Stdio;
 
@@ -8,7 +8,7 @@ use super::number;
 use crate::common::processes::{signal, wait_for};
 use crate::common::{Folder, answer, assert_says, linerate, refusal_of, words};
 
-/// So many are waited for.
+/// How many saved intervals [`start_test`] waits for.
 const INTERVALS: usize = 8;
 
 fn judged(folder: &Folder) -> Value {
@@ -16,8 +16,8 @@ fn judged(folder: &Folder) -> Value {
     serde_json::from_str(&answer(&mut linerate(folder, &words))).unwrap()
 }
 
-/// A test of a minute that is under way, with some intervals in its folder.
-fn under_way(folder: &Folder) -> std::process::Child {
+/// Starts a test of a minute and waits until its folder has some intervals.
+fn start_test(folder: &Folder) -> std::process::Child {
     let flags = words("stream -q --json --for 60s --interval 50ms -P 2 --out run");
     let test = linerate(folder, &flags)
         .stdout(Stdio::piped())
@@ -34,7 +34,7 @@ fn saved(folder: &Folder) -> String {
 #[test]
 fn a_test_that_is_stopped_tells_the_figures_until_then() {
     let folder = Folder::new("stream-interrupted");
-    let test = under_way(&folder);
+    let test = start_test(&folder);
     signal("INT", test.id());
     let output = test.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130));
@@ -47,7 +47,7 @@ fn a_test_that_is_stopped_tells_the_figures_until_then() {
 #[test]
 fn a_test_that_is_killed_has_kept_every_interval_that_it_told() {
     let folder = Folder::new("stream-killed");
-    let mut test = under_way(&folder);
+    let mut test = start_test(&folder);
     signal("KILL", test.id());
     test.wait().unwrap();
     let whole = saved(&folder).matches('\n').count();
@@ -57,9 +57,9 @@ fn a_test_that_is_killed_has_kept_every_interval_that_it_told() {
     let seconds = number(&way["seconds"]);
     assert!(seconds >= whole as f64 * 0.05, "{whole} in {seconds} s");
     let told = answer(&mut linerate(&folder, &["study", "report", "run"]));
-    assert_says(&told, "It has no end");
+    assert_says(&told, "no recorded end");
     let said = refusal_of(&mut linerate(&folder, &["study", "resume", "run"]));
-    assert_says(&said, "streams have no break");
+    assert_says(&said, "a test of streams cannot be resumed");
 }
 
 #[test]
@@ -80,6 +80,6 @@ fn a_test_that_ended_has_a_report_of_each_way_and_its_folder_is_not_taken_twice(
     let words = ["study", "compare", "run", "run"];
     assert_says(
         &refusal_of(&mut linerate(&folder, &words)),
-        "has no other beside it",
+        "cannot be compared",
     );
 }

@@ -1,4 +1,4 @@
-//! `linerate stream`: as much as a path carries, through the program as a user has it.
+//! `linerate stream`, which measures how much a path carries, run as a user runs it.
 
 mod hostile;
 mod iperf3;
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::common::{Folder, answer, assert_says, errors, linerate, refusal_of, words};
 
-/// What is said of streams as JSON, in a folder of a test's own name.
+/// The JSON of `linerate stream` with these flags, run in a folder that is named after the test.
 fn streams(test: &str, flags: &str) -> Value {
     let folder = Folder::new(test);
     let words = [&["stream", "--json", "--quiet"][..], &words(flags)].concat();
@@ -100,7 +100,7 @@ fn every_way_of_sending_and_of_receiving_brings_what_was_sent() {
 }
 
 #[test]
-fn bytes_that_are_counted_come_back_from_the_server_too() {
+fn a_given_number_of_bytes_can_come_from_the_server_too() {
     let said = streams("stream-bytes", "--reverse -n 10M -P 3");
     assert!(
         number(&said["ways"][0]["received_bytes"]) >= 10_485_760.0,
@@ -154,7 +154,7 @@ fn more_than_the_rate_that_was_asked_for_is_a_doubt() {
         let said = streams("stream-exceeded", &format!("--rate {rate} --for 300ms"));
         said["doubts"].to_string().contains("rate_exceeded")
     };
-    // One write is more than that has in the time.
+    // A single write is more than that rate allows in the time.
     assert!(doubts("1"));
     assert!(!doubts("1T"));
 }
@@ -189,7 +189,7 @@ fn datagrams_are_told_by_their_numbers_and_none_is_lost_at_a_modest_rate() {
 }
 
 #[test]
-fn what_connections_are_told_is_what_they_use() {
+fn connections_use_the_options_that_they_are_given() {
     let said = streams(
         "stream-options",
         "--congestion reno --mss 1000 --tos 16 --buffer 100K -n 1M",
@@ -284,8 +284,8 @@ fn what_cannot_be_is_refused_with_what_can() {
             "--congestion nonsense -n 1M",
             "the congestion control `nonsense`",
         ),
-        ("127.0.0.1:1", "nobody takes streams at 127.0.0.1:1"),
-        ("--rig tunnel", "the rigs `loopback`, `netns` and `hosts`"),
+        ("127.0.0.1:1", "nothing accepts streams at 127.0.0.1:1"),
+        ("--rig tunnel", "expected `loopback`, `netns` or `hosts`"),
         ("-u -Z", "cannot be used with"),
         ("-u --receive copy", "cannot be used with"),
         ("--listen 0 -P 2", "cannot be used with"),
@@ -296,13 +296,19 @@ fn what_cannot_be_is_refused_with_what_can() {
         ("--rig netns --hosts none.toml", "--hosts names machines"),
         ("--mine here", "required arguments were not provided"),
         ("--buffer 0", "buffers have 1 to"),
-        ("--buffer 1 -n 1M", "in the place of 1;"),
-        ("--buffer 512M -n 1M", "in the place of 536870912;"),
+        ("--buffer 1 -n 1M", "instead of 1;"),
+        ("--buffer 512M -n 1M", "instead of 536870912;"),
         ("--pace 7", "8000 bit/s is the least"),
         ("--udp --pace 10M", "datagrams are held to a rate by --rate"),
-        ("--congestion cu\nbic", "a name without spaces"),
-        ("unix:/tmp/none --udp", "--udp says what a network does"),
-        ("unix:/tmp/none", "nobody takes streams at unix:/tmp/none"),
+        (
+            "--congestion cu\nbic",
+            "expected the name of a congestion control",
+        ),
+        ("unix:/tmp/none --udp", "--udp is about networks"),
+        (
+            "unix:/tmp/none",
+            "nothing accepts streams at unix:/tmp/none",
+        ),
         ("--listen 203.0.113.9:0", "this machine has no address"),
     ] {
         let said = refusal_of(&mut linerate(

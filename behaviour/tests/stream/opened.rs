@@ -1,4 +1,4 @@
-//! How streams of datagrams are opened, also where the path loses what opens them.
+//! How streams of datagrams are opened, even where the path loses the datagrams that open them.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -7,16 +7,18 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::hostile::{AGREED, COOKIE, PARAMETERS, came, client, json_of, message, results, told};
+use super::hostile::{
+    AGREED, COOKIE, PARAMETERS, client, json_of, message, received, report, results,
+};
 use super::number;
 use crate::common::listener::Listener;
 
 const LONG: Duration = Duration::from_secs(20);
 
 #[test]
-fn a_stream_of_udp_is_opened_by_the_datagram_that_does_so_and_by_no_other() {
+fn a_stream_of_udp_is_opened_by_a_hello_and_by_no_other_datagram() {
     let listener = Listener::start(&["--iperf3"]);
-    let mut control = asks_for(1, &listener);
+    let mut control = begin_udp_test(1, &listener);
     let [stray, client] = [(); 2].map(|()| socket_to(&listener));
     for datagram in [&b"hello"[..], b"none", b"", &[0x5a; 1000]] {
         stray.send(datagram).unwrap();
@@ -26,17 +28,17 @@ fn a_stream_of_udp_is_opened_by_the_datagram_that_does_so_and_by_no_other() {
 }
 
 #[test]
-fn whoever_has_not_heard_that_a_stream_is_open_asks_again_and_is_answered_and_not_counted() {
+fn a_client_that_says_hello_again_is_answered_again_and_its_hello_is_not_counted() {
     let listener = Listener::start(&["--iperf3"]);
-    let mut control = asks_for(2, &listener);
+    let mut control = begin_udp_test(2, &listener);
     let [first, second] = [(); 2].map(|()| socket_to(&listener));
-    // While the other one is due, and while the test runs.
+    // The first asks again while the second is still due, and the second while the test runs.
     for client in [&first, &first, &second] {
         says_hello(client);
     }
     assert_eq!(states(&mut control), [1, 2]);
     says_hello(&second);
-    let said = results_of(&mut control);
+    let said = end_test(&mut control);
     for stream in said["streams"].as_array().unwrap() {
         assert_eq!(
             (number(&stream["bytes"]), number(&stream["packets"])),
@@ -45,8 +47,8 @@ fn whoever_has_not_heard_that_a_stream_is_open_asks_again_and_is_answered_and_no
     }
 }
 
-/// A test of so many streams of UDP, which are due.
-fn asks_for(streams: u32, listener: &Listener) -> TcpStream {
+/// Begins a test of this many streams of UDP, which are then due.
+fn begin_udp_test(streams: u32, listener: &Listener) -> TcpStream {
     let mut control = TcpStream::connect(&listener.address).unwrap();
     control.set_read_timeout(Some(LONG)).unwrap();
     control.write_all(&COOKIE).unwrap();
@@ -72,7 +74,7 @@ fn socket_to(listener: &Listener) -> UdpSocket {
     socket
 }
 
-/// Opens a stream, and is told that it is open.
+/// Opens a stream and checks the answer that it is open.
 fn says_hello(client: &UdpSocket) {
     client.send(b"9876").unwrap();
     let mut answer = [0; 8];
@@ -80,14 +82,14 @@ fn says_hello(client: &UdpSocket) {
     assert_eq!(&answer[..4], b"6789");
 }
 
-/// Ends a test of two streams, and what the listener tells of it.
-fn results_of(control: &mut TcpStream) -> Value {
+/// Ends a test of two streams and returns the results of the listener.
+fn end_test(control: &mut TcpStream) -> Value {
     control.write_all(&[4]).unwrap();
     let mut state = [0];
     control.read_exact(&mut state).unwrap();
     assert_eq!(state, [13]);
-    let streams = [1, 3].map(|id| came(id, "0", 0, 0.1)).join(",");
-    let own = message(told(&streams).as_bytes());
+    let streams = [1, 3].map(|id| received(id, "0", 0, 0.1)).join(",");
+    let own = message(report(&streams).as_bytes());
     control.write_all(&own).unwrap();
     let mut length = [0; 4];
     control.read_exact(&mut length).unwrap();
@@ -96,7 +98,7 @@ fn results_of(control: &mut TcpStream) -> Value {
     serde_json::from_slice(&json).unwrap()
 }
 
-/// Who says hello for the second time, the first of which is lost.
+/// Treats a client's first hello as lost, and returns the sender of the second.
 fn second_hello(socket: &UdpSocket) -> SocketAddr {
     socket.set_read_timeout(Some(LONG)).unwrap();
     let clients = [(); 2].map(|()| {
@@ -113,16 +115,16 @@ fn a_client_says_hello_again_until_it_is_answered() {
     let answer = |_: &TcpListener, socket: UdpSocket| {
         let client = second_hello(&socket);
         socket.send_to(b"6789", client).unwrap();
-        // It stays open.
+        // The socket stays open.
         let _ = socket.into_raw_fd();
     };
-    let told = results(&told(&came(1, "0", 0, 0.1)));
-    let said = json_of(&client("-u --for 100ms --json", &AGREED, answer, &told));
+    let reply = results(&report(&received(1, "0", 0, 0.1)));
+    let said = json_of(&client("-u --for 100ms --json", &AGREED, answer, &reply));
     assert!(number(&said["ways"][0]["sent_bytes"]) > 0.0, "{said:#}");
 }
 
 #[test]
-fn what_a_stream_brings_answers_a_hello_too_and_is_counted_with_what_comes_out_of_order() {
+fn datagrams_of_a_stream_answer_a_hello_too_and_are_counted_even_out_of_order() {
     let bring = |_: &TcpListener, socket: UdpSocket| {
         let client = second_hello(&socket);
         for number in [1, 3, 2] {
@@ -132,9 +134,9 @@ fn what_a_stream_brings_answers_a_hello_too_and_is_counted_with_what_comes_out_o
         }
         let _ = socket.into_raw_fd();
     };
-    let told = results(&told(&came(1, "3000", 3, 0.5)));
+    let reply = results(&report(&received(1, "3000", 3, 0.5)));
     let flags = "-u -R --write-size 1000 --for 500ms --json";
-    let said = json_of(&client(flags, &AGREED, bring, &told));
+    let said = json_of(&client(flags, &AGREED, bring, &reply));
     let way = &said["ways"][0];
     assert_eq!(number(&way["received_bytes"]), 3000.0, "{said:#}");
     assert_eq!((&way["late"], &way["lost_share"]), (&1.into(), &0.0.into()));

@@ -61,7 +61,7 @@ fn datagrams_are_answered_from_the_address_that_they_came_to() {
 }
 
 #[test]
-fn streams_go_by_a_socket_among_the_files_which_goes_with_its_listener() {
+fn streams_go_over_a_unix_socket_whose_file_goes_with_its_listener() {
     let folder = Folder::new("stream-unix");
     let path = folder.path().join("s");
     let mut listener = Listener::at(&format!("unix:{}", path.display()), &[]);
@@ -99,7 +99,7 @@ fn a_client_of_iperf3_is_refused_where_nobody_asked_for_it_and_a_port_that_is_ta
         &["stream", &listener.address, "--iperf3", "-q"],
     ));
     assert_says(&said, "error 142");
-    assert_says(&listener.line(), "with --iperf3 alone");
+    assert_says(&listener.line(), "only with --iperf3");
     let said = refusal_of(&mut linerate(
         &folder,
         &["stream", "--listen", listener.port()],
@@ -112,7 +112,7 @@ fn a_listener_that_is_stopped_tells_its_client_and_a_client_its_listener() {
     let folder = Folder::new("stream-stopped");
     let mut listener = Listener::start(&[]);
     let stopped = client(&folder, &listener.address, &["--interval", "50ms"]);
-    answer_of(&listener.address);
+    run_short_test(&listener.address);
     signal("INT", stopped.id());
     let output = stopped.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{}", errors(&output));
@@ -122,7 +122,7 @@ fn a_listener_that_is_stopped_tells_its_client_and_a_client_its_listener() {
     let are_received = lines.iter().all(|line| line.contains("received"));
     assert!(are_received, "{lines:?}");
     let waiting = client(&folder, &listener.address, &["--interval", "50ms"]);
-    answer_of(&listener.address);
+    run_short_test(&listener.address);
     signal("INT", listener.child.id());
     let output = waiting.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", errors(&output));
@@ -135,16 +135,19 @@ fn a_listener_that_dies_leaves_its_client_what_came_until_then() {
     let listener = Listener::start(&[]);
     let flags = ["--for", "60s"];
     let going = client(&folder, &listener.address, &flags);
-    answer_of(&listener.address);
+    run_short_test(&listener.address);
     signal("KILL", listener.child.id());
     let output = going.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", errors(&output));
     let said: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert!(said["broken"].is_string(), "{said:#}");
     let way = &said["ways"][0];
-    let came = number(&way["received_bytes"]);
-    assert!(came > 0.0 && came <= number(&way["sent_bytes"]), "{said:#}");
-    // It told nothing of itself, which is not 0.
+    let received = number(&way["received_bytes"]);
+    assert!(
+        received > 0.0 && received <= number(&way["sent_bytes"]),
+        "{said:#}"
+    );
+    // The listener reported nothing of itself: its figures are unknown and not 0.
     for place in [
         "/server_program",
         "/server/cpu_seconds_per_gb",
@@ -157,7 +160,7 @@ fn a_listener_that_dies_leaves_its_client_what_came_until_then() {
 }
 
 #[test]
-fn a_server_that_went_before_it_told_what_it_took_has_no_line_of_the_page() {
+fn a_server_that_left_before_it_reported_its_cost_has_no_line_on_the_page() {
     let output = hostile::client("--for 100ms", &hostile::AGREED, |_, _| (), &[13]);
     let page = String::from_utf8_lossy(&output.stdout);
     assert_says(&page, "  client    ");
@@ -166,8 +169,8 @@ fn a_server_that_went_before_it_told_what_it_took_has_no_line_of_the_page() {
     }
 }
 
-/// A whole test beside others: what was begun before it runs by then.
-fn answer_of(address: &str) {
+/// Runs a whole short test beside others. A test that was begun before is running by its end.
+fn run_short_test(address: &str) {
     let folder = Folder::new("stream-beside");
     answer(&mut linerate(
         &folder,

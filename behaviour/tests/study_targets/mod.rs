@@ -1,4 +1,4 @@
-//! Who the targets of a run are.
+//! The targets of a run: their user, their capabilities and their levers.
 #![expect(
     clippy::unwrap_used,
     reason = "a helper of tests may fail as a test does"
@@ -15,7 +15,7 @@ use crate::common::{Folder, linerate};
 
 const RUN: [&str; 5] = ["--smoke", "--yes", "--json", "--out", "run"];
 
-/// The status of a target of a run that is under way, once it has begun to be one.
+/// The `status` file of a target of a run that is under way, once the target has become a server.
 fn status_of_a_target(run: &Child) -> String {
     let begun = sys::clock::now();
     while begun.elapsed() < Duration::from_secs(30) {

@@ -10,7 +10,7 @@ use crate::common::groups;
 use crate::common::processes::children;
 use crate::common::{Folder, answer, assert_says, linerate, refusal_of};
 
-/// The shipped study with one step, which adds levers.
+/// Writes the shipped study with one step, which adds these levers. Returns the words to run it.
 fn study(folder: &Folder, levers: &[&str]) -> Vec<&'static str> {
     let shown = answer(&mut linerate(folder, &["study", "show", "http-json"]));
     let head = shown.split("[latency]").next().unwrap();
@@ -23,12 +23,13 @@ fn study(folder: &Folder, levers: &[&str]) -> Vec<&'static str> {
     [&["study", "run", "given.toml"], &RUN[..]].concat()
 }
 
-/// Whether a target of a run has all of it.
+/// Whether a target has the effect of every lever that the test adds.
 fn is_given(target: u32) -> bool {
     let read = |file: &str| std::fs::read_to_string(format!("/proc/{target}/{file}"));
     let text = |file: &str| read(file).unwrap_or_default();
     let stat = text("stat");
-    // From the third field on, proc_pid_stat(5): the 19th is how nice, the 41st the policy.
+    // The fields from the third on, see proc_pid_stat(5): the 19th is the nice value, the 41st the
+    // scheduling policy.
     let fields: Vec<&str> = stat
         .rsplit(')')
         .next()

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::common::{Folder, answer, assert_says, errors, linerate};
 
-/// A folder with the study, whose program stands below `[files]` as the writer of a study puts it there.
+/// A folder with the study. Its program is below `[files]`, where the author of a study puts it.
 fn prepared(name: &str) -> Folder {
     let folder = Folder::new(name);
     let mut study: toml::Table = include_str!("dns.toml").parse().unwrap();
@@ -24,14 +24,14 @@ fn judgement(folder: &Folder, run: &str) -> Value {
     serde_json::from_str(&answer(&mut linerate(folder, &words))).unwrap()
 }
 
-/// That hashing was found to be far cheaper than scanning, in both figures.
-fn holds(judgement: &Value) {
+/// Asserts that hashing was judged better than scanning, and that both figures are there.
+fn assert_hashing_is_better(judgement: &Value) {
     let contrasts = judgement["contrasts"].as_array().unwrap();
     assert_eq!(contrasts.len(), 1, "{judgement:#}");
     assert_eq!(contrasts[0]["verdict"], "better", "{judgement:#}");
     let metrics = judgement["metrics"].as_array().unwrap();
     let names: Vec<&Value> = metrics.iter().map(|metric| &metric["name"]).collect();
-    // What the kernel tells of every command follows.
+    // The metrics that the kernel has of every command follow.
     assert_eq!(names[..2], ["cpu_us", "query_us"]);
 }
 
@@ -49,7 +49,7 @@ fn a_workload_of_two_files_comes_out_on_every_page() {
     assert_says(&said, "time of a query");
     let page = folder.text("run/report.html");
     assert!(page.contains("the zone is hashed") && page.contains("<svg"));
-    holds(&judgement(&folder, "run"));
+    assert_hashing_is_better(&judgement(&folder, "run"));
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn a_workload_of_two_files_goes_on_after_a_kill_and_stands_beside_another_run() 
     assert!(resumed.status.success(), "{}", errors(&resumed));
     assert!(saved().unwrap().starts_with(before.trim_end()));
     let run = judgement(&folder, "killed");
-    holds(&run);
+    assert_hashing_is_better(&run);
     assert_eq!(run["rounds_done"], 12);
 
     answer(&mut linerate(&folder, &words("other")));

@@ -1,4 +1,4 @@
-//! One block: load on a target while the counters are read at the edges of the scored window.
+//! Measures one block: loads a target and reads the counters at the edges of the scored window.
 
 use machine::cpus::CpuSplit;
 use machine::instruments::cpu::CpuWatch;
@@ -12,11 +12,12 @@ use crate::gate;
 use crate::speaks::Speaks;
 use crate::target::Target;
 
-/// An answer that takes longer than this is given up.
+/// A request whose answer takes longer than this is given up.
 const TIMEOUT_NS: u64 = 2_000_000_000;
 
-/// Measures one block; of connections that others open, with `of_new` of new ones. Of a target on another host there
-/// are no processes to be read.
+/// Measures one block. `of_new` matters only for a watched target, whose connections others open:
+/// with it, the block is repeated until new connections carry nearly all of the traffic. The
+/// processes of a target on another host cannot be read.
 pub(crate) fn measure(
     target: &mut Target,
     ask: &BlockAsk,
@@ -29,7 +30,7 @@ pub(crate) fn measure(
     }
 }
 
-/// Measures one block while somebody else looks on.
+/// Measures one block and reports its progress to the observer `beside`.
 pub(crate) fn measure_beside(
     target: &mut Target,
     ask: &BlockAsk,
@@ -55,7 +56,8 @@ pub(crate) fn measure_beside(
     })
 }
 
-/// What load of ours came to as the load tells it, and the counters at the edges of its window.
+/// Loads the target ourselves. Returns the outcome that the load generator reports, and the
+/// counters at the edges of its window.
 pub(crate) fn load_beside(
     target: &Target,
     ask: &BlockAsk,
@@ -78,7 +80,7 @@ pub(crate) fn load_beside(
         requests: None,
         timeout_ns: TIMEOUT_NS,
         record_latency: ask.pace != Pace::Closed,
-        // One engine for all studies, so that runs can be compared with one another.
+        // All studies use the same engine, so that runs can be compared with one another.
         engine: Engine::Epoll,
         bulk: false,
         tls: asked.and_then(|asked| asked.tls.clone()),
@@ -105,11 +107,11 @@ pub(crate) fn load_beside(
     Ok((outcome, window.watch))
 }
 
-/// Reads the counters in step with the load, and lets a signal end it early.
+/// Reads the counters in step with the load, and ends the load early when a signal arrives.
 pub struct Window<'a> {
-    /// Of the processes of the target, and of the whole machine.
+    /// Counters of the target's processes and of the whole machine.
     pub watch: CpuWatch,
-    /// Who looks on as well.
+    /// A second observer, which gets the same calls.
     pub beside: &'a mut dyn Observer,
 }
 
@@ -133,7 +135,7 @@ impl Observer for Window<'_> {
     }
 }
 
-/// What a block came to, with the counters that were read at the edges of its window.
+/// Makes the reading of a block from the outcome of its load and the counters of its window.
 pub fn reading(outcome: LoadOutcome, watch: &CpuWatch) -> Reading {
     let cpu = watch.reading(
         outcome.window_ns,
@@ -155,7 +157,7 @@ pub fn reading(outcome: LoadOutcome, watch: &CpuWatch) -> Reading {
     }
 }
 
-/// Of a target under the traffic that it has.
+/// The failure for a target that has its own traffic and gets no load from us.
 fn not_loaded(ask: &BlockAsk) -> Failure {
     Failure {
         what: format!("`{}` is not loaded by us", ask.target),

@@ -1,5 +1,5 @@
-//! Where the time of a program goes by functions: three short bursts, each of which is work itself, so that none lies
-//! within a look.
+//! Finds the functions that take a program's time, in three short bursts of sampling. Each burst
+//! costs CPU time itself, so bursts follow a look, except where a command may end at any time.
 
 use std::io;
 use std::thread::ScopedJoinHandle;
@@ -13,21 +13,23 @@ use model::observation::{Observation, SeenCalls, Unseen};
 use model::stacks::Stacks;
 use sys::clock;
 
-/// The one after the other, as long as docs/instruments/stacks.md says that their cost stays small.
+/// The bursts run one after another. Each is so short that its cost stays small, as measured in
+/// docs/instruments/stacks.md.
 const ON_CPU_MS: u32 = 1_000;
 const ASLEEP_MS: u32 = 300;
 const CALLS_MS: u32 = 100;
-/// Longer than all three take, with the time that we take to name what was seen, ms.
+/// An upper bound on the time of all three bursts and of naming the functions that were seen, ms.
 pub(crate) const LONGEST_MS: u32 = 5_000;
-/// Samples a second of each CPU.
+/// Samples per second on each CPU.
 const HERTZ: u32 = 199;
-/// Of stacks on a CPU at either end and of those asleep each: an answer of an agent has room for all.
+/// The most bytes of each of the three sets of stacks: on the CPU for the program and for our
+/// client, and asleep. An agent's answer has room for all three.
 const MOST_STACK_BYTES: usize = 100_000;
 
 /// `ESRCH`.
 const NO_SUCH_PROCESS: i32 = 3;
 
-/// What they saw, or why they could not; nothing of those that were not asked for.
+/// What each burst saw, or why it failed; `None` for a burst that was not asked for.
 #[derive(Default)]
 pub(crate) struct Bursts {
     on_cpu: Option<io::Result<Stacks>>,
@@ -37,7 +39,8 @@ pub(crate) struct Bursts {
 }
 
 impl Bursts {
-    /// Goes through those that are asked for; our own threads are seen beside those of the program where they load it.
+    /// Runs the bursts that are asked for. Where our own threads load the program, they are sampled
+    /// at the same time as its threads.
     pub(crate) fn of(pids: &[u32], ask: BurstsAsk, is_loaded: bool) -> Self {
         let (is_on_cpu, is_of_calls) = match ask {
             BurstsAsk::All => (true, true),
@@ -57,7 +60,7 @@ impl Bursts {
         }
     }
 
-    /// Adds what they saw to an observation, and what they could not see.
+    /// Adds what the bursts saw to an observation, and what they could not see.
     pub(crate) fn keep(self, observation: &mut Observation) {
         let within = |stacks: Stacks| stacks.within(MOST_STACK_BYTES);
         let unseen = &mut observation.unseen;
@@ -68,7 +71,7 @@ impl Bursts {
     }
 }
 
-/// What ran on the CPUs for the program, and for us where we load it.
+/// Samples the stacks that run on CPUs: the program's and, where we load it, our own.
 fn on_cpu(pids: &[u32], is_loaded: bool) -> (Option<io::Result<Stacks>>, Option<Stacks>) {
     let on_cpu = |pids: &[u32]| stacks::on_cpu(pids, ms(ON_CPU_MS), HERTZ);
     std::thread::scope(|scope| {
@@ -84,7 +87,8 @@ fn ms(ms: u32) -> Duration {
     Duration::from_millis(ms.into())
 }
 
-/// With what its clients had of it meanwhile, since it answers less while it is watched.
+/// Counts the system calls, and the bytes that clients acknowledged during the burst: the program
+/// answers less while it is traced.
 fn calls(pids: &[u32]) -> io::Result<SeenCalls> {
     let window_ns = u64::from(CALLS_MS) * 1_000_000;
     let mut senders = senders::open_for(&targets::addresses_of_all(pids));
@@ -94,7 +98,7 @@ fn calls(pids: &[u32]) -> io::Result<SeenCalls> {
     let lasted_ns = clock::monotonic_ns() - begun_ns;
     let readings = senders.iter().filter_map(SenderWatch::reading);
     let acked = readings.map(|it| it.acked_bytes).reduce(|sum, it| sum + it);
-    // The burst is prepared and read within the same time.
+    // `acked` also covers the time to prepare and to read the burst, so it is scaled down.
     let within = |acked: u64| {
         u128::from(acked) * u128::from(window_ns) / u128::from(lasted_ns.max(window_ns))
     };

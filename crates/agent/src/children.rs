@@ -11,19 +11,20 @@ use sys::process::ChildSetup;
 /// How long a server may take to drain before it is killed.
 const DRAIN: Duration = Duration::from_millis(500);
 
-/// The most that one which does not come up may say, in bytes: a pipe holds as many.
+/// The most that is read from the standard error of a server that does not come up, bytes: what a
+/// pipe holds.
 const MOST_WORDS: usize = 1 << 16;
 
 /// A server of ours. Dropping it stops it.
 pub(crate) struct ServerProcess {
     child: Child,
-    /// Held open, since it says something at its end too.
+    /// Held open, since the server also writes to it when it ends.
     _output: BufReader<ChildStdout>,
     pub(crate) address: SocketAddr,
 }
 
 impl ServerProcess {
-    /// Starts a command and waits for the line in which it says where it listens.
+    /// Starts a command and waits for the line that says where it listens.
     pub(crate) fn start(mut command: Command, setup: ChildSetup) -> Result<Self, Failure> {
         command
             .stdin(Stdio::null())
@@ -55,7 +56,7 @@ impl ServerProcess {
     }
 
     fn stop(&mut self) {
-        // Of one that was waited for the number may be another's by now.
+        // Once a process has been waited for, its number may belong to another one.
         if self.has_ended() {
             return;
         }
@@ -75,7 +76,7 @@ impl ServerProcess {
     }
 }
 
-/// Where a server listens, by the line that says it to people or, with `--json`, to programs.
+/// Reads where a server listens from its first line: text for people or, with `--json`, JSON.
 fn listening(line: &str) -> Option<SocketAddr> {
     if let Some(address) = line.strip_prefix("listening on ") {
         return address.trim().parse().ok();
@@ -84,7 +85,7 @@ fn listening(line: &str) -> Option<SocketAddr> {
     ready["listening"].as_str()?.parse().ok()
 }
 
-/// A server that ends before it listens has said why on its standard error.
+/// The failure of a server that ends before it listens: it has said why on its standard error.
 fn last_words(mut child: Child) -> Failure {
     let _ = child.kill();
     let errors = child.stderr.take();

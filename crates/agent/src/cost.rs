@@ -1,17 +1,17 @@
-//! What it costs a program to be looked at, by accounting.
+//! Estimates by accounting what it costs a program to be looked at.
 
 use machine::targets;
 use model::observation::{LookCost, Observation, SeenCalls};
 use model::stacks::Stacks;
 use sys::clock;
 
-/// What docs/instruments/stacks.md found to be taken of a program's own time: by each sample of it on a CPU, by each sleep
-/// of a burst with its end, and by each system call, ns.
+/// How much of a program's own time each event of a burst takes, ns, as measured in
+/// docs/instruments/stacks.md: a sample on a CPU, a sleep with its end, and a system call.
 const SAMPLE_NS: f64 = 15_000.0;
 const SLEEP_NS: f64 = 1_800.0;
 const CALL_NS: f64 = 610.0;
 
-/// What a program and this process had used when the look began.
+/// The CPU time that a program and this process had used when the look began.
 pub(crate) struct CostWatch {
     pids: Vec<u32>,
     begun_ns: u64,
@@ -29,14 +29,16 @@ impl CostWatch {
         }
     }
 
-    /// What this process has used since, where it was held on these CPUs and the program may use one of them.
+    /// CPU time that this process has used since the look began, ns. It counts only where the
+    /// program may use one of `cpus`, the CPUs that this process was pinned to; it is 0 elsewhere.
     pub(crate) fn beside_ns(&self, cpus: &[usize]) -> u64 {
         let may_use = targets::cpus_of(&self.pids);
         let is_shared = cpus.iter().any(|cpu| may_use.contains(cpu));
         own_ns().saturating_sub(self.own_ns) * u64::from(is_shared)
     }
 
-    /// Once all bursts are over, with our own time on CPUs that the program may use.
+    /// Ends the accounting once all bursts are over. `beside_ns` is our own time on CPUs that the
+    /// program may use.
     pub(crate) fn end(self, seen: &Observation, beside_ns: u64) -> LookCost {
         let program_ns = used_ns(&self.pids).saturating_sub(self.used_ns);
         LookCost {
@@ -48,7 +50,7 @@ impl CostWatch {
     }
 }
 
-/// What the bursts took of the program's own time.
+/// The part of the program's own CPU time that the bursts took, ns.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "a number of ns; `as` saturates"
@@ -56,7 +58,7 @@ impl CostWatch {
 fn within_ns(seen: &Observation) -> u64 {
     let samples = seen.stacks.as_ref().map_or(0, |stacks| stacks.samples);
     let waits: f64 = seen.threads.iter().map(|it| it.waits as f64).sum();
-    // Some of the sleeps of a burst are told, and all of them are slowed down.
+    // A burst reports only some of the sleeps, but slows all of them down.
     let asleep_ns = seen
         .asleep
         .as_ref()
@@ -67,7 +69,7 @@ fn within_ns(seen: &Observation) -> u64 {
     (samples as f64 * SAMPLE_NS + sleeps * SLEEP_NS + calls * CALL_NS) as u64
 }
 
-/// All processes of a program together, each once.
+/// CPU time of all processes of a program together, each counted once, ns.
 fn used_ns(pids: &[u32]) -> u64 {
     let all = targets::family(pids).into_iter();
     all.filter_map(|pid| clock::process_cpu_ns(pid).ok()).sum()

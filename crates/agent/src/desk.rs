@@ -1,4 +1,4 @@
-//! From an ask to a tell.
+//! Carries out each ask of an agent and makes the tell that answers it.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -29,22 +29,24 @@ use crate::watched;
 use crate::workshop::Workshop;
 use crate::{Place, Setup};
 
-/// Everything that an agent holds. Dropping it stops the targets first and takes the levers off
-/// after them.
+/// Everything that an agent holds. Dropping it stops the targets first and takes the levers back
+/// after that.
 pub(crate) struct Desk {
     setup: Setup,
     rig: Rig,
     targets: BTreeMap<String, Target>,
-    /// What was built of commits, once that was asked for; goes after what was started of it.
+    /// The builds of commits, once they were asked for. Dropped after `targets`, which may run
+    /// them.
     trees: Option<Trees>,
-    /// The sizes of an exchange with the first of them, which is the baseline: those of an echo.
+    /// The sizes of an exchange with the first target, which is the baseline. An echo uses the
+    /// same.
     exchange: Option<ExchangeBytes>,
-    /// Those that were found, by name.
+    /// The services that were found, by name.
     services: BTreeMap<String, Service>,
     live: LiveLevers,
-    /// The target whose counters are read now.
+    /// The target whose counters are being read, and the thread that reads them.
     counting: Option<(String, Counting)>,
-    /// Where commands run, once it was asked for.
+    /// The folder in which commands run, once it was asked for.
     workshop: Option<Workshop>,
     cpus: CpuSplit,
 }
@@ -172,7 +174,7 @@ impl Desk {
         workload: &Workload,
         listen: Option<IpAddr>,
     ) -> Result<Tell, Failure> {
-        // A target of that name that is up already goes first, or its port would stay taken.
+        // A target of that name that is already up is stopped first, or its port would stay in use.
         drop(self.targets.remove(&name));
         let mut plan = target::Plan::from_levers(levers, self.live.leave)?;
         let at_start = plan.take_at_start();
@@ -245,12 +247,12 @@ impl Desk {
     }
 
     fn block(&mut self, ask: &BlockAsk) -> Result<Tell, Failure> {
-        // The arm without a lever is measured as the others are.
+        // Where one arm has such a lever, the arm without it is measured in the same way.
         let of_new = self.targets.values().any(Target::binds_at_a_connection);
         let target = known(&mut self.targets, &ask.target)?;
         self.live.become_these(&target.live_levers)?;
         let measured = block::measure(target, ask, &self.cpus, of_new);
-        // A target that has ended explains a block that failed, and voids one that did not.
+        // A target that has ended explains why a block failed, and voids a block that did not fail.
         let doubt = target.check()?;
         let mut reading = measured?.reading;
         reading.doubts.extend(doubt);
@@ -332,7 +334,8 @@ fn known<'a>(
     targets.get_mut(name).ok_or_else(|| unknown(name))
 }
 
-/// A machine that does not say which boot this is has none that is like another's.
+/// The time of this machine's clock. The boot id is empty where the machine does not tell it, and
+/// then equals no other machine's.
 fn clock() -> ClockTell {
     ClockTell {
         monotonic_ns: sys::clock::monotonic_ns(),
@@ -340,7 +343,7 @@ fn clock() -> ClockTell {
     }
 }
 
-/// Our own namespace, or the reason why there is none.
+/// Enters a network namespace of our own, or gives the reason why that failed.
 fn private_or_loopback() -> Rig {
     match machine::namespace::enter() {
         Ok(_) => Rig::PrivateNamespace,

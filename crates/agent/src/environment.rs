@@ -1,6 +1,6 @@
-//! What the programs that are measured, and those who keep them, have of us: no powers of root, and little of our
-//! environment. That may hold secrets of whoever started us, and a process can read the environment of any other of its
-//! user.
+//! What the measured programs and their keepers inherit from us: no powers of root, and little of
+//! our environment. The environment may hold secrets of the user who started us, and a process can
+//! read the environment of any other process of the same user.
 
 use std::process::Command;
 
@@ -8,16 +8,17 @@ use model::failure::Failure;
 use sys::descent::Descent;
 use sys::process::ChildSetup;
 
-/// Where programs are, and the folders of whoever runs them.
+/// The variables that are handed on: where programs are, and the user's own folders.
 const HANDED_ON: [&str; 3] = ["PATH", "HOME", "TMPDIR"];
 
-/// Leaves a command that little, and nothing else.
+/// Hands on to a command these variables of our environment, and nothing else.
 pub(crate) fn little(command: &mut Command) {
     let ours = HANDED_ON.map(|name| Some((name, std::env::var_os(name)?)));
     command.env_clear().envs(ours.into_iter().flatten());
 }
 
-/// How a child starts as an ordinary user, on these CPUs; with none, on those inherited.
+/// The setup of a child that runs as an ordinary user on `cpus`; on the inherited ones where `cpus`
+/// is empty.
 pub(crate) fn ordinary(cpus: &[usize]) -> Result<ChildSetup, Failure> {
     let descent = Descent::from_here()
         .map_err(|error| Failure::plain(format!("/proc/self/uid_map: {error}")))?;

@@ -1,5 +1,5 @@
-//! A line to another machine: one that falls silent has ended, since the end of a connection that was cut
-//! never arrives.
+//! A line to another machine. A line that falls silent counts as ended, since the end of a
+//! connection that was cut never arrives.
 
 use std::io::{self, PipeReader, Read, Write};
 use std::os::fd::AsFd;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use sys::epoll::{Epoll, Events, Interest};
 use sys::stop::StopSignal;
 
-/// An input that ends when nothing has come for a time.
+/// An input that ends when nothing has arrived for a time.
 #[derive(Debug)]
 pub struct HeldLine<R> {
     input: R,
@@ -32,7 +32,8 @@ impl<R: Read + AsFd> HeldLine<R> {
         })
     }
 
-    /// One of which something is still expected after a wish to stop.
+    /// Makes a line that is still read after a signal asks to stop, because more is expected from
+    /// it.
     #[must_use]
     pub fn past_stops(self) -> Self {
         Self {
@@ -83,23 +84,23 @@ impl<R: Read> Read for HeldLine<R> {
     }
 }
 
-/// A copy of a line, read on by a thread: with the line's end the process hears the wish to stop, so that
-/// whatever is under way ends too, and not when somebody reads next.
+/// Copies a line in a thread and returns the copy. When the line ends, the thread asks this process
+/// to stop, so that running work ends at once and not only when somebody reads next.
 ///
 /// # Errors
 /// `EMFILE` at the limit of open files, `EAGAIN` at the limit of threads.
 pub fn heard_to_its_end(mut line: impl Read + Send + 'static) -> io::Result<PipeReader> {
     let (input, mut copy) = io::pipe()?;
     thread::Builder::new().spawn(move || {
-        // A line that breaks has ended as well.
+        // A line that fails has ended as well.
         let _ = copy_all_but_beats(&mut line, &mut copy);
         sys::stop::hang_up();
     })?;
     Ok(input)
 }
 
-/// Empty lines say only that the line holds: kept, they would fill the copy of whoever reads no more, and its end
-/// would not be heard.
+/// Copies everything but empty lines, which say only that the connection holds. They would fill the
+/// pipe of a reader that has stopped reading, and the end of the input would go unnoticed.
 fn copy_all_but_beats(from: &mut impl Read, to: &mut impl Write) -> io::Result<()> {
     let mut buffer = [0; 4096];
     let mut is_begun = false;

@@ -1,4 +1,4 @@
-//! A server that was started for a measurement, and goes when that is over.
+//! A server that was started for a measurement and is stopped when that is over.
 
 use model::Doubt;
 use model::failure::Failure;
@@ -7,7 +7,7 @@ use crate::children::ServerProcess;
 use crate::service::RunningService;
 use crate::service::register::Claim;
 
-/// Dropping it stops it.
+/// Our own server, or a service and its entry in the register. Dropping it stops it.
 pub(crate) enum HeldServer {
     Ours(#[expect(dead_code, reason = "it is held, and dropped")] ServerProcess),
     Service(
@@ -17,7 +17,8 @@ pub(crate) enum HeldServer {
 }
 
 impl HeldServer {
-    /// Whether it is still up, as far as that can be told, and what it makes doubtful.
+    /// Checks that the server is still up, as far as that can be known. Returns a doubt about the
+    /// measurement if there is one.
     pub(crate) fn check(&mut self) -> Result<Option<Doubt>, Failure> {
         match self {
             Self::Ours(_) => Ok(None),

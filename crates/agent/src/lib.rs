@@ -1,5 +1,6 @@
-//! One host's hands: starts targets, sets levers, drives load and reads instruments on request,
-//! a JSON line each way, and undoes everything when its input ends.
+//! The agent of one host. On request it starts targets, sets levers, drives load and reads
+//! instruments; each request and each answer is one line of JSON. It undoes everything when its
+//! input ends.
 //!
 //! It plans nothing and judges nothing.
 
@@ -45,10 +46,10 @@ pub use block::{Window, reading};
 use desk::Desk;
 pub use role::{PLAY, play};
 
-/// How an agent is set up by whoever starts it.
+/// How an agent is set up by the program that starts it.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// The Linerate program, started again for the servers.
+    /// The path of the Linerate program, which is started again for servers.
     pub program: PathBuf,
     pub place: Place,
 }
@@ -60,16 +61,16 @@ pub enum Place {
     Here,
     /// In a network namespace of its own, where the kernel allows it.
     PrivateNamespace,
-    /// Where it was started, which is a host of this rig.
+    /// Where it was started, on a host of this rig.
     Host(Rig),
 }
 
 /// Answers asks until the input ends or, in a process that listens for it, a signal asks to stop;
-/// then stops its servers and takes its levers back. Where nobody listens any more it ends so too: whoever
-/// asked may have ended first.
+/// then stops the servers and takes the levers back. It ends in the same way, without an error,
+/// when nobody reads its answers any more: the other end may have ended first.
 ///
 /// # Errors
-/// When the line itself breaks otherwise. What cannot be done is told, not returned.
+/// When the line itself fails in another way. What cannot be done is answered, not returned.
 pub fn answer(setup: Setup, input: impl BufRead, output: impl Write) -> io::Result<()> {
     unless_gone(answer_all(Desk::new(setup), input, output))
 }
@@ -77,13 +78,13 @@ pub fn answer(setup: Setup, input: impl BufRead, output: impl Write) -> io::Resu
 fn answer_all(mut desk: Desk, mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
     while let Some(line) = next_line(&mut input)? {
         if line.trim_ascii().is_empty() {
-            // Only says that the line holds.
+            // An empty line says only that the connection holds.
             continue;
         }
         let tell = match Ask::from_json(&line) {
             Ok(ask) => desk.handle(ask).unwrap_or_else(Tell::Failed),
             Err(error) => Tell::Failed(Failure {
-                what: format!("not an ask: {error}"),
+                what: format!("not a request: {error}"),
                 advice: "both ends must be of one version".to_owned(),
             }),
         };
@@ -94,7 +95,7 @@ fn answer_all(mut desk: Desk, mut input: impl BufRead, mut output: impl Write) -
     Ok(())
 }
 
-/// There is nobody to tell where the other end has gone.
+/// Drops the error of a broken pipe: where the other end has gone, nobody is left to answer.
 fn unless_gone(line: io::Result<()>) -> io::Result<()> {
     line.or_else(|error| match error.kind() {
         io::ErrorKind::BrokenPipe => Ok(()),
@@ -105,7 +106,7 @@ fn unless_gone(line: io::Result<()>) -> io::Result<()> {
 /// The next line; `None` at the end of the input, or when a signal asks to stop.
 ///
 /// # Errors
-/// The input's own.
+/// Those of reading the input.
 pub fn next_line(input: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
     foreign::line::next(input, || sys::stop::heard().is_some())
 }
@@ -114,7 +115,7 @@ pub fn next_line(input: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
 mod tests {
     use super::*;
 
-    /// What everything that is written comes to.
+    /// An output on which every write fails.
     struct Fails(io::ErrorKind);
 
     impl Write for Fails {

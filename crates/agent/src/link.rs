@@ -21,7 +21,7 @@ pub(crate) struct LinkOrder {
     ends: [String; 2],
 }
 
-/// Carries between two devices here, or has the kernel do so.
+/// Carries packets between two devices here, or has the kernel carry them.
 pub(crate) fn carry(
     LinkOrder { plan, ends }: &LinkOrder,
     input: &mut impl BufRead,
@@ -37,7 +37,7 @@ pub(crate) fn carry(
     }
 }
 
-/// Says that a link is ready, waits for the end of the input, and says what it came to.
+/// Reports that a link is ready, waits for the end of the input, and reports what the link carried.
 fn attend<L, Told: Serialize, Why: Display, Then: Display>(
     link: Result<L, Why>,
     finish: impl FnOnce(L) -> Result<Told, Then>,
@@ -50,16 +50,16 @@ fn attend<L, Told: Serialize, Why: Display, Then: Display>(
     };
     say(output, &Said::Ok(()))?;
     dismissed(input)?;
-    let told: Said<Told> = finish(link).map_err(|error| error.to_string());
-    say(output, &told)
+    let outcome: Said<Told> = finish(link).map_err(|error| error.to_string());
+    say(output, &outcome)
 }
 
 /// What a link carried.
 #[derive(Clone, Debug)]
 pub enum Carried {
-    /// Ours told of itself.
+    /// The readings of our own link.
     Userspace(LinkReadings),
-    /// The kernel counted: up and down.
+    /// The kernel's counts, up and down.
     Kernel {
         plan: LinkPlan,
         readings: [QdiscReading; 2],
@@ -67,7 +67,7 @@ pub enum Carried {
 }
 
 impl Carried {
-    /// What a sceptic would ask about it.
+    /// The doubts that a sceptic would have about it.
     pub fn doubts(&self) -> Vec<Doubt> {
         match self {
             Self::Userspace(readings) => traffic::link::doubts(readings),
@@ -75,8 +75,8 @@ impl Carried {
         }
     }
 
-    /// How much later than due the latest packet of either direction left, ns; the kernel does not
-    /// tell.
+    /// How much later than due the latest packet of either direction left, ns; `None` for a link of
+    /// the kernel, which does not report it.
     pub fn latest_ns(&self) -> Option<u64> {
         let Self::Userspace(LinkReadings { up, down, .. }) = self else {
             return None;
@@ -85,7 +85,7 @@ impl Carried {
         latest.into_iter().flatten().max()
     }
 
-    /// What a run keeps of it.
+    /// The record of it that a run stores.
     pub fn record(&self) -> LinkRecord {
         let [up, down] = match self {
             Self::Userspace(readings) => {
@@ -98,7 +98,8 @@ impl Carried {
     }
 }
 
-/// The kernel counts what it drops for whatever reason, so drops tell most where none were asked for.
+/// The doubts about a link of the kernel. The kernel counts drops of every cause together, so drops
+/// are doubtful only where neither loss nor a rate was asked for.
 fn kernels_doubts(plan: &LinkPlan, readings: &[QdiscReading; 2]) -> Vec<Doubt> {
     let directions = [("up", &plan.up), ("down", &plan.down)];
     let doubtful = directions.into_iter().zip(readings);
@@ -112,7 +113,7 @@ fn kernels_doubts(plan: &LinkPlan, readings: &[QdiscReading; 2]) -> Vec<Doubt> {
     doubts.map(Doubt::Link).collect()
 }
 
-/// A link in service. Dropping it takes one in user space out; one of the kernel's goes with the
+/// A link in service. Dropping it ends a link in user space; a link of the kernel ends with the
 /// rig.
 #[derive(Debug)]
 pub struct LinkProcess {
@@ -121,7 +122,7 @@ pub struct LinkProcess {
 }
 
 impl LinkProcess {
-    /// Takes a link into service in a rig of the form `wire`; `program` is Linerate.
+    /// Starts a link in a rig of the form `wire`; `program` is Linerate.
     ///
     /// # Errors
     /// Says what could not be done.
@@ -135,10 +136,10 @@ impl LinkProcess {
         Ok(Self { process, plan })
     }
 
-    /// What it did up to now; the last thing that is asked of it.
+    /// Asks the link for what it has carried, and ends it.
     ///
     /// # Errors
-    /// Says what ended it before its time.
+    /// Says what ended the link before its time.
     pub fn finish(mut self) -> Result<Carried, Failure> {
         self.process.dismiss();
         Ok(if self.plan.via.is_ours() {

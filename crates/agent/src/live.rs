@@ -6,13 +6,13 @@ use model::Binds;
 use model::failure::Failure;
 use model::lever::{Leave, LeverSetting, LeverState};
 
-/// The live levers that are on now, in the order in which they were put on: one may stand upon another,
-/// so the last comes off first. Dropping it takes them all off.
+/// The live levers that are on now, in the order in which they were put on: one may build on
+/// another, so the last comes off first. Dropping it takes them all off.
 #[derive(Default)]
 pub(crate) struct LiveLevers {
-    /// How far they may reach.
+    /// How far the levers may reach.
     pub(crate) leave: Leave,
-    /// Those of the server, a worker on each.
+    /// The server's CPUs, with a worker on each.
     cpus: Vec<usize>,
     on: Vec<(LeverSetting, AnyHeld)>,
 }
@@ -20,7 +20,7 @@ pub(crate) struct LiveLevers {
 type AnyHeld = Box<dyn Held + Send>;
 
 impl LiveLevers {
-    /// Has those on that are wanted, in their order.
+    /// Changes the levers so that exactly `these` are on, in their order.
     pub(crate) fn become_these(&mut self, these: &[LeverSetting]) -> Result<(), Failure> {
         let (leave, cpus) = (self.leave, self.cpus.clone());
         self.change_to(these, |setting| {
@@ -34,8 +34,9 @@ impl LiveLevers {
         })
     }
 
-    /// What both begin with stays. The rest comes off from the last one down, and what is wanted
-    /// goes on in its place: one that stood upon another may not stay while that goes.
+    /// Keeps the levers with which both lists begin. Takes the rest off, the last one first, and
+    /// puts the wanted ones on: a lever that builds on another may not stay while that one comes
+    /// off.
     fn change_to(
         &mut self,
         wanted: &[LeverSetting],
@@ -56,8 +57,9 @@ impl LiveLevers {
         Ok(())
     }
 
-    /// Whether each setting can be had here, and in the blocks to come: those of the first state by
-    /// themselves, the others upon them. In the blocks to come too, the server has a worker on each of these CPUs.
+    /// Whether each setting is available here. Those of the first state are tried by themselves,
+    /// the others while those are on. `leave` and `cpus` also hold for the blocks to come: the
+    /// server has a worker on each of these CPUs.
     pub(crate) fn states(
         &mut self,
         wanted: Vec<LeverSetting>,
@@ -85,7 +87,7 @@ impl LiveLevers {
         Ok(all)
     }
 
-    /// Looks again whether every lever that is on still holds.
+    /// Checks that every lever that is on still holds.
     pub(crate) fn verify(&self) -> Result<(), Failure> {
         for (setting, held) in &self.on {
             held.verify()
@@ -101,12 +103,12 @@ impl Drop for LiveLevers {
     }
 }
 
-/// Puts back what a study has set on this machine that was killed: every arm would be measured with
-/// it.
+/// Puts back what a killed study left set on this machine: every arm would be measured with it.
 fn put_back_leftovers() -> Result<(), Failure> {
     let undo = || carry::undo_leftovers(sys::clock::since_boot_ms());
     let Ok(outcome) = machine::namespace::in_the_machines(undo) else {
-        // Whoever may not go there sets nothing there either: each lever says so itself.
+        // Where we may not enter the machine's namespace we set nothing there either: each lever
+        // says so itself.
         return Ok(());
     };
     let undone = outcome.map_err(|error| still_set(&error.to_string()))?;
@@ -119,7 +121,7 @@ fn put_back_leftovers() -> Result<(), Failure> {
 
 fn still_set(what: &str) -> Failure {
     Failure {
-        what: format!("what was to be put back by itself is still set: {what}"),
+        what: format!("what should have been put back automatically is still set: {what}"),
         advice: "see `linerate levers journal`, and put it back: linerate levers undo".to_owned(),
     }
 }
@@ -148,7 +150,7 @@ pub(crate) fn wanted(setting: &LeverSetting, leave: Leave) -> Wanted<'_> {
     }
 }
 
-/// Whether a setting can be had here; `None` of what this version does not know.
+/// Whether a setting is available here; `None` for a lever that this version does not know.
 fn state(setting: LeverSetting, leave: Leave, cpus: &[usize]) -> Option<LeverState> {
     let lever = find(&setting).ok()?;
     let wanted = Wanted {
@@ -164,13 +166,14 @@ fn state(setting: LeverSetting, leave: Leave, cpus: &[usize]) -> Option<LeverSta
     })
 }
 
-/// Whether it is put on in an arm's blocks: each has connections of its own, made after it is on.
+/// Whether such a lever is put on for an arm's blocks: each block opens its own connections after
+/// the lever is on.
 pub(crate) fn is_of_blocks(binds: Binds) -> bool {
     matches!(binds, Binds::Live | Binds::Connect)
 }
 
-/// Those of the first state that stand while another setting is tried, in whose place another value
-/// of the same lever would not be.
+/// The settings of the first state that are on while another setting is tried. A value of the same
+/// lever is not among them, since the tried one takes its place.
 fn beside(setting: &LeverSetting, first: &[LeverState]) -> Vec<LeverSetting> {
     let stands = |state: &&LeverState| {
         is_of_blocks(state.binds)
@@ -181,7 +184,7 @@ fn beside(setting: &LeverSetting, first: &[LeverState]) -> Vec<LeverSetting> {
     standing.map(|state| state.setting.clone()).collect()
 }
 
-/// A lever that would not.
+/// The failure of a lever.
 pub(crate) fn lever_failure(setting: &LeverSetting, error: &PlantedError) -> Failure {
     Failure::plain(format!("lever `{setting}`: {error}"))
 }
@@ -211,7 +214,7 @@ mod tests {
         }
     }
 
-    /// What becoming these took.
+    /// The changes that were made to get the wanted levers.
     fn become_fakes(live: &mut LiveLevers, log: &Log, wanted: &[&str]) -> Vec<String> {
         let wanted: Vec<LeverSetting> = wanted.iter().map(|name| name.parse().unwrap()).collect();
         let put_on = |setting: &LeverSetting| -> Result<AnyHeld, PlantedError> {

@@ -1,4 +1,4 @@
-//! A program is looked at while it works, and hindered to see what comes of it.
+//! Looks at a program while it works, and hinders it to see what that changes.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -43,7 +43,7 @@ pub(crate) fn under_load(
     let shared = cpus.client.iter().filter(|cpu| own.contains(cpu)).count();
     let counters = &mut observation.counters;
     counters.insert("load.shared_cpus".to_owned(), shared as u64);
-    // Under load still, and not within the look: it is work itself.
+    // The bursts run under load too, but not within the look: they are work themselves.
     let block = BlockAsk {
         score_ms: bursts::LONGEST_MS,
         ..block.clone()
@@ -58,7 +58,8 @@ pub(crate) fn under_load(
         let joined = thread.join();
         let (bursts, own_ns) = joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         bursts.keep(&mut observation);
-        // The look itself is beside the load, on its CPUs; where the program has them too, the two are not told apart.
+        // The look runs beside the load, on its CPUs. Where the program uses them too, the cost of
+        // the look cannot be told from that of the load.
         if shared == 0 {
             observation.cost = Some(cost.end(&observation, own_ns));
         }
@@ -66,7 +67,7 @@ pub(crate) fn under_load(
     Ok(observation)
 }
 
-/// The look alone, with what the load came to.
+/// Takes the look without the bursts, and adds the outcome of the load.
 fn look(
     target: &mut Target,
     ask: &BlockAsk,
@@ -103,11 +104,11 @@ fn look(
     Ok(observation)
 }
 
-/// Goes through the bursts from the opening of the window on.
+/// Runs the bursts when the window opens.
 struct BurstsBeside {
     pids: Vec<u32>,
     ask: BurstsAsk,
-    /// With the CPU time that they took of ours.
+    /// Returns the bursts and the CPU time of ours that they took, ns.
     thread: Option<JoinHandle<(Bursts, u64)>>,
 }
 
@@ -137,7 +138,7 @@ pub(crate) fn at_work(
     Ok(seen.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
 }
 
-/// From CPUs of ours, where there are any, with what it cost.
+/// Looks at processes from our own CPUs, where there are any, and accounts for the cost.
 fn watched(pids: &[u32], ask: &ObserveAsk, cpus: &CpuSplit) -> Observation {
     let _ = sys::cpu::pin(&cpus.client);
     let cost = CostWatch::begin(pids);
@@ -151,17 +152,18 @@ fn watched(pids: &[u32], ask: &ObserveAsk, cpus: &CpuSplit) -> Observation {
     observation
 }
 
-/// Waits, unless a signal comes or all of the program ends: what counts for the machine is to end with it.
+/// Waits for `ms`, but not beyond a signal or the end of all of the program: what is counted for
+/// the whole machine must end with the program.
 fn wait_for_end(pids: &[u32], ms: u32) {
     let runs = || pids.iter().any(|pid| targets::is_alive(*pid));
-    // Where it is hidden from us nobody knows when it ends.
+    // Where the program is hidden from us, we cannot tell when it ends.
     let is_seen = runs();
     clock::wait_until(Duration::from_millis(ms.into()), || {
         sys::stop::heard().is_some() || (is_seen && !runs())
     });
 }
 
-/// Waits, unless a signal comes.
+/// Waits for `ms`, or until a signal comes.
 pub(crate) fn wait_ms(ms: u32) {
     clock::wait_until(Duration::from_millis(ms.into()), || {
         sys::stop::heard().is_some()
@@ -178,7 +180,7 @@ fn are_there(pids: &[u32]) -> Result<(), Failure> {
     })
 }
 
-/// The processes that listen there.
+/// The processes that listen on an address.
 pub(crate) fn listening_on(address: SocketAddr) -> Result<Vec<u32>, Failure> {
     targets::listening_on(address).map_err(|error| Failure {
         what: error.to_string(),
@@ -186,7 +188,7 @@ pub(crate) fn listening_on(address: SocketAddr) -> Result<Vec<u32>, Failure> {
     })
 }
 
-/// Measures a block with a part of somebody's CPU time taken away.
+/// Measures a block under a hindrance, such as a part of one end's CPU time taken away.
 pub(crate) fn hindered(
     target: &mut Target,
     ask: &HinderAsk,
@@ -201,11 +203,11 @@ pub(crate) fn hindered(
         }
         Hindrance::ServerCpus => targets::cpus_of(&pids),
         Hindrance::ClientCpus => cpus.client.clone(),
-        // The block itself has them.
+        // The block that is asked for has the raised number of connections.
         Hindrance::Connections => Vec::new(),
     };
     if ask.whom == Hindrance::ServerCpus {
-        // Whose time is taken must be one end's alone.
+        // Time may be taken only on CPUs that one end has to itself.
         whose.retain(|cpu| !cpus.client.contains(cpu));
     }
     let thief = Thief::begin(&whose, ask.take);
@@ -230,7 +232,7 @@ fn with_client_elsewhere(
     client.truncate(cpus.client.len());
     if client.is_empty() {
         return Err(Failure {
-            what: "the program may use every CPU that our load may".to_owned(),
+            what: "the program may use every CPU that our load may use".to_owned(),
             advice: "give it fewer: taskset -cp CPUS PID".to_owned(),
         });
     }
@@ -264,7 +266,7 @@ fn with_less_quota(
     })
 }
 
-/// Measures a block while calls of the target end later.
+/// Measures a block while certain system calls of the target end later.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -276,8 +278,12 @@ fn with_later_calls(
     calls: &LaterCalls,
     cpus: &CpuSplit,
 ) -> Result<HinderedBlock, Failure> {
-    let refused =
-        |what: String| Failure::plain(format!("calls of {} end no later: {what}", calls.name));
+    let refused = |what: String| {
+        Failure::plain(format!(
+            "calls of {} cannot be made to end later: {what}",
+            calls.name
+        ))
+    };
     let number = system_call::number(&calls.name);
     let number = number.ok_or_else(|| refused("its number is not known".to_owned()))?;
     let all: Vec<u32> = targets::family(pids).into_iter().collect();
@@ -295,7 +301,7 @@ fn with_later_calls(
     })
 }
 
-/// By how much calls ended later within the window.
+/// Measures by how much calls ended later within the window.
 struct DelayBeside {
     delay: CallDelay,
     delayed_ns: u64,
@@ -321,7 +327,7 @@ fn watchee(pids: Vec<u32>) -> Watchee {
     }
 }
 
-/// Looks on from the opening of the window to its close.
+/// Takes the look from the opening of the window to its close.
 struct Beside {
     watchee: Watchee,
     cpus: Vec<usize>,

@@ -1,4 +1,4 @@
-//! A command that is started to be looked at: where its time goes until it ends, or the look does.
+//! Starts a command to look at where its time goes, until the command or the look ends.
 
 use std::process::{Command, Stdio};
 use std::thread::JoinHandle;
@@ -19,14 +19,14 @@ use crate::bursts::Bursts;
 use crate::command::{CommandRunner, Prepared};
 use crate::environment;
 
-/// By then it is past its own beginning, and has mapped its libraries.
+/// Time before the bursts: by then the command has started up and mapped its libraries.
 const BURSTS_AFTER: Duration = Duration::from_millis(300);
-/// Moments, fifths of a second: of fewer no share can be told.
+/// The fewest moments, seen in a fifth of a second, from which a share can be told.
 const FEWEST_MOMENTS: f64 = 20.0;
-/// The look ends before the command is ended.
+/// By how much the look ends before the command is ended, ms.
 const LOOK_ENDS_MS: u64 = 250;
 
-/// Starts a command and looks at it until it ends, the look does, or a signal comes.
+/// Starts a command and looks at it until it ends, the look ends, or a signal comes.
 pub(crate) fn at_work(
     words: &[String],
     ask: &ObserveAsk,
@@ -35,7 +35,7 @@ pub(crate) fn at_work(
     let name = words.join(" ");
     let mut runner = CommandRunner::new().map_err(|error| Failure {
         what: format!("commands cannot be watched: {error}"),
-        advice: "look at the limit of open files".to_owned(),
+        advice: "check the limit of open files".to_owned(),
     })?;
     let setup = environment::ordinary(&[])?;
     let descent = setup.descent;
@@ -52,7 +52,7 @@ pub(crate) fn at_work(
     });
     let seen = looking.map(joined).unwrap_or_default();
     match ran {
-        Ok((reading, _)) => told(&name, seen, reading),
+        Ok((reading, _)) => with_end(&name, seen, reading),
         Err(CommandTrouble::Failed(failure)) => Err(as_whom(failure, descent)),
         Err(CommandTrouble::Stopped) => Err(Failure::plain(format!(
             "`{name}` was ended by a signal to us"
@@ -60,8 +60,8 @@ pub(crate) fn at_work(
     }
 }
 
-/// With how it ended, unless that was too early.
-fn told(
+/// Adds how the command ended to what was seen. Fails where it ended too early.
+fn with_end(
     name: &str,
     mut seen: Observation,
     reading: CommandReading,
@@ -82,8 +82,9 @@ fn told(
     Ok(seen)
 }
 
-/// As it was typed and where, but for its streams: our own standard output is the line to whoever asks, so that what it
-/// says goes with its errors.
+/// The command as the user typed it, and in the same folder, but with other streams. Our own
+/// standard output is the line to the asking process, so the command's output goes to standard
+/// error.
 fn command(words: &[String], setup: ChildSetup) -> Result<Command, Failure> {
     let (program, arguments) = words.split_first().ok_or_else(|| Failure {
         what: "an empty command".to_owned(),
@@ -96,13 +97,13 @@ fn command(words: &[String], setup: ChildSetup) -> Result<Command, Failure> {
     Ok(command)
 }
 
-/// What an ordinary user may not run, whoever types it may.
+/// Adds to a failure that root's command runs as `nobody`, who may run less than root.
 fn as_whom(failure: Failure, descent: Descent) -> Failure {
     match descent {
         Descent::Stay => failure,
         _ => Failure {
             advice: format!(
-                "{}; under root it is the user `nobody` who runs it: else start it yourself, and look at it with --pid",
+                "{}; under root the user `nobody` runs it: if that fails, start it yourself, and look at it with --pid",
                 failure.advice
             ),
             ..failure
@@ -132,7 +133,8 @@ fn seen_of(pid: u32, ask: &ObserveAsk, cpus: &[usize]) -> Observation {
     seen
 }
 
-/// Within the look: it may end at any time.
+/// Runs the bursts within the look, since the command may end at any time; `None` where it ended
+/// before them.
 fn bursts_of(pid: u32) -> Option<Bursts> {
     let has_ended = || !targets::is_alive(pid) || sys::stop::heard().is_some();
     (!clock::wait_until(BURSTS_AFTER, has_ended)).then(|| Bursts::of(&[pid], BurstsAsk::All, false))

@@ -1,4 +1,4 @@
-//! Pages fetched over a link, by a client and from a server on the hosts of a rig.
+//! Fetches pages over a link: the client and the server are on the hosts of a rig.
 
 use std::io::{self, BufRead, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -13,7 +13,7 @@ use traffic::page::{Fetched, PageServer, fetch};
 
 use crate::role::{Role, RoleProcess, Said, dismissed, here, say};
 
-/// Fetched first and not counted: the windows are looked at with it.
+/// Size of the page that is fetched first and not counted, bytes. It shows the client's window.
 const FIRST_PAGE_BYTES: usize = 100;
 /// `EPERM` and `ENOENT`.
 const NOT_PERMITTED: i32 = 1;
@@ -22,28 +22,28 @@ const NO_SUCH: i32 = 2;
 /// Which pages are fetched, and from what server.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PageOrder {
-    /// Sizes, bytes, heads included.
+    /// Sizes of the pages, heads included, bytes.
     pub pages: Vec<usize>,
-    /// Fetches of each.
+    /// How often each page is fetched.
     pub samples: u32,
     /// The server's initial window, segments.
     pub initial_window: u32,
     /// The server's congestion control; `None` for the namespace's own.
     pub congestion_control: Option<String>,
-    /// A page that takes longer has failed.
+    /// The longest time of a page; one that takes longer has failed.
     pub patience: Duration,
 }
 
-/// How the pages came.
+/// The result of fetching pages.
 #[derive(Clone, Debug)]
 pub struct PagesFetched {
-    /// Of each size, in the order of the sizes, each fetch.
+    /// All fetches of each size, in the order of the sizes.
     pub fetched: Vec<Vec<Fetched>>,
-    /// What the server's connections used, by the kernel's name.
+    /// The congestion control of the server's connections, by the kernel's name.
     pub congestion_control: String,
 }
 
-/// What the server is told.
+/// The order to the server.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct PageServing {
     address: Ipv4Addr,
@@ -51,7 +51,7 @@ pub(crate) struct PageServing {
     order: PageOrder,
 }
 
-/// What the client is told.
+/// The order to the client.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct PageFetching {
     server: SocketAddr,
@@ -87,7 +87,8 @@ pub fn fetch_pages(program: &Path, lab: &Lab, order: &PageOrder) -> Result<Pages
     })
 }
 
-/// Sets its host up, says where it listens, and answers until the process is ended.
+/// Sets up the server's host, reports where the server listens, and answers until the process is
+/// ended.
 pub(crate) fn serve(
     serving: &PageServing,
     input: &mut impl BufRead,
@@ -112,7 +113,7 @@ fn listen(serving: &PageServing) -> Said<PageServer> {
     PageServer::listen(serving.address, wanted).map_err(|error| refusal(wanted, &error))
 }
 
-/// Which algorithms there are, where one was refused.
+/// Why the server could not listen; where an algorithm was refused, with those that there are.
 fn refusal(wanted: Option<&str>, error: &io::Error) -> String {
     let list = |name: &str| {
         let list = kernel_file::text(format!("/proc/sys/net/ipv4/tcp_{name}_congestion_control"));
@@ -133,7 +134,7 @@ fn refusal(wanted: Option<&str>, error: &io::Error) -> String {
     }
 }
 
-/// Sets its host up and says how the first page came, and then how every page did.
+/// Sets up the client's host. Reports how the first page arrived, and then how every page did.
 pub(crate) fn fetch_all(fetching: &PageFetching, output: &mut impl Write) -> io::Result<()> {
     let first = fetch_first(fetching).map_err(|error| error.to_string());
     say(output, &first)?;
@@ -155,8 +156,8 @@ fn fetch_first(PageFetching { server, order }: &PageFetching) -> io::Result<Fetc
     fetch(*server, FIRST_PAGE_BYTES, order.patience)
 }
 
-/// Whether the client takes in what the server's first window sends: else it is the client's window
-/// that would be seen.
+/// Checks that the client accepts all that the server sends in its first window. Otherwise the
+/// client's window would be measured.
 fn check_room(order: &PageOrder, first: &Fetched) -> Result<(), Failure> {
     let largest_page = order.pages.iter().max().copied().unwrap_or_default() as u64;
     let window = u64::from(order.initial_window) * u64::from(first.segment_bytes);

@@ -1,4 +1,4 @@
-//! What this machine can do at most, by probes that take some milliseconds a round.
+//! Measures what this machine can do at most, by probes that take a few milliseconds per round.
 
 use std::path::Path;
 
@@ -10,7 +10,8 @@ use crate::wires::OwnWires;
 
 const ROUNDS: u32 = 10;
 
-/// Values of probes by their names; nothing of what cannot be measured here. `program` is Linerate.
+/// Values of probes by their names, without those that cannot be measured here. `program` is
+/// Linerate.
 pub(crate) fn values(ask: &ProbeAsk, program: &Path) -> ProbeValues {
     let Ok(cpus) = sys::cpu::allowed() else {
         return ProbeValues::new();

@@ -1,4 +1,4 @@
-//! From what is asked for to the request that is sent, and one look at what answers it.
+//! Prepares the request that a user asks for, and sends it once to see the answer.
 
 use model::failure::Failure;
 use model::request::{MixSpec, RequestSpec, TlsSpec};
@@ -13,7 +13,7 @@ use traffic::load::{
 use traffic::tls::{CertificateProblem, Client, ClientError, ClientOptions, TlsFailure, Trust};
 use wire::url::{HttpUrl, Scheme};
 
-/// Most servers speak HTTP/2 by TLS alone.
+/// Advice where a server does not speak HTTP/2: most speak it only over TLS.
 const NO_HTTP2: &str = "leave --http2 out, or give an https:// URL of it";
 
 /// A request in the version of HTTP that was asked for, or several kinds of it.
@@ -23,14 +23,14 @@ pub enum Prepared {
     Mix(Mix),
 }
 
-/// Why what is asked for cannot be sent.
+/// Why a request cannot be sent.
 #[derive(Debug, thiserror::Error)]
 pub enum PrepareError {
     #[error(transparent)]
     Request(#[from] RequestError),
     #[error("request {number} (`{name}`): {error}")]
     Kind {
-        /// From 1 on.
+        /// Number of the kind of request, from 1 on.
         number: usize,
         name: String,
         error: MixError,
@@ -38,10 +38,10 @@ pub enum PrepareError {
 }
 
 impl Prepared {
-    /// Puts the request together, for the host and path of this URL.
+    /// Builds the request, for the host and path of this URL.
     ///
     /// # Errors
-    /// For what would break its own framing.
+    /// When a part of it would break its framing.
     pub fn new(url: &HttpUrl, spec: &RequestSpec) -> Result<Self, PrepareError> {
         if let Some(mix) = &spec.mix {
             return mixed(url, mix).map(Self::Mix);
@@ -64,7 +64,7 @@ impl Prepared {
         }
     }
 
-    /// Whether the requests of one kind differ by numbers that are drawn.
+    /// Whether the requests of one kind differ by numbers that are drawn at random.
     pub fn draws_numbers(&self, kind: usize) -> bool {
         match self {
             Self::Http1(_) | Self::Http2(_) => false,
@@ -81,7 +81,7 @@ impl Prepared {
         }
     }
 
-    /// Sends that of one kind once, on a connection of its own.
+    /// Sends the request of one kind once, on a connection of its own.
     ///
     /// # Errors
     /// When no whole answer comes.
@@ -101,10 +101,10 @@ impl Prepared {
         answer.map(|answer| Asked { answer })
     }
 
-    /// Puts one block of it on.
+    /// Loads a target with the request for one block.
     ///
     /// # Errors
-    /// When the load could not be put on at all.
+    /// When the target could not be loaded at all.
     pub fn load(
         &self,
         plan: &LoadPlan,
@@ -118,7 +118,7 @@ impl Prepared {
     }
 }
 
-/// A request of somebody's own, and how it gets there.
+/// A user's own request, and how it is sent.
 pub struct AskedFor {
     pub prepared: Prepared,
     pub tls: Option<Client>,
@@ -126,17 +126,18 @@ pub struct AskedFor {
     pub pipeline: u32,
 }
 
-/// What a target said to one request.
+/// The answer of a target to one request.
 #[derive(Debug)]
 pub struct Asked {
     pub answer: Probe,
 }
 
 impl Asked {
-    /// Whether it takes as many streams as are asked for; how long a pipeline may be no server says.
+    /// Checks that the server takes as many streams as are asked for. No server says how long a
+    /// pipeline may be.
     ///
     /// # Errors
-    /// How many it takes.
+    /// When it takes fewer; says how many.
     pub fn check_streams(&self, wanted: u32) -> Result<(), Failure> {
         let most = self.answer.streams_at_once.unwrap_or(usize::MAX);
         if wanted as usize <= most {
@@ -151,10 +152,10 @@ impl Asked {
     }
 }
 
-/// A request of HTTP/1.1, for the host and path of this URL.
+/// Builds a request of HTTP/1.1, for the host and path of this URL.
 ///
 /// # Errors
-/// For what would break its own framing.
+/// When a part of it would break its framing.
 pub fn http1(url: &HttpUrl, spec: &RequestSpec) -> Result<HttpProtocol, RequestError> {
     let host = url.host_header();
     HttpProtocol::new(&spec.method, &host, &url.target, &spec.headers, &spec.body)
@@ -168,10 +169,10 @@ fn mixed(url: &HttpUrl, mix: &MixSpec) -> Result<Mix, PrepareError> {
     })
 }
 
-/// How TLS is spoken with the host of a URL; `None` in the clear.
+/// The TLS client for the host of a URL; `None` for a URL without TLS.
 ///
 /// # Errors
-/// A host that no certificate can be for, or roots of which none can vouch.
+/// When no certificate can be for the host, or none of the root certificates can vouch for one.
 pub fn client(url: &HttpUrl, tls: &TlsSpec, http2: bool) -> Result<Option<Client>, ClientError> {
     if url.scheme == Scheme::Http {
         return Ok(None);
@@ -185,7 +186,7 @@ pub fn client(url: &HttpUrl, tls: &TlsSpec, http2: bool) -> Result<Option<Client
     Client::new(&url.host, &options).map(Some)
 }
 
-/// What to do about a first look that failed, where TLS or the version of HTTP is the trouble.
+/// Advice on a first request that failed, where TLS or the version of HTTP is the cause.
 pub fn advice(error: &ProbeError) -> Option<&'static str> {
     match error {
         ProbeError::Tls { source, .. } => of_tls(source),
@@ -201,27 +202,27 @@ fn of_tls(failure: &TlsFailure) -> Option<&'static str> {
     Some(match failure {
         TlsFailure::Certificate(problem) => match problem {
             CertificateProblem::Unvouched => {
-                "give the certificate of its CA, or its own, with --ca FILE, or check none with \
-                 --insecure"
+                "give the certificate of its CA, or its own, with --ca FILE, or turn the check off \
+                 with --insecure"
             }
             CertificateProblem::OfCa => {
-                "make it one of CA:FALSE (openssl req -addext basicConstraints=CA:FALSE), or check \
-                 none with --insecure"
+                "make one with CA:FALSE (openssl req -addext basicConstraints=CA:FALSE), or turn \
+                 the check off with --insecure"
             }
             CertificateProblem::Expired(_) | CertificateProblem::NotYet(_) => {
-                "renew it, look at this machine's clock, or check none with --insecure"
+                "renew it, look at this machine's clock, or turn the check off with --insecure"
             }
             CertificateProblem::OtherName { .. } => {
-                "use that name in the URL, or check none with --insecure"
+                "use that name in the URL, or turn the check off with --insecure"
             }
-            CertificateProblem::Old => "make it anew: `openssl req -x509` makes those of version 3",
-            CertificateProblem::Other(_) => "--insecure checks none",
+            CertificateProblem::Old => "make a new one: `openssl req -x509` makes version 3",
+            CertificateProblem::Other(_) => "--insecure turns the check off",
         },
         TlsFailure::SpeaksHttp => "give an http:// URL",
         TlsFailure::SpeaksOther | TlsFailure::Closed => "is this the port that speaks TLS?",
         TlsFailure::Alert { .. } => {
-            "spoken here are TLS 1.2 and 1.3, with HTTP/1.1 in it or, by --http2, HTTP/2; its log \
-             may say what it wants"
+            "Linerate speaks TLS 1.2 and 1.3, with HTTP/1.1 or, with --http2, HTTP/2; the server's \
+             log may say what it wants"
         }
         TlsFailure::NoHttp2 => "leave --http2 out, or have the server offer h2 by ALPN",
         TlsFailure::Socket(_) | TlsFailure::Other(_) => return None,

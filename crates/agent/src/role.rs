@@ -1,7 +1,7 @@
-//! Processes of ours for the hosts of a rig or for other machines, each with one thing to do. The order for it is a JSON
-//! line on standard input, what it says a JSON line each on standard output. One that goes on ends
-//! when its input does, and all with whoever started them. Unlike targets they set up their host,
-//! so they stay root over it.
+//! Processes of ours for the hosts of a rig or for other machines, each with one task. An order is
+//! a line of JSON on standard input, and each message of the process a line of JSON on standard
+//! output. A process that goes on running ends when its input does, and all end with the process
+//! that started them. Unlike targets they set up their host, so they stay root over it.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::IpAddr;
@@ -27,38 +27,39 @@ use crate::page::{self, PageFetching, PageServing};
 use crate::stream::{self, StreamAsking, StreamEndServing};
 use crate::unless_gone;
 
-/// The word with which this program is started to play a role.
+/// The argument with which this program is started to play a role.
 pub const PLAY: &str = "role";
-/// Well below the silence after which a line has ended.
+/// Time between two signs of life: well below the silence after which a line counts as ended.
 const KEEP_ALIVE: Duration = Duration::from_secs(3);
-/// What is shown of the words of a process.
+/// How many letters of a process's message are shown.
 const SHOWN_LETTERS: usize = 500;
 
-/// What such a process does, and with what.
+/// The task of such a process, with its order.
 #[derive(Serialize, Deserialize)]
 pub(crate) enum Role {
     /// Carries packets between two devices, or has the kernel carry them.
     Link(LinkOrder),
     /// Answers with pages of an exact size.
     PageServer(PageServing),
-    /// Fetches them.
+    /// Fetches such pages.
     PageClient(PageFetching),
-    /// Takes streams.
+    /// Accepts streams.
     StreamServer(StreamEndServing),
-    /// Asks for them.
+    /// Asks a server for streams.
     StreamClient(StreamAsking),
     /// Sends raw frames from this host to another.
     Frames(FramesOrder),
-    /// Sends packets to such a receiver elsewhere, as often as it is told.
+    /// Sends packets to a receiver on another machine, as often as it is ordered to.
     PacketSender,
-    /// Receives packets at an address of this machine, as often as it is told.
+    /// Receives packets at an address of this machine, as often as it is ordered to.
     PacketReceiver(IpAddr),
 }
 
-/// Plays the role that is ordered on this end of the line.
+/// Reads the order for a role from the input, and plays it.
 ///
 /// # Errors
-/// When the line breaks, but not where nobody listens any more. What cannot be done is told, not returned.
+/// When the line fails, but not where nobody listens any more. What cannot be done is reported on
+/// the line, not returned.
 pub fn play(mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
     unless_gone(play_one(&mut input, &mut output))
 }
@@ -76,10 +77,11 @@ fn play_one(input: &mut impl BufRead, output: &mut impl Write) -> io::Result<()>
     }
 }
 
-/// What is said: a value, or in words why there is none.
+/// A message: a value, or in words why there is none.
 pub(crate) type Said<T> = Result<T, String>;
 
-/// What starts a process on a host of a rig, or on this machine where there is none; `program` is Linerate.
+/// Makes the command that starts a process on a host of a rig, or on this machine where `host` is
+/// `None`; `program` is Linerate.
 pub(crate) fn here(program: &Path, host: Option<&Host>) -> Result<Command, Failure> {
     let mut command = Command::new(program);
     command.arg(PLAY);
@@ -96,7 +98,7 @@ pub(crate) fn here(program: &Path, host: Option<&Host>) -> Result<Command, Failu
     Ok(command)
 }
 
-/// Keeps this process on CPUs; where none are named it goes where the kernel lets it.
+/// Pins this process to CPUs; where none are named, the kernel decides.
 pub(crate) fn pin(cpus: &[usize]) -> io::Result<()> {
     match cpus {
         [] => Ok(()),
@@ -104,10 +106,10 @@ pub(crate) fn pin(cpus: &[usize]) -> io::Result<()> {
     }
 }
 
-/// The other end of the line. Dropping it ends the process.
+/// A process that plays a role, and the line to it. Dropping it ends the process.
 #[derive(Debug)]
 pub(crate) struct RoleProcess {
-    /// What it is called where it fails, and what to do then.
+    /// Its name in failures, and the advice to give then.
     name: (&'static str, &'static str),
     child: Child,
     orders: Arc<Mutex<Option<ChildStdin>>>,
@@ -115,12 +117,12 @@ pub(crate) struct RoleProcess {
 }
 
 impl RoleProcess {
-    /// Has a role played by what a command starts, which is [`here`].
+    /// Starts a process by a command, made by [`here`], and orders a role.
     pub(crate) fn start(command: Command, role: &Role) -> Result<Self, Failure> {
         Self::start_held(command, role, Duration::MAX)
     }
 
-    /// One that is given up after so long without a word.
+    /// Starts a process that is given up after `silence` without a message.
     pub(crate) fn start_held(
         command: Command,
         role: &Role,
@@ -133,7 +135,7 @@ impl RoleProcess {
         Ok(process)
     }
 
-    /// Tells it the next thing to do.
+    /// Sends it an order.
     pub(crate) fn order(&mut self, order: &impl Serialize) -> Result<(), Failure> {
         let gone = || io::Error::from(io::ErrorKind::BrokenPipe);
         let mut orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
@@ -166,14 +168,15 @@ impl RoleProcess {
         })
     }
 
-    /// The next thing it says.
+    /// Waits for its next message.
     pub(crate) fn said<T: DeserializeOwned>(&mut self) -> Result<T, Failure> {
         let said: io::Result<Said<T>> = heard(&mut self.tells);
         let said = said.unwrap_or_else(|error| Err(silence(&error)));
         said.map_err(|why| failure(self.name, &why))
     }
 
-    /// The same. Once we are asked to stop its input ends, by which it comes to its end and says what there is.
+    /// Waits for its next message. When we are asked to stop, ends its input, so that it finishes
+    /// and reports what it has.
     pub(crate) fn said_or_stopped<T: DeserializeOwned>(
         &mut self,
         stop: &StopSignal,
@@ -188,7 +191,7 @@ impl RoleProcess {
         self.said()
     }
 
-    /// Ends its input, by which it knows that it is over.
+    /// Ends its input, which tells it to finish.
     pub(crate) fn dismiss(&mut self) {
         let mut orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
         drop(orders.take());
@@ -203,7 +206,7 @@ impl Drop for RoleProcess {
 }
 
 impl Role {
-    /// What a process is called where it fails, and what to do then.
+    /// The name of a process in failures, and the advice to give then.
     fn name(&self) -> (&'static str, &'static str) {
         match self {
             Self::Link(order) if order.plan.via.is_ours() => (
@@ -212,23 +215,27 @@ impl Role {
             ),
             Self::Link(_) => (
                 "the link",
-                "`userspace` in its place carries the same without the kernel",
+                "`userspace` instead carries the same without the kernel",
             ),
-            Self::PageServer(_) => ("the server of pages", "see what the kernel allows there"),
-            Self::StreamServer(_) => ("the server of streams", "see what the kernel allows there"),
+            Self::PageServer(_) => ("the server of pages", "check what the kernel allows there"),
+            Self::StreamServer(_) => (
+                "the server of streams",
+                "check what the kernel allows there",
+            ),
             Self::StreamClient(_) => ("the client of streams", "see `linerate stream --help`"),
             Self::Frames(_) => ("raw frames", "see `linerate packets --help`"),
             Self::PacketSender => ("the sender of packets", "see `linerate packets --help`"),
             Self::PacketReceiver(_) => ("the receiver of packets", "see `linerate packets --help`"),
             Self::PageClient(_) => (
                 "the client",
-                "see whether the link loses what it should not",
+                "check whether the link loses packets that it should not",
             ),
         }
     }
 }
 
-/// The words may be another machine's.
+/// The failure of a process. The words may come from another machine, so they are clipped and
+/// escaped.
 fn failure((who, advice): (&str, &str), what: &str) -> Failure {
     let what = what.replace('\n', " ");
     let what = clipped(&what, SHOWN_LETTERS);
@@ -238,7 +245,8 @@ fn failure((who, advice): (&str, &str), what: &str) -> Failure {
     }
 }
 
-/// Says every now and then that the line holds, until it does not: on another machine its silence is its end.
+/// Sends signs of life until the line has ended: to a process on another machine, silence is the
+/// end of the line.
 fn keep_alive(orders: &Weak<Mutex<Option<ChildStdin>>>) {
     loop {
         thread::park_timeout(KEEP_ALIVE);
@@ -268,7 +276,7 @@ pub(crate) fn heard<T: DeserializeOwned>(input: &mut impl BufRead) -> io::Result
     Ok(serde_json::from_slice(&line)?)
 }
 
-/// The next line; `None` when there will be none.
+/// Reads the next message; `None` at the end of the input.
 pub(crate) fn next<T: DeserializeOwned>(input: &mut impl BufRead) -> io::Result<Option<T>> {
     match heard(input) {
         Ok(message) => Ok(Some(message)),
@@ -280,7 +288,7 @@ pub(crate) fn next<T: DeserializeOwned>(input: &mut impl BufRead) -> io::Result<
 /// Why nothing was heard from a process.
 fn silence(error: &io::Error) -> String {
     if error.kind() == io::ErrorKind::UnexpectedEof {
-        "its process has ended, or the line to it".to_owned()
+        "its process has ended, or the line to it has".to_owned()
     } else {
         format!("what it says is not understood: {error}")
     }
@@ -300,7 +308,7 @@ mod tests {
         let why = |mut said: &[u8]| silence(&heard::<Said<u32>>(&mut said).unwrap_err());
         // Also in the middle of a line.
         for said in [&b""[..], b"{\"Ok\":"] {
-            assert_eq!(why(said), "its process has ended, or the line to it");
+            assert_eq!(why(said), "its process has ended, or the line to it has");
         }
         for said in [&b"{\"Ok\":true}\n"[..], b"Segmentation fault\n"] {
             assert!(why(said).contains("not understood"), "{}", why(said));

@@ -1,4 +1,4 @@
-//! A server that runs already, and the request of somebody's own that it is loaded with.
+//! A server that is already running, and the user's own request with which it is loaded.
 
 use machine::cpus::CpuSplit;
 use model::Doubt;
@@ -12,7 +12,7 @@ use crate::request::{self, AskedFor, Prepared};
 use crate::speaks::Speaks;
 use crate::target::{PROBE_TIMEOUT_NS, Plan, Target, resolve};
 
-/// Takes up with a server that runs already.
+/// Makes a target of a server that is already running, once it has answered.
 pub(crate) fn running(
     name: &str,
     request: &RequestSpec,
@@ -44,20 +44,21 @@ pub(crate) fn running(
     Ok((target, doubts))
 }
 
-/// The processes that listen there, or why they are hidden.
+/// The processes that listen on an address, or why they are hidden.
 fn pids(address: &Address) -> Result<Vec<u32>, String> {
     match address {
         Address::Tcp(address) => {
             machine::targets::listening_on(*address).map_err(|error| error.to_string())
         }
         Address::Unix(socket) => match machine::targets::listening_at(socket.path()) {
-            none if none.is_empty() => Err("nobody is seen to listen on its socket".to_owned()),
+            none if none.is_empty() => Err("no process is seen to listen on its socket".to_owned()),
             pids => Ok(pids),
         },
     }
 }
 
-/// Sends each kind of request twice, to see that it is answered rightly and whether bodies can be compared.
+/// Sends each kind of request twice, to check that it is answered and whether bodies can be
+/// compared.
 pub(crate) fn look(
     address: &Address,
     url: &HttpUrl,
@@ -110,10 +111,10 @@ fn of_kind(names: &[&str], kind: usize, failure: Failure) -> Failure {
     }
 }
 
-/// Of a content type: none is longer that anybody uses.
+/// The most letters of a content type that are kept: none in use is longer.
 const MOST_LETTERS: usize = 200;
 
-/// What two answers to one kind of request have in common.
+/// Sends one kind of request twice, and returns what both answers have in common.
 fn answered(address: &Address, asked: &AskedFor, kind: usize) -> Result<ServerAnswer, Failure> {
     let once = || {
         let tls = asked.tls.as_ref();

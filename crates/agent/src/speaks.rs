@@ -1,4 +1,4 @@
-//! What a target speaks, and one look whether it answers rightly.
+//! What a target speaks, and a first request to check that it answers as it should.
 
 use std::net::SocketAddr;
 
@@ -18,16 +18,16 @@ use crate::watched::WatchedServer;
 pub(crate) enum Speaks {
     Http(HttpProtocol, ExchangeBytes),
     Echo(EchoProtocol),
-    /// As somebody asks for it who runs the target himself.
+    /// The user's own request, to a target that is the user's own too.
     Asked(Box<AskedFor>),
-    /// None: it is run to its end.
+    /// No protocol: the target is a command, which is run to its end.
     Runs(Box<Runs>),
-    /// Whatever it does: others load it.
+    /// Any protocol: others load the target.
     Watched(WatchedServer),
 }
 
 impl Speaks {
-    /// HTTP, with bodies that are compared unless they differ by right.
+    /// HTTP, with bodies that are compared unless they may differ.
     pub(crate) fn http(protocol: HttpProtocol, sizes: ExchangeBytes, varies: bool) -> Self {
         let protocol = match varies {
             true => protocol.without_comparing_bodies(),
@@ -44,7 +44,8 @@ pub(crate) struct ExchangeBytes {
     pub(crate) answer: usize,
 }
 
-/// How a service is loaded that answers as it should, and whether its bodies may differ from one another.
+/// Checks that a service answers as it should. Returns how it is loaded, and whether its bodies may
+/// differ from one another.
 pub(crate) fn as_expected(
     address: SocketAddr,
     path: &str,
@@ -72,12 +73,12 @@ fn check_body(path: &str, body: BodyMark, wanted: BodyMark) -> Result<(), String
     }
     let (bytes, wanted) = (body.bytes, wanted.bytes);
     Err(format!(
-        "answers `GET {path}` with another body than `serves` of its description has: \
-         {bytes} bytes where it has {wanted}"
+        "answers `GET {path}` with a different body than `serves` in its description: {bytes} \
+         bytes where it has {wanted}"
     ))
 }
 
-/// Puts one request, to see that the target answers it rightly and how large both are.
+/// Sends one request, to check that the target answers it and to learn the sizes of both.
 pub(crate) fn speak_http(
     address: SocketAddr,
     path: &str,

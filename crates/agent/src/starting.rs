@@ -1,4 +1,4 @@
-//! What a target's process starts with: a CPU, what its levers give it, and no root's powers.
+//! What a target's process starts with: CPUs, what its levers give it, and no powers of root.
 
 use machine::cpus::CpuSplit;
 use machine::levers::Obstacle;
@@ -10,14 +10,14 @@ use sys::process::ChildSetup;
 
 use crate::environment;
 
-/// A start that is ready to be made.
+/// The start of a process, prepared and not yet made.
 pub(crate) struct Starting {
     pub(crate) setup: ChildSetup,
     start: Start,
 }
 
 impl Starting {
-    /// The CPUs of the server, unless a lever names others.
+    /// Prepares a start on the CPUs of the server, unless a lever names others.
     pub(crate) fn new(part: ChildPart, cpus: &CpuSplit) -> Result<Self, Failure> {
         let start = Start::prepare(part.program).map_err(|obstacle| refused(&obstacle))?;
         let mut setup = ChildSetup {
@@ -28,7 +28,7 @@ impl Starting {
         Ok(Self { setup, start })
     }
 
-    /// A failure to start, with what the process was to have: together they may be refused where
+    /// Adds to a failure to start the levers of the process: together they may be refused where
     /// each alone is not.
     pub(crate) fn explain(&self, failure: Failure) -> Failure {
         let levers = self.start.words();
@@ -41,13 +41,13 @@ impl Starting {
         }
     }
 
-    /// Looks whether the process has what it was given.
+    /// Checks that the process has what its levers give it.
     pub(crate) fn verify(&self, pid: u32) -> Result<(), Failure> {
         let verified = self.start.verify(pid);
         verified.map_err(|obstacle| refused(&obstacle))
     }
 
-    /// The CPUs, for whoever binds the process itself.
+    /// Takes the CPUs out of the setup, for a caller that pins the process itself.
     pub(crate) fn take_cpus(&mut self) -> Vec<usize> {
         let is_of_cpus = |attribute: &Attribute| matches!(attribute, Attribute::Cpus(_));
         self.setup
@@ -56,7 +56,7 @@ impl Starting {
         std::mem::take(&mut self.setup.cpus)
     }
 
-    /// What must outlive the process.
+    /// The part that must outlive the process.
     pub(crate) fn into_start(self) -> Start {
         self.start
     }

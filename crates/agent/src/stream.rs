@@ -1,5 +1,5 @@
-//! Streams between the hosts of a rig, over this machine's loopback, or between two other machines: both ends are processes of
-//! ours.
+//! Streams between the hosts of a rig, over this machine's loopback, or between two other machines.
+//! Both ends are processes of ours.
 
 use std::io::{self, BufRead, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
@@ -18,10 +18,10 @@ use traffic::stream::{
 
 use crate::role::{self, Role, RoleProcess, Said, dismissed, say};
 
-/// No test takes longer.
+/// The longest test.
 pub const LONGEST: Duration = Duration::from_secs(86_400);
 
-/// What the server is told.
+/// The order to the server.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct StreamEndServing {
     address: IpAddr,
@@ -29,7 +29,7 @@ pub(crate) struct StreamEndServing {
     receive: ReceiveBy,
 }
 
-/// What the client is told.
+/// The order to the client.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct StreamAsking {
     server: SocketAddr,
@@ -37,23 +37,24 @@ pub(crate) struct StreamAsking {
     plan: StreamPlan,
 }
 
-/// What a client says while it runs, and at the end.
+/// What a client reports while it runs, and at the end.
 #[derive(Debug, Serialize, Deserialize)]
 enum StreamTold {
     Interval(StreamInterval),
     Outcome(Box<Streamed>),
 }
 
-/// What starts both ends, and where the server is to listen.
+/// The commands that start both ends, and where the server is to listen.
 #[derive(Debug)]
 pub struct StreamEnds {
     pub client: Command,
     pub server: Command,
-    /// Of the server, as the client reaches it.
+    /// Address of the server, as the client reaches it.
     pub address: IpAddr,
-    /// On which CPUs they run; none where the kernel decides.
+    /// The CPUs on which both ends run; none where the kernel decides.
     pub cpus: CpuSplit,
-    /// After so long without a word they are given up, beyond the interval between two readings.
+    /// How long an end may be silent, beyond the interval between two readings, before it is given
+    /// up.
     pub silence: Duration,
 }
 
@@ -61,7 +62,7 @@ impl StreamEnds {
     /// The ends of a rig, or of loopback where there is none; `program` is Linerate.
     ///
     /// # Errors
-    /// When the rig has none.
+    /// When the rig has no client and server with addresses.
     pub fn here(program: &Path, lab: Option<&Lab>, cpus: CpuSplit) -> Result<Self, Failure> {
         let ends = lab.map(|lab| lab.ends().ok_or_else(no_ends)).transpose()?;
         let host = |at: usize| ends.map(|ends| ends[at].0);
@@ -77,14 +78,15 @@ impl StreamEnds {
     }
 }
 
-/// Runs streams between two ends. Where the server listened comes with what came of it.
+/// Runs streams between two ends, and calls `report` with each interval until it breaks. Returns
+/// where the server listened, and the result.
 ///
 /// # Errors
 /// Says what could not be done, and where.
 pub fn stream(
     ends: StreamEnds,
     plan: &StreamPlan,
-    told: &mut dyn FnMut(&StreamInterval) -> ControlFlow<()>,
+    report: &mut dyn FnMut(&StreamInterval) -> ControlFlow<()>,
 ) -> Result<(SocketAddr, Streamed), Failure> {
     let role = Role::StreamServer(StreamEndServing {
         address: ends.address,
@@ -93,7 +95,7 @@ pub fn stream(
     });
     let silence = ends.silence.saturating_add(plan.interval);
     let mut serving = RoleProcess::start_held(ends.server, &role, silence)?;
-    // The port alone: where the load goes is not for the far end to say.
+    // Only the port is taken over: the far end does not decide where the load goes.
     let listening: SocketAddr = serving.said()?;
     let server = SocketAddr::new(ends.address, listening.port());
     let role = Role::StreamClient(StreamAsking {
@@ -106,10 +108,10 @@ pub fn stream(
     loop {
         match asking.said()? {
             StreamTold::Interval(_) if left == 0 => return Err(too_many()),
-            // Without input it comes to its end.
+            // The client finishes when its input ends.
             StreamTold::Interval(interval) => {
                 left -= 1;
-                if told(&interval).is_break() {
+                if report(&interval).is_break() {
                     asking.dismiss();
                 }
             }
@@ -118,7 +120,7 @@ pub fn stream(
     }
 }
 
-/// As many readings as a test can have, and more.
+/// More readings than a test can have.
 fn most_intervals(plan: &StreamPlan) -> u64 {
     let time = match plan.until {
         StreamUntil::Time(time) => time,
@@ -130,19 +132,19 @@ fn most_intervals(plan: &StreamPlan) -> u64 {
 
 fn too_many() -> Failure {
     Failure {
-        what: "the client of streams says more than there can be".to_owned(),
-        advice: "is the same Linerate there?".to_owned(),
+        what: "the client of streams reports more than is possible".to_owned(),
+        advice: "is it the same version of Linerate?".to_owned(),
     }
 }
 
 fn no_ends() -> Failure {
     Failure {
         what: "this rig has no client and server with addresses".to_owned(),
-        advice: "streams are of the rigs `loopback`, `netns` and `hosts`".to_owned(),
+        advice: "streams run on the rigs `loopback`, `netns` and `hosts`".to_owned(),
     }
 }
 
-/// Says where it listens, and serves until the process is ended.
+/// Reports where it listens, and serves until the process is ended.
 pub(crate) fn serve(
     serving: &StreamEndServing,
     input: &mut impl BufRead,
@@ -173,21 +175,21 @@ pub(crate) fn serve(
     dismissed(input)
 }
 
-/// Says each interval, and what came of it.
+/// Runs the streams, and reports each interval and the result.
 pub(crate) fn ask(asking: &StreamAsking, output: &mut impl Write) -> io::Result<()> {
     if let Err(why) = role::pin(&asking.cpus) {
         return say(output, &Said::<()>::Err(why.to_string()));
     }
-    let mut told = |interval: &StreamInterval| {
-        // Whoever listens no longer ends this process.
+    let mut report = |interval: &StreamInterval| {
+        // When nobody listens any more, the other end ends this process.
         let _ = say(output, &Said::Ok(StreamTold::Interval(interval.clone())));
-        // As the end of the input has it.
+        // The end of the input asks to stop like a signal.
         match sys::stop::heard() {
             Some(_) => ControlFlow::Break(()),
             None => ControlFlow::Continue(()),
         }
     };
-    let came = run(&asking.plan, &asking.server.into(), &mut told);
+    let came = run(&asking.plan, &asking.server.into(), &mut report);
     let came = came.map(|streamed| StreamTold::Outcome(Box::new(streamed)));
     say(output, &came.map_err(|error| error.to_string()))
 }

@@ -1,5 +1,5 @@
-//! What load is put on: our own server, our bare echo, a service, a server that runs already, or a
-//! target of another host.
+//! The targets of load: our own server, our bare echo, a service, a server that is already running,
+//! or a target of another host.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs as _};
 use std::process::Command;
@@ -28,24 +28,26 @@ use crate::starting::Starting;
 
 /// How long the first answer of a target may take.
 pub(crate) const PROBE_TIMEOUT_NS: u64 = 5_000_000_000;
-/// The only filter of system calls that a target lives under is the one that a lever plants: what that costs is
-/// measured against none. It is an ordinary user's in any case.
+/// Switches off our server's own filter of system calls. The only filter of a target is the one
+/// that a lever plants, whose cost is measured against no filter. A target runs as an ordinary user
+/// in any case.
 pub(crate) const UNCONFINED: [&str; 2] = ["--sandbox", "off"];
 
 /// A target that is up.
 pub(crate) struct Target {
     pub(crate) address: Address,
     pub(crate) speaks: Speaks,
-    /// What it answers to each kind of request; none of one that we know.
+    /// What it answers to each kind of a user's request; empty where we know the answers.
     pub(crate) answers: Vec<ServerAnswer>,
     /// The processes whose CPU time is the target's; empty where they are hidden.
     pub(crate) pids: Vec<u32>,
     pub(crate) live_levers: Vec<LeverSetting>,
-    /// What a client's agent on another host must know; `None` where it could not get there.
+    /// What a client's agent on another host must know; `None` where the target cannot be reached
+    /// from there.
     pub(crate) reach: Option<Reach>,
-    /// Stopped with the target; `None` of one that was not started by this agent.
+    /// The server, which is stopped with the target; `None` where this agent did not start it.
     process: Option<HeldServer>,
-    /// Outlives the process.
+    /// What must outlive the process.
     _start: Start,
 }
 
@@ -58,7 +60,7 @@ impl Target {
         }
     }
 
-    /// One of which no process is known, and none is held.
+    /// A target of which no process is known, and none is held.
     pub(crate) fn met(address: Address, speaks: Speaks, live_levers: Vec<LeverSetting>) -> Self {
         Self {
             address,
@@ -78,14 +80,14 @@ impl Target {
         Self::met(nowhere.into(), Speaks::Runs(runs), Vec::new())
     }
 
-    /// Whether a lever of its blocks takes hold as a connection is opened.
+    /// Whether a lever of its blocks takes hold when a connection is opened.
     pub(crate) fn binds_at_a_connection(&self) -> bool {
         let binds = |setting| live::find(setting).map(|lever| lever.binds());
         let mut levers = self.live_levers.iter();
         levers.any(|setting| matches!(binds(setting), Ok(Binds::Connect)))
     }
 
-    /// Those of this moment.
+    /// Its processes now. Those of a watched server are looked up again, as they may change.
     pub(crate) fn processes(&self) -> Result<Vec<u32>, Failure> {
         match &self.speaks {
             Speaks::Watched(watched) => watched.pids(),
@@ -93,12 +95,13 @@ impl Target {
         }
     }
 
-    /// Has its process stopped with it.
+    /// Holds a server, which is stopped with the target.
     pub(crate) fn hold(&mut self, process: HeldServer) {
         self.process = Some(process);
     }
 
-    /// Whether it is still up, as far as that can be told, and what it makes doubtful.
+    /// Checks that it is still up, as far as that can be known. Returns a doubt about the
+    /// measurement if there is one.
     pub(crate) fn check(&mut self) -> Result<Option<Doubt>, Failure> {
         self.process.as_mut().map_or(Ok(None), HeldServer::check)
     }
@@ -109,7 +112,7 @@ pub(crate) struct Plan {
     arguments: Vec<String>,
     child: ChildPart,
     live: Vec<LeverSetting>,
-    /// What must hold while the target starts, and goes back when this is dropped.
+    /// Levers that must be on while the target starts; dropping them takes them back.
     at_start: AtStart,
 }
 
@@ -118,7 +121,7 @@ pub(crate) struct Plan {
 pub(crate) struct AtStart(Vec<(LeverSetting, Box<dyn Held + Send>)>);
 
 impl AtStart {
-    /// Puts them back, once the target is up.
+    /// Takes them back, once the target is up.
     pub(crate) fn end(self) -> Result<(), Failure> {
         for (setting, held) in self.0.into_iter().rev() {
             held.undo()
@@ -143,12 +146,12 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Those that take hold in each block.
+    /// The levers that are put on in each block.
     pub(crate) fn into_live(self) -> Vec<LeverSetting> {
         self.live
     }
 
-    /// To be kept until the target is up.
+    /// Takes out the levers that must stay on until the target is up.
     pub(crate) fn take_at_start(&mut self) -> AtStart {
         std::mem::take(&mut self.at_start)
     }
@@ -194,7 +197,7 @@ pub(crate) fn serve(
     Ok((target, more_than_one(workers, &cpus)))
 }
 
-/// Starts a service, and looks whether it answers what its description says.
+/// Starts a service, and checks that it answers what its description says.
 pub(crate) fn service(
     setup: &Setup,
     service: &Service,
@@ -211,7 +214,7 @@ pub(crate) fn service(
     let wish = Wish {
         address: Some(listen.0),
         workers,
-        // Its keeper stays where it is; all else it takes on, to hand it down.
+        // The keeper itself is not pinned; it takes on the rest of the setup to hand it down.
         cpus: starting.take_cpus(),
         setup: starting.setup.clone(),
         folder,
@@ -247,7 +250,7 @@ pub(crate) fn echo(
         advice: "start the other arms first".to_owned(),
     })?;
     let mut command = Command::new(&setup.program);
-    // One worker is the process itself, whose CPU time is read.
+    // A single worker is the process itself, whose CPU time is read.
     command.args(["echo", "--listen", &listen.any_port(), "--workers", "1"]);
     command.args(UNCONFINED);
     command.args([
@@ -266,7 +269,8 @@ pub(crate) fn echo(
     Ok((target, Vec::new()))
 }
 
-/// Starts a server of ours, and asks once it is up what it speaks: to us, and as a client's agent is told.
+/// Starts a server of ours. Once it is up, `speaks` says what it speaks: to us, and in the form for
+/// a client's agent.
 fn ours(
     mut command: Command,
     plan: Plan,
@@ -290,7 +294,7 @@ fn ours(
     })
 }
 
-/// Takes up with a target of another host, and sees that it answers from here.
+/// Makes a target of one on another host, and checks that it answers from here.
 pub(crate) fn met(reach: &Reach) -> Result<Target, Failure> {
     let address = reach.address;
     let speaks = match &reach.speaks {
@@ -327,13 +331,13 @@ impl Listen {
         SocketAddr::new(self.0, 0).to_string()
     }
 
-    /// From another host, loopback leads elsewhere.
+    /// How another host reaches the target; `None` on loopback, which leads elsewhere from there.
     fn reach(self, address: SocketAddr, speaks: message::Speaks) -> Option<Reach> {
         (!self.0.is_loopback()).then_some(Reach { address, speaks })
     }
 }
 
-/// That workers and client share CPUs; of one worker the study says it.
+/// The doubt that workers and client share CPUs. For a single worker the study raises it.
 fn more_than_one(workers: u32, cpus: &CpuSplit) -> Vec<Doubt> {
     let doubt = cpus.doubt().filter(|_| workers > 1);
     doubt.into_iter().collect()
@@ -351,7 +355,7 @@ fn http(workload: &Workload, varies: bool) -> message::Speaks {
     }
 }
 
-/// The first address of the host, pinned for the whole run.
+/// The first address of a URL's host, which is used for the whole run.
 pub(crate) fn resolve(url: &HttpUrl) -> Result<SocketAddr, Failure> {
     let found = (url.host.as_str(), url.port).to_socket_addrs();
     let first = found

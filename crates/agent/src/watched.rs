@@ -1,4 +1,4 @@
-//! A server that runs already under the traffic that it has: it is watched, and never asked.
+//! A server that already runs under traffic of its own: we watch it and send it no requests.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -17,14 +17,14 @@ use wire::url::HttpUrl;
 use crate::speaks::Speaks;
 use crate::target::{Plan, Target, resolve};
 
-/// How many windows are looked at for one in which new connections carry nearly all.
+/// Most windows measured in search of one in which new connections carry nearly all traffic.
 const MOST_WINDOWS: u32 = 10;
 
-/// Where it listens.
+/// A server that others load, by the address at which it listens.
 pub(crate) struct WatchedServer(SocketAddr);
 
-/// Takes up with it, once its CPU time can be read: no other figure of a server that is not loaded says
-/// what a lever buys.
+/// Makes such a server the target, provided that its CPU time can be read: of a server that we do
+/// not load, no other figure says what a lever buys.
 pub(crate) fn watched(url: &str, plan: Plan) -> Result<Target, Failure> {
     let url = HttpUrl::parse(url).map_err(|error| Failure::plain(error.to_string()))?;
     let address = resolve(&url)?;
@@ -35,12 +35,12 @@ pub(crate) fn watched(url: &str, plan: Plan) -> Result<Target, Failure> {
 }
 
 impl WatchedServer {
-    /// Those of this moment: a server may start others in the place of its workers.
+    /// Its processes at this moment: a server may replace its workers at any time.
     pub(crate) fn pids(&self) -> Result<Vec<u32>, Failure> {
         targets::listening_on(self.0).map_err(|error| Failure {
             what: error.to_string(),
             advice: match error {
-                // Of one that has just been killed the socket is there a moment longer.
+                // The socket of a server that was just killed outlives it for a moment.
                 TargetError::NobodyListens(_) | TargetError::NoProcess(_) => {
                     "see whether the server has ended"
                 }
@@ -50,8 +50,9 @@ impl WatchedServer {
         })
     }
 
-    /// Waits, and reads the counters at both ends of the time. With `of_new` it waits further, for some such times,
-    /// until connections that are opened from now on carry nearly all.
+    /// Waits for one window, and reads the counters at both of its ends. With `of_new` it repeats
+    /// the window, `MOST_WINDOWS` times at most, until connections that are opened from now on
+    /// carry nearly all traffic.
     pub(crate) fn measure(
         &self,
         ask: &BlockAsk,
@@ -75,7 +76,7 @@ impl WatchedServer {
     }
 }
 
-/// One window of a server's traffic.
+/// Measures one window of a server's traffic.
 fn scored(
     (pids, listens): (&[u32], &[SocketAddr]),
     score_ms: u32,
@@ -88,7 +89,7 @@ fn scored(
     cpu.open();
     let opened_ns = clock::monotonic_ns();
     wait(score_ms, || carried.hear());
-    // In the order of the beginning, so that both windows are of one length.
+    // Closed in the order in which they were opened, so that both windows have the same length.
     let carried = carried.close(known).map_err(|error| uncounted(&error))?;
     cpu.close();
     beside.window_closes();
@@ -110,7 +111,7 @@ fn scored(
     })
 }
 
-/// Waits so long, or until a signal came.
+/// Waits for `ms` milliseconds or until a signal arrives, and calls `meanwhile` again and again.
 fn wait(ms: u32, mut meanwhile: impl FnMut()) {
     clock::wait_until(Duration::from_millis(ms.into()), || {
         meanwhile();

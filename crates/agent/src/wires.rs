@@ -1,4 +1,4 @@
-//! Connections of which this process has both ends, for the probes that send to and fro.
+//! Connections of which this process holds both ends, for the probes that send back and forth.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -12,19 +12,20 @@ use machine::probes::quick::Wires;
 use machine::rig::{Host, Lab};
 use model::Topology;
 
-/// A datagram that is lost is not waited for.
+/// A datagram that has not arrived after this time counts as lost.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Loopback, and two namespaces that are made once somebody asks for them and go with this.
+/// Connections over loopback, and between two namespaces that are made on first use and go when
+/// this is dropped.
 #[derive(Debug)]
 pub struct OwnWires {
-    /// Linerate, which holds the namespaces.
+    /// Linerate's executable, which runs as the holder of the namespaces.
     program: PathBuf,
     lab: OnceLock<Result<Lab, String>>,
 }
 
 impl OwnWires {
-    /// None is laid yet; `program` is Linerate.
+    /// Prepares connections without opening any; `program` is Linerate's executable.
     pub fn of(program: PathBuf) -> Self {
         Self {
             program,
@@ -50,15 +51,13 @@ impl Wires for OwnWires {
 
     fn veth(&self) -> io::Result<[ByteEnd; 2]> {
         if !sys::user::is_root() {
-            // Only a process with one thread may enter the namespaces of an ordinary user.
-            return Err(io::Error::other(
-                "its namespaces can be entered by root alone",
-            ));
+            // An ordinary user's namespaces may be entered only by a process with one thread.
+            return Err(io::Error::other("only root can enter its namespaces"));
         }
         let [(client, _), (server, address)] = self.namespaces()?;
-        let listener = within(server, || TcpListener::bind((address, 0)))?;
+        let listener = make_on(server, || TcpListener::bind((address, 0)))?;
         let to = SocketAddr::new(IpAddr::V4(address), listener.local_addr()?.port());
-        let near = within(client, || TcpStream::connect(to))?;
+        let near = make_on(client, || TcpStream::connect(to))?;
         ends(near, &listener)
     }
 
@@ -85,8 +84,8 @@ fn ends(near: TcpStream, listener: &TcpListener) -> io::Result<[ByteEnd; 2]> {
     Ok([end(near)?, end(far)?])
 }
 
-/// What a thread makes on a host of a rig: a socket stays where it was made.
-fn within<T: Send>(host: &Host, make: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+/// Runs `make` in a thread on a host of a rig; a socket stays in the namespace where it was made.
+fn make_on<T: Send>(host: &Host, make: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
     let work = || {
         host.enter()?;
         make()

@@ -1,6 +1,7 @@
-//! Files by names that come from whom we do not trust, or in folders that he has filled: regular ones and no others. To
-//! open a FIFO would wait for its other end, to open a device does whatever its driver does, and a link leads elsewhere.
-//! What whoever runs us named himself may be any of these, and is bounded alone ([`read_any`]).
+//! Files whose names come from somebody whom we do not trust, or that lie in folders which he has
+//! filled. Only regular files are opened: opening a FIFO would wait for its other end, opening a
+//! device does whatever its driver does, and a link leads elsewhere. A file that our own user named
+//! may be any of these; only its size is limited ([`read_any`]).
 
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
@@ -9,19 +10,19 @@ use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-/// Opens it for reading. What it is, is looked at while it is held and not opened (`O_PATH`, open(2)), so that no other
-/// takes its place meanwhile.
+/// Opens a regular file for reading. Its kind is checked on a descriptor that holds the file
+/// without opening it (`O_PATH`, open(2)), so that no other file can take its place in between.
 ///
 /// # Errors
-/// Those of open(2), and that it is no regular file.
+/// Those of open(2), and where it is no regular file.
 pub fn open(path: &Path) -> io::Result<File> {
     open_with(path, libc::O_PATH)
 }
 
-/// Reads a file that lies there itself: a link is not followed.
+/// Reads a regular file; a link is not followed.
 ///
 /// # Errors
-/// Those of [`open`], and that it has more than `most_bytes`.
+/// Those of [`open`], and where the file has more than `most_bytes`.
 pub fn read(path: &Path, most_bytes: u64) -> io::Result<Vec<u8>> {
     bounded(
         open_with(path, libc::O_PATH | libc::O_NOFOLLOW)?,
@@ -29,10 +30,11 @@ pub fn read(path: &Path, most_bytes: u64) -> io::Result<Vec<u8>> {
     )
 }
 
-/// Reads a file that lies there itself, in a folder where anybody may put one, if it is that user's.
+/// Reads a regular file, but only if `owner` (a user ID) owns it: for folders in which anybody may
+/// put a file. A link is not followed.
 ///
 /// # Errors
-/// Those of [`read`], and that it is another's.
+/// Those of [`read`], and where another user owns it.
 pub fn read_of(owner: u32, path: &Path, most_bytes: u64) -> io::Result<Vec<u8>> {
     let file = open_with(path, libc::O_PATH | libc::O_NOFOLLOW)?;
     if file.metadata()?.uid() != owner {
@@ -52,31 +54,31 @@ fn bounded(file: File, most_bytes: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads a text that lies there itself.
+/// Reads a text file; a link is not followed.
 ///
 /// # Errors
-/// Those of [`read`], and that it is no UTF-8.
+/// Those of [`read`], and where it is not UTF-8.
 pub fn read_text(path: &Path, most_bytes: u64) -> io::Result<String> {
     text(read(path, most_bytes)?)
 }
 
-/// Reads what its reader asked for by its name, a pipe or `/dev/stdin` too.
+/// Reads a file that our user named, which may also be a pipe or `/dev/stdin`.
 ///
 /// # Errors
-/// Those of open(2), and that there are more than `most_bytes`.
+/// Those of open(2), and where there are more than `most_bytes`.
 pub fn read_any(path: &Path, most_bytes: u64) -> io::Result<Vec<u8>> {
     bounded(File::open(path)?, most_bytes)
 }
 
-/// [`read_any`] of a text.
+/// Reads a text as [`read_any`] does.
 ///
 /// # Errors
-/// Those of [`read_any`], and that it is no UTF-8.
+/// Those of [`read_any`], and where it is not UTF-8.
 pub fn read_any_text(path: &Path, most_bytes: u64) -> io::Result<String> {
     text(read_any(path, most_bytes)?)
 }
 
-/// Reads a text that a link may lead to: one that its reader asked for by its name.
+/// Reads a text file that our user named; a link to it is followed.
 ///
 /// # Errors
 /// Those of [`read_text`].
@@ -89,11 +91,11 @@ fn text(bytes: Vec<u8>) -> io::Result<String> {
     text.map_err(|error| io::Error::new(ErrorKind::InvalidData, error.utf8_error()))
 }
 
-/// Opens a file to add to its end, and makes it where there is none; a link is not followed, and a file
-/// that is also another's by a hard link is left alone.
+/// Opens a file to add to its end, and creates it where there is none. A link is not followed, and
+/// a file with further names (hard links) is refused.
 ///
 /// # Errors
-/// Those of open(2), and that it is no regular file.
+/// Those of open(2), and where it is no regular file or has several names.
 pub fn append(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.append(true).create(true);
@@ -110,7 +112,7 @@ pub fn append(path: &Path) -> io::Result<File> {
     if !found.is_file() {
         return Err(is_no_file());
     }
-    // Under another name it may be anybody's.
+    // Under its other name it may be anybody's file.
     if found.nlink() > 1 {
         return Err(io::Error::other(
             "the file has other names too (hard links), and what is added would be added there; put a copy in its place",
@@ -119,11 +121,11 @@ pub fn append(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Puts a file into its place whole or not at all: it is made beside, under a name that nobody can
-/// foresee, and takes the place of whatever has the name, also of a link.
+/// Writes a file completely or not at all. It is written next to `path` under an unpredictable
+/// name, and then renamed over whatever is at `path`, even over a link.
 ///
 /// # Errors
-/// Those of the system; what was there stays then.
+/// Those of the system; what was at `path` then stays.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let draft = beside(path);
     let written = File::create_new(&draft).and_then(|mut file| {

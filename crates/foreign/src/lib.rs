@@ -1,8 +1,8 @@
-//! What somebody else wrote: bounded when it is read, and plain when it is shown.
+//! Data that somebody else wrote: limited in size when it is read, and made harmless when it is
+//! shown.
 //!
-//! Lines of other processes and hosts, files in a folder that others filled and the hashes that name them, words for a
-//! terminal.
-//! What they mean is not known here.
+//! This covers lines of other processes and hosts, files in folders that others filled, hashes of
+//! them, and text for a terminal. What the data mean is not known here.
 
 pub mod file;
 pub mod line;

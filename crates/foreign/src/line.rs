@@ -1,21 +1,21 @@
-//! Lines that another process or host says, none of which may be longer than memory bears.
+//! Lines that another process or host sends, limited in length so that none fills the memory.
 
 use std::io::{self, BufRead, ErrorKind, Read};
 
-/// The most that a line may have, in bytes. The longest that ours say holds the output of a command,
-/// of which 1 MiB is kept: 6 MiB where each of its bytes takes six in JSON.
+/// The most bytes that a line may have. The longest line that our own processes send holds the
+/// output of a command, of which 1 MiB is stored: 6 MiB where each byte takes six in JSON.
 pub const MOST_BYTES: usize = 8 << 20;
 
-/// The next line without its end; `None` where the input ends first, or where `is_over` when the
-/// wait for more is interrupted by a signal.
+/// Reads the next line, without its line break. `None` where the input ends first, or where
+/// `is_over` holds when a signal interrupts the wait for more.
 ///
 /// # Errors
-/// The input's own, and a line of more than [`MOST_BYTES`], of which nothing is told.
+/// The input's own, and a line of more than [`MOST_BYTES`], of which nothing is returned.
 pub fn next(input: &mut impl BufRead, is_over: impl Fn() -> bool) -> io::Result<Option<Vec<u8>>> {
     let mut line = Vec::new();
     while !is_over() {
         let piece = match input.fill_buf() {
-            // A signal woke it, which `read_until` would hide.
+            // A signal interrupted the read, which `read_until` would hide.
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
             piece => piece?,
         };
@@ -39,7 +39,7 @@ pub fn next(input: &mut impl BufRead, is_over: impl Fn() -> bool) -> io::Result<
     Ok(None)
 }
 
-/// Everything up to the input's end, as text; what is no UTF-8 in it is replaced.
+/// Reads everything up to the input's end as text; bytes that are not UTF-8 are replaced.
 ///
 /// # Errors
 /// The input's own, and more than `most_bytes`.

@@ -4,12 +4,12 @@ use std::io::{self, Read};
 
 use aws_lc_rs::digest::{Context, Digest, SHA256, digest};
 
-/// Of a text.
+/// The hash of a text.
 pub fn of(text: &str) -> String {
     hexadecimal(&digest(&SHA256, text.as_bytes()))
 }
 
-/// Of all that can be read.
+/// The hash of everything that can be read from `from`.
 ///
 /// # Errors
 /// When reading fails.

@@ -1,15 +1,15 @@
-//! Words of others on a terminal.
+//! Makes text of others safe to show on a terminal.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// A text in which whatever a terminal would act on stands as `\uXXXX`, by which it is also still
-/// the same value where the text is JSON. Ends of lines and tabs stay.
+/// Writes every character on which a terminal would act as `\uXXXX`, so that JSON still has the
+/// same value. Line breaks and tabs stay.
 pub fn shown(text: &str) -> Cow<'_, str> {
     shown_but(text, &[])
 }
 
-/// A text made plain but for the sequences by which we paint.
+/// Does what [`shown`] does, but leaves the sequences `ours`, with which we colour text.
 pub fn shown_but<'a>(text: &'a str, ours: &[&str]) -> Cow<'a, str> {
     if !text.contains(steers) {
         return Cow::Borrowed(text);
@@ -23,7 +23,7 @@ pub fn shown_but<'a>(text: &'a str, ours: &[&str]) -> Cow<'a, str> {
         if kept.is_some() || !steers(letter) {
             plain.push_str(&rest[..taken]);
         } else {
-            // To a string there is nothing that cannot be written.
+            // Writing to a string cannot fail.
             let _ = write!(plain, "\\u{:04x}", u32::from(letter));
         }
         rest = &rest[taken..];
@@ -31,7 +31,7 @@ pub fn shown_but<'a>(text: &'a str, ours: &[&str]) -> Cow<'a, str> {
     Cow::Owned(plain)
 }
 
-/// No more than so many letters of a text, and a sign that there were more.
+/// Cuts a text after `most_letters` characters, and marks the cut with `…`.
 pub fn clipped(text: &str, most_letters: usize) -> Cow<'_, str> {
     match text.char_indices().nth(most_letters) {
         None => Cow::Borrowed(text),
@@ -39,8 +39,8 @@ pub fn clipped(text: &str, most_letters: usize) -> Cow<'_, str> {
     }
 }
 
-/// Control characters, and what turns the order of the letters behind it or ends a line unseen
-/// (Unicode's Bidi_Control, and its separators of lines and paragraphs).
+/// Whether a character is a control character, reverses the order of the letters after it, or ends
+/// a line unseen (Unicode's Bidi_Control, and its separators of lines and paragraphs).
 fn steers(letter: char) -> bool {
     match letter {
         '\n' | '\t' => false,

@@ -1,4 +1,4 @@
-//! One connection: bytes of the server in, bytes for it out, streams in between.
+//! One connection: bytes from the server go in, bytes for it come out, streams lie in between.
 
 use std::cell::RefCell;
 use std::future::Future as _;
@@ -15,33 +15,35 @@ use crate::pipe::{Buffers, Pipe};
 use crate::woken::Alarm;
 use crate::{Failure, Request, Stream};
 
-/// What a server may send of one answer before we have looked at it, and of all answers of a
-/// connection: enough that neither is what holds a server up.
+/// Flow-control windows: how much a server may send of one answer, and of all answers of a
+/// connection, before we have read it. Both are so large that they never hold a server up.
 const STREAM_WINDOW_BYTES: u32 = 1 << 20;
 const CONNECTION_WINDOW_BYTES: u32 = 1 << 24;
-/// Streams that we reset are remembered, so that what the server had sent by then is no error.
+/// How many streams that we reset are remembered, so that what the server had already sent on them
+/// is no error.
 const RESET_STREAMS: usize = 1024;
-/// Fields of an answer's head, as of one over HTTP/1: h2 would keep 16 MiB of each connection.
+/// Most bytes of the fields of an answer's head, as over HTTP/1. By default h2 would store up to
+/// 16 MiB for each connection.
 const HEAD_BYTES: u32 = 64 << 10;
-/// h2 wants to be polled again after some polls, and settles soon.
+/// Most polls in a row: h2 asks to be polled again after some polls, and settles soon.
 const POLLS_AT_ONCE: usize = 16;
 
-/// A client's connection, which somebody else carries the bytes of.
+/// A client's connection, whose bytes the caller carries.
 pub struct Connection {
     inner: client::Connection<Pipe, Bytes>,
     requests: SendRequest<Bytes>,
     buffers: Rc<RefCell<Buffers>>,
     alarm: Arc<Alarm>,
     waker: Waker,
-    /// Why it is over, if it is.
+    /// Why the connection has ended, if it has.
     end: Option<Failure>,
 }
 
 impl Connection {
-    /// Has the preface ready to be sent.
+    /// Makes a connection whose preface is ready to be sent.
     ///
     /// # Errors
-    /// None are known: it is made in memory.
+    /// None are known: the connection is made in memory.
     pub fn new() -> io::Result<Self> {
         let buffers = Rc::default();
         let alarm = Arc::<Alarm>::default();
@@ -64,25 +66,25 @@ impl Connection {
         Ok(connection)
     }
 
-    /// Takes bytes of the server.
+    /// Accepts bytes received from the server.
     pub fn take(&mut self, bytes: &[u8]) {
         self.buffers.borrow_mut().input.extend_from_slice(bytes);
         self.drive();
     }
 
-    /// Whether it takes no more before some of what is to be sent has left: a server that has us answer, and
-    /// does not read, is not heard on.
+    /// Whether input waits until some output has left. From a server that makes us answer and does
+    /// not read our answers, no more should be read.
     pub fn is_held_back(&self) -> bool {
         !self.buffers.borrow().input.is_empty()
     }
 
-    /// The server will send no more.
+    /// Notes that the server will send no more.
     pub fn take_end(&mut self) {
         self.buffers.borrow_mut().has_ended = true;
         self.drive();
     }
 
-    /// Lets `send` have what is to be sent, until it takes nothing more; true when all has left.
+    /// Gives the output to `send` until `send` takes nothing more; true when all of it has left.
     ///
     /// # Errors
     /// Those of `send`.
@@ -107,14 +109,14 @@ impl Connection {
         }
     }
 
-    /// Sends a request on a stream of its own, of whose news the waker is told.
+    /// Sends a request on a stream of its own; its news wake the waker.
     ///
     /// # Errors
     /// When the connection takes no more requests.
     pub fn begin(&mut self, request: &Request, waker: &Waker) -> Result<Stream, Failure> {
         let context = &mut Context::from_waker(&self.waker);
         if self.requests.poll_ready(context)?.is_pending() {
-            // The stream before waits to be opened, which the connection does when it is polled.
+            // The previous stream still waits to be opened; the connection opens it when polled.
             self.drive();
         }
         let body = request.body();
@@ -128,7 +130,7 @@ impl Connection {
             Some(sending)
         };
         let mut stream = Stream::new(answer, sending, waker.clone());
-        // Nothing can have come; but only who was polled is woken.
+        // No answer can have come yet; but a stream is woken only after it was polled.
         let early = stream.poll();
         debug_assert!(
             !matches!(early, Some(Ok(_))),
@@ -138,13 +140,13 @@ impl Connection {
         Ok(stream)
     }
 
-    /// Streams that the server takes at once; 0 until it has said so.
+    /// How many streams the server accepts at once; 0 until it has said so.
     pub fn streams_at_once(&self) -> usize {
         self.requests.current_max_send_streams()
     }
 
-    /// Why it takes no more requests, if that is so: streams that were begun may still end well
-    /// where it is [`Failure::Unprocessed`], unless [`Self::is_over`].
+    /// Why the connection takes no more requests; `None` while it takes them. Streams already begun
+    /// may still end well where it is [`Failure::Unprocessed`], unless [`Self::is_over`].
     pub fn refusal(&mut self) -> Option<Failure> {
         let context = &mut Context::from_waker(&self.waker);
         let ready = self.requests.poll_ready(context);
@@ -155,7 +157,7 @@ impl Connection {
         }
     }
 
-    /// Whether it is of no more use to anybody.
+    /// Whether the connection itself has ended.
     pub fn is_over(&self) -> bool {
         self.end.is_some()
     }
@@ -185,12 +187,13 @@ fn builder() -> client::Builder {
         .initial_window_size(STREAM_WINDOW_BYTES)
         .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
         .max_concurrent_reset_streams(RESET_STREAMS)
-        // Nor is one that sends small pieces: whoever carries the bytes lets streams be polled between turns.
+        // No limit in effect: a server may send small pieces, as the caller lets streams be polled
+        // between turns.
         .data_frame_budget(usize::MAX >> 1)
         .max_header_list_size(HEAD_BYTES)
-        // A server that gets many answers wrong is measured, not left.
+        // No limit: a server that gets many answers wrong is measured, not abandoned.
         .max_local_error_reset_streams(None)
-        // None before its settings have come, which say how many.
+        // No streams before the server's settings have arrived, which say how many it accepts.
         .initial_max_send_streams(0);
     builder
 }

@@ -1,19 +1,19 @@
-//! Why a stream brings no answer: what a load books, and what it may send again.
+//! Why a stream brings no answer: how a load counts it, and whether it may send the request again.
 
 use h2::{Error, Reason};
 
-/// What became of a stream that failed.
+/// How a stream failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
-    /// The server closes the connection in good order, and did nothing about this request: it may be
-    /// sent again elsewhere (RFC 9113 §8.7).
+    /// The server closes the connection in good order and did not process this request, which may
+    /// be sent again elsewhere (RFC 9113 §8.7).
     #[error("the server closes the connection and did not begin with the request")]
     Unprocessed,
-    /// The server reset the stream, or its connection ended; also where h2 ended it for more empty
-    /// pieces than it bears (`ENHANCE_YOUR_CALM`).
+    /// The server reset the stream, or its connection ended; also where h2 ended it because of too
+    /// many empty pieces (`ENHANCE_YOUR_CALM`).
     #[error("closed by the server")]
     Closed,
-    /// What came breaks the rules of HTTP/2.
+    /// What the server sent breaks the rules of HTTP/2.
     #[error("what the server sent is not HTTP/2")]
     Broken,
 }
@@ -29,7 +29,8 @@ impl From<Error> for Failure {
     }
 }
 
-/// Streams that the server began with are left out of what its GOAWAY ends.
+/// Whether the server ended the connection by GOAWAY without an error. That ends only streams which
+/// the server had not begun to process.
 fn is_orderly_end(error: &Error) -> bool {
     error.is_go_away() && error.is_remote() && error.reason() == Some(Reason::NO_ERROR)
 }

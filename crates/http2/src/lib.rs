@@ -1,8 +1,8 @@
 //! A client's side of HTTP/2 as bytes in and bytes out: no I/O, no clock, no runtime.
 //!
-//! `h2` knows the protocol. Its futures are polled by whoever has bytes for them or wants some of
-//! them: [`Connection`] holds one connection, [`Stream`] one request and its answer, and [`Woken`]
-//! the numbers of those streams that something happened to.
+//! `h2` knows the protocol. The caller polls its futures when it has bytes for them or wants some
+//! from them: [`Connection`] holds one connection, [`Stream`] one request and its answer, and
+//! [`Woken`] the numbers of the streams that have news.
 
 mod connection;
 mod failure;

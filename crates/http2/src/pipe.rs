@@ -1,4 +1,4 @@
-//! What h2 takes for a socket: memory, filled and emptied by whoever has the real one.
+//! What h2 uses as its socket: memory, which the owner of the real socket fills and empties.
 
 use std::cell::RefCell;
 use std::io;
@@ -9,21 +9,21 @@ use std::task::{Context, Poll};
 use bytes::{Buf as _, BytesMut};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// What waits to be sent may grow to this; then h2 holds back until some of it has left.
+/// Bytes that may wait to be sent; from there on h2 holds back until some of them have left.
 const OUTPUT_BYTES: usize = 1 << 20;
 
 /// Both directions of one connection.
 #[derive(Debug, Default)]
 pub(crate) struct Buffers {
     pub(crate) input: BytesMut,
-    /// The peer will send no more.
+    /// Whether the peer will send no more.
     pub(crate) has_ended: bool,
     pub(crate) output: BytesMut,
-    /// h2 has more of it.
+    /// Whether h2 has more output, for which there was no room.
     pub(crate) is_held_back: bool,
 }
 
-/// h2's end of the buffers. Nobody is woken by them: whoever changes them polls afterwards.
+/// h2's end of the buffers. They wake nobody: whoever changes them must poll afterwards.
 #[derive(Debug)]
 pub(crate) struct Pipe(pub(crate) Rc<RefCell<Buffers>>);
 

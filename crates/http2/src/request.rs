@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::header::{HeaderName, HeaderValue};
 use http::{HeaderMap, Method, Uri};
 
-/// What HTTP/1.1 says about its connection, which no stream may say (RFC 9113 §8.2.2).
+/// Headers by which HTTP/1.1 describes its connection; HTTP/2 forbids them (RFC 9113 §8.2.2).
 const OF_CONNECTIONS: [&str; 5] = [
     "connection",
     "keep-alive",
@@ -13,7 +13,7 @@ const OF_CONNECTIONS: [&str; 5] = [
     "upgrade",
 ];
 
-/// Why a request cannot be put into words.
+/// Why a request cannot be expressed in HTTP/2.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
     #[error("`{0}` is no HTTP method: use letters, such as GET")]
@@ -36,11 +36,11 @@ pub struct Request {
 }
 
 impl Request {
-    /// `scheme` is `http` or `https`, `host` what HTTP/1.1 has in `Host`, which a header of that name
-    /// replaces. The length of the body is stated where there is one.
+    /// Prepares a request. `scheme` is `http` or `https`; `host` is what HTTP/1.1 has in `Host`,
+    /// and a header of that name replaces it. Where there is a body, a header states its length.
     ///
     /// # Errors
-    /// [`RequestError`] for what HTTP/2 cannot say.
+    /// [`RequestError`] for what HTTP/2 cannot express.
     pub fn new(
         scheme: &str,
         method: &str,
@@ -74,12 +74,12 @@ impl Request {
         })
     }
 
-    /// Bytes that are sent behind the head.
+    /// The body, which is sent after the head.
     pub fn body(&self) -> &Bytes {
         &self.body
     }
 
-    /// What h2 takes, and keeps.
+    /// A copy of the head, as h2 wants to own it.
     pub(crate) fn head(&self) -> http::Request<()> {
         let mut head = http::Request::new(());
         *head.method_mut() = self.method.clone();

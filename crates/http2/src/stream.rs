@@ -1,4 +1,4 @@
-//! One request on its way and the answer to it.
+//! One request under way, and its answer.
 
 use std::future::Future as _;
 use std::pin::Pin;
@@ -18,18 +18,18 @@ pub enum Part {
         status: u16,
         headers: HeaderMap,
     },
-    /// Of the body, in order.
+    /// A piece of the body, in order.
     Data(Bytes),
-    /// All has come. What may stand in trailers is not looked at.
+    /// The answer is complete. Trailers are ignored.
     End,
 }
 
-/// Dropping it before its end resets the stream.
+/// One request and its answer. Dropping it before its end resets the stream.
 #[derive(Debug)]
 pub struct Stream {
     stage: Stage,
     waker: Waker,
-    /// What is still to be sent of a body ends with this.
+    /// Held because dropping it would end the sending of the body.
     _sending: Option<SendStream<Bytes>>,
 }
 
@@ -40,7 +40,7 @@ enum Stage {
 }
 
 impl Stream {
-    /// Of a request that was given to h2; the waker is told of news from now on.
+    /// A stream for a request that was given to h2; once polled, it wakes the waker at any news.
     pub(crate) fn new(
         answer: ResponseFuture,
         sending: Option<SendStream<Bytes>>,
@@ -53,7 +53,7 @@ impl Stream {
         }
     }
 
-    /// The next piece of the answer; `None` while there is none, and the waker tells when.
+    /// Returns the next piece of the answer; `None` while there is none, until the waker is woken.
     pub fn poll(&mut self) -> Option<Result<Part, Failure>> {
         let context = &mut Context::from_waker(&self.waker);
         let polled = match &mut self.stage {
@@ -77,7 +77,7 @@ impl Stream {
     }
 }
 
-/// What was taken of a body makes room for more of it.
+/// Polls the body for its next piece, and lets the server send as many bytes again.
 fn data(body: &mut RecvStream, context: &mut Context<'_>) -> Poll<Result<Part, h2::Error>> {
     body.poll_data(context).map(|data| {
         let Some(data) = data.transpose()? else {

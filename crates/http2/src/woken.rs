@@ -1,16 +1,16 @@
-//! Which streams something happened to: h2 wakes a number, and somebody asks which.
+//! Which streams have news: h2 wakes a number, and the caller asks which numbers were woken.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Wake, Waker};
 
-/// The numbers that were woken, each once, in that order.
+/// The numbers that were woken, in that order; repeats in a row are stored once.
 #[derive(Debug, Default)]
 pub struct Woken(Arc<Mutex<VecDeque<usize>>>);
 
 impl Woken {
-    /// Wakes a number from now on.
+    /// Makes a waker that wakes `number`.
     pub fn waker(&self, number: usize) -> Waker {
         Waker::from(Arc::new(Bell {
             number,
@@ -18,22 +18,22 @@ impl Woken {
         }))
     }
 
-    /// Hands over what was woken since the last call, in exchange for an empty list.
+    /// Hands over the numbers woken since the last call, in exchange for an empty list.
     pub fn swap(&self, taken: &mut VecDeque<usize>) {
         debug_assert!(taken.is_empty(), "numbers that were not looked at");
         let mut woken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::swap(&mut *woken, taken);
     }
 
-    /// Whether nothing was.
+    /// Whether no number was woken since then.
     pub fn is_empty(&self) -> bool {
         let woken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         woken.is_empty()
     }
 }
 
-/// What h2 keeps of one stream's owner. It may be rung from any thread; here it is always the one
-/// that polls, so that the lock is free.
+/// The waker of one stream, which h2 stores. It may be woken from any thread; here it is always the
+/// thread that polls, so that the lock is free.
 struct Bell {
     number: usize,
     woken: Arc<Mutex<VecDeque<usize>>>,
@@ -46,7 +46,7 @@ impl Wake for Bell {
 
     fn wake_by_ref(self: &Arc<Self>) {
         let mut woken = self.woken.lock().unwrap_or_else(PoisonError::into_inner);
-        // Head and body of one answer come one behind the other.
+        // Head and body of one answer arrive one after the other.
         if woken.back() != Some(&self.number) {
             woken.push_back(self.number);
         }

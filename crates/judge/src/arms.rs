@@ -20,7 +20,7 @@ pub(crate) fn results(arms: &[Arm], rounds: &Rounds<'_>) -> Vec<ArmResult> {
     climbed.map(|arm| result(arm, floor, rounds)).collect()
 }
 
-/// The figures of one arm, and where there is a floor, how near it is to it.
+/// The figures of one arm, with its ratio to the floor where there is one.
 pub(crate) fn result(arm: &Arm, floor: Option<&Arm>, rounds: &Rounds<'_>) -> ArmResult {
     let over_blocks = |metric| median::estimate(&rounds.values(metric).of_arm(&arm.name), ALPHA);
     let server_cpu = over_blocks(Metric::ServerCpu);
@@ -45,7 +45,7 @@ pub(crate) fn result(arm: &Arm, floor: Option<&Arm>, rounds: &Rounds<'_>) -> Arm
     }
 }
 
-/// The whole machine's account: its median, and its parts over all blocks together.
+/// The whole machine's CPU time per request: its median, and its parts over all blocks together.
 fn machine(cpu_us_per_request: Estimate, arm: &Arm, rounds: &Rounds<'_>) -> MachineResult {
     let (mut sum, mut units) = (MachineCpu::default(), 0.0);
     for block in rounds.blocks_of(&arm.name) {
@@ -65,7 +65,7 @@ fn machine(cpu_us_per_request: Estimate, arm: &Arm, rounds: &Rounds<'_>) -> Mach
     }
 }
 
-/// The requests that one CPU-second pays for: the dearest request gives the lowest rate.
+/// The requests that one CPU-second pays for; the highest cost gives the lowest rate.
 fn implied_rps(cpu_us: Estimate) -> Estimate {
     Estimate {
         value: 1e6 / cpu_us.value,

@@ -1,4 +1,4 @@
-//! The last state of a ladder between boots: an estimate with as many values as there are boots.
+//! Judges a step that takes a reboot, on the last state of a ladder: each boot gives one value.
 
 use model::judgement::{BetweenBoots, BootEstimate, BootResult, Judged, Outcome};
 use model::reboot::Reboot;
@@ -14,10 +14,11 @@ use crate::{count, family, median, welch};
 
 /// Two-sided error of intervals.
 const ALPHA: f64 = 0.05;
-/// Boots per arm below which what boots differ by anyhow is too little known for an interval.
+/// Fewest boots per arm for an interval: with fewer, how boots vary by themselves is too little
+/// known.
 const FEWEST_BOOTS: usize = 4;
 
-/// What is known of the step that takes a reboot; `None` where the run asked for none.
+/// Judges the step that takes a reboot; `None` where the run asked for none.
 pub(crate) fn judge(
     run: &RunRecord,
     blocks: &[BlockRecord],
@@ -40,13 +41,13 @@ pub(crate) fn judge(
     })
 }
 
-/// Whether all is measured that can be without the step.
+/// Whether the run waits for a boot with the step: a boot without it is whole, and none has it yet.
 fn waits(boots: &[Boot]) -> bool {
     let is_begun = boots.iter().any(|boot| boot.result.has_step);
     !is_begun && boots.iter().any(Boot::is_whole)
 }
 
-/// A boot as it is reported, and the one value that it counts for.
+/// A boot as it is reported, and the one value that it gives.
 struct Boot {
     result: BootResult,
     /// The logarithm of the outcome's median.
@@ -92,7 +93,7 @@ impl Boot {
     }
 }
 
-/// The last state against itself.
+/// Judges the control: the last state against itself.
 fn control(reboot: &Reboot, rounds: &Rounds<'_>, metric: Metric, rules: Rules) -> Judged {
     let again = reboot.arms.iter().find(|arm| arm.role == Role::Control);
     let pair = again.and_then(|again| Some(Contrast::pair(&again.name, again.against.as_deref()?)));
@@ -100,7 +101,7 @@ fn control(reboot: &Reboot, rounds: &Rounds<'_>, metric: Metric, rules: Rules) -
     pair.map_or(Judged::NONE, judge)
 }
 
-/// Only boots that were measured in full count.
+/// The effect of the step; only boots that were measured in full count.
 fn estimate(boots: &[Boot]) -> Option<BootEstimate> {
     let of_arm = |has_step: bool| -> Vec<f64> {
         let boots = boots.iter().filter(|boot| boot.is_whole());
@@ -124,7 +125,7 @@ fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// The largest less the smallest; `None` of a single value.
+/// The largest value minus the smallest; `None` for a single value.
 fn spread(values: &[f64]) -> Option<f64> {
     let most = values.iter().copied().reduce(f64::max)?;
     let least = values.iter().copied().reduce(f64::min)?;

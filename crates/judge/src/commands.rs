@@ -1,18 +1,18 @@
-//! What is doubtful about the runs of one command, whatever it is compared with.
+//! Doubts about the runs of one command, whatever it is compared with.
 
 use model::{CommandDoubt, CommandReading};
 
 use crate::{count, median};
 
-/// Distances from the median, in robust standard deviations, from which a run lies far away; of
-/// normal values one in two million does.
+/// Distance from the median, in robust standard deviations, from which a run is far away; of normal
+/// values one in two million is.
 const FAR: f64 = 5.0;
-/// A run that is so near to the median is not far from it, however steady the others are.
+/// A run within this share of the median is not far from it, however steady the others are.
 const NEAR: f64 = 0.10;
-/// Runs without which nothing is said of single ones.
+/// Fewest runs among which a single one can be doubted.
 const FEWEST_RUNS: usize = 5;
 
-/// Processes that were still there when the command had ended.
+/// A doubt where processes were still running when the command had ended.
 pub(crate) fn left_running(command: &str, readings: &[&CommandReading]) -> Option<CommandDoubt> {
     let left = readings.iter().filter(|reading| reading.left_running);
     let runs = count(left.count());
@@ -22,7 +22,7 @@ pub(crate) fn left_running(command: &str, readings: &[&CommandReading]) -> Optio
     })
 }
 
-/// A first run that is out of line with the others, and above them.
+/// A doubt where the first run is out of line with the others, and above them.
 pub(crate) fn first_run(command: &str, values: &[f64]) -> Option<CommandDoubt> {
     let (first, rest) = values.split_first()?;
     let centre = median::of(rest)?;
@@ -33,7 +33,7 @@ pub(crate) fn first_run(command: &str, values: &[f64]) -> Option<CommandDoubt> {
     })
 }
 
-/// The runs that are out of line with the others.
+/// A doubt where some runs are out of line with the others.
 pub(crate) fn outliers(command: &str, values: &[f64]) -> Option<CommandDoubt> {
     let centre = median::of(values)?;
     let far: Vec<f64> = values

@@ -1,9 +1,9 @@
 //! A contrast: logarithms of one round's values, added up with weights that cancel.
 //!
 //! A level against another, both factors against each alone, a mean over benchmarks: each is a
-//! contrast, so one statistic judges them all. What a round does to all its runs alike falls out
-//! of the sum. Where the arms are alike, their order within the round is drawn by a fair die and
-//! the sum is as often above none as below, which is all that the signed-rank test asks for.
+//! contrast, so one statistic judges them all. What a round does to all its runs alike cancels in
+//! the sum. Where the arms are alike, their order within the round is drawn by a fair die, and the
+//! sum is as often above 0 as below, which is all that the signed-rank test requires.
 
 use crate::values::{Turn, Values};
 
@@ -46,7 +46,7 @@ impl<'a> Contrast<'a> {
         self.terms.iter().map(|(arm, _)| *arm)
     }
 
-    /// The logarithm of the ratio in each turn in which every arm has a value above none.
+    /// The logarithm of the ratio in each turn in which every arm has a value above 0.
     pub(crate) fn log_ratios(&self, values: &Values<'_>) -> Vec<f64> {
         let first = self.terms.first().map(|(arm, _)| *arm);
         let turns = first.into_iter().flat_map(|arm| values.turns_of(arm));
@@ -64,8 +64,8 @@ impl<'a> Contrast<'a> {
         logs.sum()
     }
 
-    /// How many times as far apart identical arms may truly lie here as a pair of them does: half
-    /// the weights' sizes. 1 for a pair and for a mean of pairs, 2 for an interaction.
+    /// How far apart identical arms may truly lie in this contrast, as a multiple of a pair's: half
+    /// the sum of the absolute weights. 1 for a pair and for a mean of pairs, 2 for an interaction.
     pub(crate) fn pairs_of_bias(&self) -> f64 {
         let sizes = self.terms.iter().map(|(_, weight)| weight.abs());
         sizes.sum::<f64>() / 2.0

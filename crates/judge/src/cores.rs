@@ -1,4 +1,4 @@
-//! From times between CPUs to where the CPUs are: pairs with intervals, and groups within groups.
+//! From times between CPUs to how the CPUs lie: pairs with intervals, and groups within groups.
 
 use model::Estimate;
 use model::cores::{CoreDistances, CoreLevel, CorePair};
@@ -7,13 +7,14 @@ use crate::median;
 
 /// Two-sided error of the intervals.
 const ALPHA: f64 = 0.05;
-/// A quantile with fewer observations beyond it is not shown.
+/// Fewest samples for a 99th percentile, which then has ten beyond it.
 const FEWEST_FOR_P99: usize = 1_000;
-/// Groups are told apart where what joins them is so many times as far as what they hold. What a mesh has between its
-/// near and its far ends grows step by step, and each step is smaller.
+/// Groups are levels apart where the distance that joins them is this many times that within them.
+/// In a mesh, distances grow step by step from near to far ends, and each step is smaller.
 const STEP: f64 = 1.2;
 
-/// One pair, of the samples of each of its lines by either method; `None` where a method has none.
+/// Judges one pair by the samples of each of its lines; `None` where one of the two methods has
+/// none.
 pub fn pair(
     cpus: [usize; 2],
     exchange_ns: &[Vec<f64>],
@@ -29,16 +30,18 @@ pub fn pair(
     })
 }
 
-/// A line is one observation: its samples share its address, and so its way.
+/// The estimate over lines. A line is one observation: its samples share its address, and so its
+/// path.
 fn of_lines(samples: &[Vec<f64>]) -> Option<Estimate> {
     let medians: Vec<f64> = samples.iter().filter_map(|line| median::of(line)).collect();
     median::estimate(&medians, ALPHA)
 }
 
-/// The pairs in order, and the levels on which their CPUs are.
+/// Orders the pairs, and finds the levels on which their CPUs lie.
 ///
-/// CPUs are joined to groups, the nearest first, by the median of the times between them, which a pair that was disturbed
-/// does not turn. A level ends where the next join is `STEP` times as far as the one before it.
+/// CPUs are joined to groups, nearest first, by the median of the times between them, which one
+/// disturbed pair does not change. A level ends where the next join is `STEP` times as far as the
+/// one before it.
 pub fn distances(cpus: &[usize], pairs: Vec<CorePair>) -> CoreDistances {
     let (mut cpus, mut pairs) = (cpus.to_vec(), pairs);
     cpus.sort_unstable();
@@ -51,10 +54,10 @@ pub fn distances(cpus: &[usize], pairs: Vec<CorePair>) -> CoreDistances {
     }
 }
 
-/// Times between each two, by their places; a list, as there are several between groups.
+/// Times between any two CPUs or groups, by their places; a list, as groups have several.
 type Matrix = Vec<Vec<Vec<f64>>>;
 
-/// All times; `None` where one is missing.
+/// The matrix of all times; `None` where one is missing.
 fn whole_matrix(cpus: &[usize], pairs: &[CorePair]) -> Option<Matrix> {
     let mut matrix = vec![vec![Vec::new(); cpus.len()]; cpus.len()];
     for pair in pairs {
@@ -70,7 +73,7 @@ fn whole_matrix(cpus: &[usize], pairs: &[CorePair]) -> Option<Matrix> {
     rows.all(is_whole).then_some(matrix)
 }
 
-/// Where the two CPUs of a pair stand among all.
+/// The places of a pair's CPUs among all.
 fn places(cpus: &[usize], pair: &CorePair) -> Option<[usize; 2]> {
     let [one, other] = pair.cpus.map(|cpu| cpus.binary_search(&cpu).ok());
     Some([one?, other?])
@@ -79,8 +82,8 @@ fn places(cpus: &[usize], pair: &CorePair) -> Option<[usize; 2]> {
 /// Two groups that were joined, by their places, and how far apart they were, ns.
 struct Join {
     kept: usize,
-    gone: usize,
-    far_ns: f64,
+    absorbed: usize,
+    distance_ns: f64,
 }
 
 fn levels(cpus: &[usize], pairs: &[CorePair], matrix: Matrix) -> Vec<CoreLevel> {
@@ -89,10 +92,10 @@ fn levels(cpus: &[usize], pairs: &[CorePair], matrix: Matrix) -> Vec<CoreLevel> 
     let mut before = group_of.clone();
     let mut levels = Vec::new();
     for (number, join) in joins.iter().enumerate() {
-        let joined = group_of.iter_mut().filter(|group| **group == join.gone);
+        let joined = group_of.iter_mut().filter(|group| **group == join.absorbed);
         joined.for_each(|group| *group = join.kept);
         let next = joins.get(number + 1);
-        if next.is_none_or(|next| next.far_ns >= STEP * join.far_ns) {
+        if next.is_none_or(|next| next.distance_ns >= STEP * join.distance_ns) {
             levels.extend(level(cpus, pairs, [&before, &group_of]));
             before.clone_from(&group_of);
         }
@@ -104,19 +107,23 @@ fn levels(cpus: &[usize], pairs: &[CorePair], matrix: Matrix) -> Vec<CoreLevel> 
 fn joins(mut times: Matrix) -> Vec<Join> {
     let middle = |row: &Vec<Vec<f64>>| -> Vec<f64> {
         let medians = row.iter().map(|times| median::of(times));
-        medians.map(|far| far.unwrap_or(f64::INFINITY)).collect()
+        medians.map(|ns| ns.unwrap_or(f64::INFINITY)).collect()
     };
     let mut far: Vec<Vec<f64>> = times.iter().map(middle).collect();
     let mut left: Vec<usize> = (0..times.len()).collect();
     let mut joins: Vec<Join> = Vec::new();
-    while let Some((kept, gone)) = nearest(&left, &far) {
-        // A median may be nearer than those that it was joined of.
-        let last_ns = joins.last().map_or(0.0, |join| join.far_ns);
-        let far_ns = far[kept][gone].max(last_ns);
-        joins.push(Join { kept, gone, far_ns });
-        left.retain(|group| *group != gone);
+    while let Some((kept, absorbed)) = nearest(&left, &far) {
+        // The median of a joined group may be below the distance of the join that made it.
+        let last_ns = joins.last().map_or(0.0, |join| join.distance_ns);
+        let distance_ns = far[kept][absorbed].max(last_ns);
+        joins.push(Join {
+            kept,
+            absorbed,
+            distance_ns,
+        });
+        left.retain(|group| *group != absorbed);
         for &other in left.iter().filter(|other| **other != kept) {
-            let more = std::mem::take(&mut times[gone][other]);
+            let more = std::mem::take(&mut times[absorbed][other]);
             times[kept][other].extend(more);
             let both = times[kept][other].clone();
             let middle = median::of(&both).unwrap_or(f64::INFINITY);
@@ -127,14 +134,15 @@ fn joins(mut times: Matrix) -> Vec<Join> {
     joins
 }
 
-/// The two groups that are nearest to one another, the lower place first.
+/// The two groups that are nearest to each other, the lower place first.
 fn nearest(left: &[usize], far: &[Vec<f64>]) -> Option<(usize, usize)> {
     let ones = left.iter().enumerate();
     let two = ones.flat_map(|(at, one)| left[at + 1..].iter().map(|other| (*one, *other)));
     two.min_by(|one, other| far[one.0][one.1].total_cmp(&far[other.0][other.1]))
 }
 
-/// The groups as they are now, and what is new in them.
+/// The level of the groups as they are `now`, timed by the pairs that share a group only since
+/// then.
 fn level(cpus: &[usize], pairs: &[CorePair], [before, now]: [&[usize]; 2]) -> Option<CoreLevel> {
     let is_new = |pair: &&CorePair| {
         let shares = |groups: &[usize], [one, other]: [usize; 2]| groups[one] == groups[other];
@@ -142,7 +150,7 @@ fn level(cpus: &[usize], pairs: &[CorePair], [before, now]: [&[usize]; 2]) -> Op
     };
     let new = pairs.iter().filter(is_new);
     let times_ns: Vec<f64> = new.map(|pair| pair.exchange_ns.value).collect();
-    // A group has the place of its first CPU.
+    // A group is known by the place of its first CPU.
     let firsts = (0..cpus.len()).filter(|place| now[*place] == *place);
     let members = |first: usize| {
         let of_group = cpus.iter().zip(now).filter(|(_, group)| **group == first);
@@ -160,7 +168,7 @@ fn level(cpus: &[usize], pairs: &[CorePair], [before, now]: [&[usize]; 2]) -> Op
 mod tests {
     use super::*;
 
-    /// So many CPUs, whose times are those of `far` and up to 4 % more, as a mesh and noise have it.
+    /// `count` CPUs, whose times are those of `far` and up to 4 % more, as from a mesh and noise.
     fn machine(count: usize, far: impl Fn(usize, usize) -> f64) -> CoreDistances {
         let more = |one: usize, other: usize| ((one * 7 + other * 13) % 9) as f64 * 0.005;
         let two = (0..count).flat_map(|one| (0..one).map(move |other| (one, other)));
@@ -174,7 +182,7 @@ mod tests {
         pair(cpus, &[vec![ns], vec![ns]], &[vec![ns]]).unwrap()
     }
 
-    /// How many groups of how many CPUs each level has, and its time in whole ns; none is more than 4 % off.
+    /// The number of groups of each level, and their sizes in CPUs.
     fn shape(of: &CoreDistances) -> Vec<(usize, Vec<usize>)> {
         let sizes = |level: &CoreLevel| {
             let mut sizes: Vec<usize> = level.groups.iter().map(Vec::len).collect();

@@ -1,17 +1,17 @@
-//! CPU time that a program used within a look, by whichever account knows most of it: that of its threads has none that
-//! ended meanwhile.
+//! CPU time that a program used within a look, by the account that has most of it: the account of
+//! its threads lacks those that ended during the look.
 
 use model::command::CommandReading;
 use model::observation::Observation;
 
-/// Of all its threads and processes together, ns.
+/// CPU time of all its threads and processes together, ns.
 pub(crate) fn of(seen: &Observation) -> u64 {
     let threads = sum(seen.threads.iter().map(|it| it.running_ns));
     let command = seen.command.as_ref().map_or(0, CommandReading::cpu_ns);
     threads.max(command).max(sum(counted(seen)))
 }
 
-/// In its own code and in the kernel, ns; nought for both where neither is known.
+/// CPU time in its own code and in the kernel, ns; 0 for both where neither is known.
 pub(crate) fn in_parts(seen: &Observation) -> [u64; 2] {
     if let Some(ran) = &seen.command {
         return [ran.user_ns, ran.system_ns];
@@ -27,7 +27,7 @@ pub(crate) fn in_parts(seen: &Observation) -> [u64; 2] {
     }
 }
 
-/// By its processes, whose count has threads and children that came and went.
+/// CPU time by its processes, whose counts include threads and children that came and went.
 fn counted(seen: &Observation) -> [u64; 2] {
     ["program.user_ns", "program.system_ns"].map(|name| seen.rise(name))
 }

@@ -1,4 +1,5 @@
-//! Burst rate, base rate and credit of a path, from a series of readings: a token bucket that is filled at the base rate.
+//! Burst rate, base rate and credit of a path, from a series of readings: the path is a token
+//! bucket that fills at the base rate.
 
 use std::ops::Range;
 
@@ -9,19 +10,21 @@ use crate::{median, plateaus, student};
 
 /// Two-sided error of the intervals.
 const ALPHA: f64 = 0.05;
-/// Batches of readings whose medians tell how well a plateau is known: readings beside one another share noise.
+/// Batches of readings whose medians tell how well a plateau is known, as neighbouring readings
+/// share noise.
 const BATCHES: usize = 16;
-/// The last plateau lasts for such a part of the test at least: what is shorter may pass.
+/// Smallest share of the test that the last plateau must last: a shorter one may pass.
 const LASTS: f64 = 0.1;
-/// A test is over when the ends of the base rate's interval are no farther from it.
+/// A test is over when the ends of the base rate's interval are within this share of it …
 const KNOWN_TO: f64 = 0.015;
-/// And when that has lasted for so many readings.
+/// … and the last plateau has at least this many readings.
 const SEEN_OFTEN: usize = 20;
 /// Readings on either side of a change that may be a part of both plateaus.
 const BESIDE: usize = 2;
-/// Of more readings neighbours are put together: the time to cut a series grows with the square of their number.
+/// Most readings of a series; of more, neighbours are merged. The time to cut a series into
+/// plateaus grows with the square of their number.
 const MOST: usize = 3_600;
-/// A last reading shorter than that part of the others is none.
+/// A last reading shorter than this share of the usual length is left out.
 const WHOLE: f64 = 0.5;
 
 /// One reading of a series.
@@ -29,22 +32,22 @@ const WHOLE: f64 = 0.5;
 pub struct CarriedBytes {
     /// Its length, s.
     pub seconds: f64,
-    /// Carried meanwhile.
+    /// Bytes carried in that time.
     pub bytes: u64,
 }
 
-/// What a series says.
+/// What a series of readings shows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CreditReading {
-    /// One after another; one where nothing changes.
+    /// The plateaus in order; a single one where nothing changes.
     pub plateaus: Vec<Plateau>,
-    /// Where the last plateau is below the one before, and the lowest.
+    /// The credit, where the last plateau is below the one before and the lowest of all.
     pub credit: Option<Credit>,
-    /// Whether more of it would tell nothing else.
+    /// Whether a longer series would show nothing else.
     pub is_sure: bool,
 }
 
-/// Reads a series that begins with the test.
+/// Analyses a series that begins with the test.
 #[must_use]
 pub fn read(series: &[CarriedBytes]) -> CreditReading {
     let series = Series::of(series);
@@ -94,7 +97,7 @@ impl Series {
         }
     }
 
-    /// Of the readings that are in it as a whole.
+    /// The plateau of a range, its rate by the readings that lie in it completely.
     fn plateau(&self, range: &Range<usize>) -> Plateau {
         let edge = |is_change: bool| usize::from(is_change && range.len() > plateaus::FEWEST);
         let start = range.start + edge(range.start > 0);
@@ -115,7 +118,7 @@ impl Series {
         let lowest = rates.fold(f64::INFINITY, f64::min);
         let base = last.bits_per_second;
         let all = self.rates.len() as f64;
-        // What carries nothing at all has broken, and has no bucket.
+        // A path that carries nothing at all is broken, and has no bucket.
         if base.value <= 0.0
             || base.value > lowest
             || ((self.rates.len() - cut) as f64) < LASTS * all
@@ -148,7 +151,8 @@ impl Series {
         })
     }
 
-    /// When the one plateau gave way to the other: the readings about the change are parts of both, by what they carried.
+    /// When one plateau gave way to the next. Readings around the change belong to both, in
+    /// proportion to what they carried.
     fn spent_after(&self, cut: usize, before: Estimate, after: Estimate) -> Estimate {
         let (first, last) = (
             cut.saturating_sub(BESIDE),
@@ -158,7 +162,7 @@ impl Series {
         let at_burst = (first..last)
             .map(|at| ((self.rates[at] - after.value) / drop).clamp(0.0, 1.0) * self.seconds[at]);
         let value = self.begins[first] + at_burst.sum::<f64>();
-        // As sure as its readings are, and no surer than a half of one.
+        // As certain as its readings are, and no more certain than half of a reading.
         let half = self.seconds[cut.min(self.seconds.len() - 1)] / 2.0;
         let noise = (before.high - before.low) / 2.0 / drop * f64::from(before.n).sqrt() * half;
         let reach = half.max(noise);
@@ -171,7 +175,7 @@ impl Series {
     }
 }
 
-/// As many neighbours each as make a series short enough.
+/// Merges neighbours, as many each time as make the series short enough.
 fn together(readings: &[CarriedBytes]) -> Vec<CarriedBytes> {
     let each = readings.len().div_ceil(MOST).max(1);
     let sum = |some: &[CarriedBytes]| CarriedBytes {
@@ -181,8 +185,8 @@ fn together(readings: &[CarriedBytes]) -> Vec<CarriedBytes> {
     readings.chunks(each).map(sum).collect()
 }
 
-/// The median, with an interval from the medians of batches of neighbours by Student's t: as wide as it is where there
-/// is one batch alone.
+/// The median, with an interval by Student's t from the medians of batches of neighbours. From a
+/// single batch it reaches as far to either side as the median itself.
 fn median_by_batches(values: &[f64]) -> Estimate {
     let value = median::of(values).unwrap_or(0.0);
     let length = values.len().div_ceil(BATCHES).max(1);

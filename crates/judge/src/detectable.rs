@@ -1,16 +1,16 @@
-//! The smallest effect that so many pairs can see.
+//! The smallest effect that a given number of pairs can show.
 
 use crate::{fewest_pairs, median, student};
 
 /// Chance of finding an effect that is there.
 const POWER: f64 = 0.8;
-/// What the signed-rank interval needs over the t interval of normal differences:
+/// How much wider the signed-rank interval is than the t interval of normal differences:
 /// 1/√(3/π) = 1.023, and the rest for the steps between its attainable levels.
 const SIGNED_RANK_COST: f64 = 1.05;
 
 /// The smallest effect, as a share, that `n` pairs with such differences find with 80 % power at
-/// two-sided error `alpha`. `None` with fewer than two differences, where all are the same, or with fewer pairs than a
-/// verdict takes.
+/// two-sided error `alpha`. `None` with fewer than two differences, where all are the same, or with
+/// fewer pairs than a verdict takes.
 pub fn smallest_visible(differences: &[f64], n: u32, alpha: f64) -> Option<f64> {
     if n < fewest_pairs(alpha) {
         return None;
@@ -20,22 +20,22 @@ pub fn smallest_visible(differences: &[f64], n: u32, alpha: f64) -> Option<f64> 
     effect.is_finite().then_some(effect)
 }
 
-/// The robust standard deviation; where more than half of the differences are the same, as of a metric that comes in
-/// steps, that is 0, and the ordinary one is taken, about the value of most.
+/// The robust standard deviation. It is 0 where more than half of the differences are the same, as
+/// for a metric that comes in steps; then the ordinary one about the most common value is used.
 fn sigma(differences: &[f64]) -> Option<f64> {
     let robust = median::robust_sigma(differences)?;
     if robust > 0.0 {
         return Some(robust);
     }
-    let most = median::of(differences)?;
-    let squares: f64 = differences.iter().map(|d| (d - most).powi(2)).sum();
+    let centre = median::of(differences)?;
+    let squares: f64 = differences.iter().map(|d| (d - centre).powi(2)).sum();
     (squares > 0.0).then(|| (squares / (differences.len() as f64 - 1.0)).sqrt())
 }
 
-/// How many standard errors an effect must be away from none: the test's bound, and the power's.
+/// How many standard errors an effect must be away from 0: the test's bound, and the power's.
 fn distance_in_sigmas(alpha: f64) -> f64 {
     let normal = |alpha| student::two_sided_quantile(alpha, f64::INFINITY);
-    // The power is of one side alone.
+    // The power is one-sided.
     SIGNED_RANK_COST * (normal(alpha) + normal(2.0 * (1.0 - POWER)))
 }
 

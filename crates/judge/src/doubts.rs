@@ -8,10 +8,10 @@ use model::{BlockRecord, Doubt, Effect, RunRecord};
 
 use crate::rules::Rules;
 
-/// Share of an arm's blocks in which a doubt must stand to be one about the arm.
+/// Share of an arm's blocks above which a doubt of blocks becomes one about the arm.
 const TOLERATED_BLOCKS: f64 = 0.10;
 
-/// That two identical arms came out different.
+/// The doubt that two identical arms came out different.
 pub(crate) fn control_differs(rules: &Rules, control: Option<&Effect>) -> Option<Doubt> {
     let effect = control.filter(|effect| rules.control_differs(effect))?;
     Some(Doubt::ControlDiffers {
@@ -20,7 +20,7 @@ pub(crate) fn control_differs(rules: &Rules, control: Option<&Effect>) -> Option
     })
 }
 
-/// That a comparison has fewer pairs than a verdict takes.
+/// The doubt that a comparison has fewer pairs than a verdict takes.
 pub(crate) fn too_few_pairs(rules: &Rules, pairs: u32) -> Option<Doubt> {
     let needed = rules.fewest_pairs;
     (pairs < needed).then_some(Doubt::TooFewPairs { pairs, needed })
@@ -33,7 +33,7 @@ pub(crate) fn unfinished(rounds_done: u32, rounds_planned: u32) -> Option<Doubt>
     })
 }
 
-/// That effects as small as the one sought could not be seen.
+/// The doubt that effects as small as the one sought could not be seen.
 pub(crate) fn blind(smallest_visible: Option<f64>, sought: f64) -> Option<Doubt> {
     smallest_visible
         .filter(|visible| *visible > sought)
@@ -43,7 +43,7 @@ pub(crate) fn blind(smallest_visible: Option<f64>, sought: f64) -> Option<Doubt>
         })
 }
 
-/// What was doubted before the first block. A forecast of blindness gives way to the measured
+/// The doubts known before the first block. A forecast of blindness gives way to the measured
 /// figure, where there is one.
 pub(crate) fn known_before(
     known: &[Doubt],
@@ -66,7 +66,7 @@ pub(crate) fn is_frequent<'a>(
     f64::from(doubtful) > f64::from(all) * TOLERATED_BLOCKS
 }
 
-/// The doubts that blocks carry, where more than a tenth of the blocks of one arm and phase do.
+/// The doubts that more than a tenth of the blocks of one arm and phase carry.
 ///
 /// The bare echo is left out of "the client is the limit": it is there to be faster than any
 /// server, so the client is its limit as a rule, and only its CPU per request is used. Failed
@@ -101,8 +101,8 @@ pub(crate) fn is_client_limit(doubt: &Doubt) -> bool {
     matches!(doubt, Doubt::ClientIsLimit { .. })
 }
 
-/// One doubt of each kind, the worst, in the order in which the kinds first came. Skipped levers
-/// are one kind each.
+/// The worst doubt of each kind, in the order in which the kinds first came. Each skipped lever is
+/// a kind of its own.
 pub(crate) fn merged(doubts: impl Iterator<Item = Doubt>) -> Vec<Doubt> {
     let mut kept: Vec<Doubt> = Vec::new();
     for doubt in doubts {

@@ -3,8 +3,8 @@
 use model::BlockRecord;
 use model::reading::Ledger;
 
-/// Share of failed requests above which they are a doubt, and the distance between two arms above
-/// which answers of the one are not answers of the other: 0.1 percentage points.
+/// Share of failed requests above which they are a doubt, and the difference between two arms above
+/// which their answers may not be compared: 0.1 percentage points.
 const TOLERATED_SHARE: f64 = 0.001;
 
 /// The share of the finished requests of some blocks that failed; 0 where none were sent.

@@ -1,4 +1,5 @@
-//! From values to judgements: contrasts that share one error of 5 %, their effects, and the verdict on each.
+//! From values to judgements: contrasts that share one error of 5 %, their effects, and the verdict
+//! on each.
 
 use model::judgement::Judged;
 use model::{Effect, Verdict};
@@ -10,7 +11,7 @@ use crate::values::Values;
 use crate::verdict::Direction;
 use crate::{count, holm, lasting};
 
-/// A contrast of one metric, and by what its verdict is given.
+/// A contrast of one metric, with what its verdict depends on.
 pub(crate) struct Question<'a> {
     pub(crate) contrast: Contrast<'a>,
     pub(crate) values: &'a Values<'a>,
@@ -21,7 +22,7 @@ pub(crate) struct Question<'a> {
     pub(crate) is_void: bool,
 }
 
-/// What became of a question.
+/// The judgement on a question.
 pub(crate) struct Answer {
     /// Its share of the family's error.
     alpha: f64,
@@ -54,7 +55,7 @@ impl<'a> Verdicts<'a> {
     }
 }
 
-/// Contrasts that share an error, each once: what is a corner of a square may be a pair too.
+/// Contrasts that share an error, each once: a contrast of a square may also be a pair.
 pub(crate) fn each_once<'a>(all: impl Iterator<Item = Contrast<'a>>) -> Vec<Contrast<'a>> {
     let mut family: Vec<Contrast<'_>> = Vec::new();
     for contrast in all {
@@ -88,7 +89,7 @@ pub(crate) fn judge(family: &[Question<'_>], rules: Rules) -> Vec<Answer> {
         .collect()
 }
 
-/// A baseline against itself, by its own error.
+/// Judges a baseline against itself, with an error of its own.
 pub(crate) fn judge_control(control: &Contrast<'_>, values: &Values<'_>, rules: Rules) -> Answer {
     let log_ratios = control.log_ratios(values);
     let effect = effect(&log_ratios, CONTROL_ALPHA, rules.states_last);
@@ -102,8 +103,8 @@ pub(crate) fn judge_control(control: &Contrast<'_>, values: &Values<'_>, rules: 
     }
 }
 
-/// Whether a control, where one was planned, leaves no verdict to anything else: it differs, or too
-/// little is left of it to say how far two identical arms lie apart.
+/// Whether a control, where one was planned, forbids all other verdicts: it differs, or too little
+/// is left of it to say how far two identical arms lie apart.
 pub(crate) fn voids(control: Option<Verdict>) -> bool {
     control == Some(Verdict::Invalid)
 }
@@ -125,8 +126,8 @@ impl Question<'_> {
     }
 }
 
-/// The smallest effect that the pairs of two identical arms could see, at the error that the
-/// first success of so many contrasts is given; `None` where they are too few for a verdict.
+/// The smallest effect that the pairs of two identical arms could see, at the error of the first
+/// success among `family` contrasts; `None` where the pairs are too few for a verdict.
 pub(crate) fn smallest_visible(
     noise: &Contrast<'_>,
     values: &Values<'_>,
@@ -136,8 +137,8 @@ pub(crate) fn smallest_visible(
     crate::smallest_visible(&log_ratios, count(log_ratios.len()), share_of_first(family))
 }
 
-/// The fewest pairs of which it can be shown at all, at the error that the first success of their contrasts is given,
-/// that they differ: `n` that all agree have a chance of 2 ÷ 2^n.
+/// The fewest pairs that can show a difference at all at the error `alpha`: `n` pairs all agree by
+/// chance with a probability of 2 ÷ 2^n.
 pub(crate) fn fewest_that_can_tell(alpha: f64) -> u32 {
     let agreeing = (2.0 / alpha).log2().ceil();
     // Between 6, for a lone contrast, and 71, for as many as a machine's words can count.

@@ -1,21 +1,24 @@
-//! Whether a commit passes a gate: what it costs, by the whole interval, against a bar.
+//! Whether a commit passes a gate: the whole interval of its cost is held against a bar.
 //!
-//! Two things are drawn, and an interval has to hold for both. Each round has processes of its own, of which the
-//! signed-rank interval of all rounds tells. And each build has a layout of its own, of which there are as few draws as
-//! there are builds, however long is measured: they come in sets of one build of HEAD and two of BASE, and a round
-//! measures one set. In a set, in logarithms, the cost is d = HEAD - (BASE + BASE again) / 2, and c = BASE again - BASE.
-//! Of builds that vary with variance s² around their commit, d varies with 1.5 s² and c with 2 s², and neither tells of
-//! the other. So with K sets
+//! Two things vary at random, and an interval has to hold for both. Each round has processes of its
+//! own, which the signed-rank interval over all rounds covers. And each build has a layout of its
+//! own, of which there are only as many draws as builds, however long we measure. Builds come in
+//! sets of one build of HEAD and two of BASE, and a round measures one set. In a set, in
+//! logarithms, the cost is d = HEAD - (BASE + BASE again) / 2, and c = BASE again - BASE. If builds
+//! vary with variance s² around their commit, d has the variance 1.5 s² and c has 2 s², and neither
+//! says anything about the other. So with K sets
 //!
 //! ```text
 //! s² = (Σ c² / 2 + Σ (d - mean of d)² / 1.5) / (2 K - 1)
 //! ```
 //!
-//! has K degrees of freedom by c, whose mean is known to be none, and K - 1 by d; and the mean of d, plus and minus
-//! t(2 K - 1) × s × √(1.5 / K), is Student's interval for what the commits cost. It holds without layout too, as what
-//! rounds leave open of each build is in s. The build is the unit of it, as is what was drawn at random in any nested
-//! design (Scheffé, The Analysis of Variance, 1959, chapter 7; for layouts Mytkowicz et al., ASPLOS 2009, and Curtsinger
-//! and Berger, ASPLOS 2013). The wider of the two intervals counts. `tests/gate_simulation.rs` has how often it is wrong.
+//! has K degrees of freedom from c, whose mean is known to be 0, and K - 1 from d; and the mean of
+//! d, plus and minus t(2 K - 1) × s × √(1.5 / K), is Student's interval for the difference of the
+//! commits' costs. It also holds where layout has no effect, as s includes what rounds leave
+//! uncertain about each build. Its unit is the build, as in any nested design the unit is what was
+//! drawn at random (Scheffé, The Analysis of Variance, 1959, chapter 7; for layouts Mytkowicz et
+//! al., ASPLOS 2009, and Curtsinger and Berger, ASPLOS 2013). The wider of the two intervals
+//! counts. `tests/gate_simulation.rs` measures how often it is wrong.
 
 use std::collections::BTreeMap;
 
@@ -30,17 +33,18 @@ use crate::rules::Rules;
 use crate::values::Turn;
 use crate::{failures, signed_rank, student};
 
-/// The error of the interval by builds. It is less than 5 %, as nearly the same builds are looked at several times.
+/// The error of the interval by builds. It is less than 5 %, because nearly the same builds are
+/// judged several times.
 const BUILDS_ALPHA: f64 = 0.04;
 
-/// What one round says, in logarithms.
+/// The result of one round, in logarithms.
 #[derive(Clone, Copy, Debug)]
 struct Round {
-    /// Which builds it was of.
+    /// The set of builds that it measured.
     set: u32,
-    /// How much more HEAD costs than BASE, of whose two builds it is the mean.
+    /// How much more HEAD costs than the mean of the two builds of BASE.
     cost: f64,
-    /// How much more the one build of BASE costs than the other.
+    /// How much more the second build of BASE costs than the first.
     apart: f64,
 }
 
@@ -51,7 +55,7 @@ pub(crate) struct Names<'a> {
     pub(crate) head: &'a str,
 }
 
-/// Judges the second commit by all rounds. It passes nothing where the comparison of the two is not fair.
+/// Judges HEAD by all rounds. It does not pass where the comparison with BASE is not fair.
 pub(crate) fn judge(
     design: &GateDesign,
     (rounds, outcome): (&Rounds<'_>, Outcome),
@@ -86,7 +90,7 @@ pub(crate) fn judge(
     }
 }
 
-/// The cost where it may be told of, whatever it is.
+/// The cost, where the comparison allows a statement about it; else why it does not.
 fn fair_cost(
     cost: Option<Effect>,
     (rounds, names): (&Rounds<'_>, &Names<'_>),
@@ -108,7 +112,7 @@ fn fair_cost(
             needed: rules.fewest_pairs,
         });
     }
-    // What else voids a comparison.
+    // Whatever else voids the comparison counts as the client's limit.
     is_fair.then_some(cost).ok_or(Untold::ClientIsLimit)
 }
 
@@ -139,18 +143,18 @@ fn measured(
     turns.filter_map(round).collect()
 }
 
-/// What the sets of builds say.
+/// The cost as the sets of builds show it.
 #[derive(Clone, Copy, Debug)]
 struct Builds {
     sets: u32,
-    /// The mean of their costs, in logarithms.
+    /// The mean of the sets' costs, in logarithms.
     centre: f64,
     /// The standard deviation of that mean.
     spread: f64,
 }
 
 impl Builds {
-    /// `None` without rounds.
+    /// Estimates the cost from rounds; `None` without any.
     fn of(rounds: &[Round]) -> Option<Self> {
         let mut by_set: BTreeMap<u32, [Vec<f64>; 2]> = BTreeMap::new();
         for round in rounds {
@@ -175,13 +179,13 @@ impl Builds {
         })
     }
 
-    /// Half of the interval if so many sets were measured that vary as these do, in logarithms.
+    /// Half of the interval, in logarithms, if `sets` sets were measured that vary as these do.
     fn half(&self, sets: u32) -> f64 {
         let spread = self.spread * (f64::from(self.sets) / f64::from(sets)).sqrt();
         student::two_sided_quantile(BUILDS_ALPHA, freedom(sets)) * spread
     }
 
-    /// The interval by rounds, as much wider as that by builds reaches further.
+    /// The interval by rounds, widened to where the interval by builds reaches further.
     fn widened(&self, by_rounds: Effect) -> Effect {
         let half = self.half(self.sets);
         Effect {
@@ -191,21 +195,21 @@ impl Builds {
         }
     }
 
-    /// The share of the spread that is of builds: what more rounds leave as it is.
-    fn of_layout(&self, by_rounds: &Effect) -> f64 {
+    /// The part of the spread that is due to builds, which more rounds do not reduce.
+    fn layout_spread(&self, by_rounds: &Effect) -> f64 {
         (self.spread.powi(2) - noise(by_rounds).powi(2))
             .max(0.0)
             .sqrt()
     }
 
-    /// How many rounds bring the interval clear of the bar if the estimates stay: what they leave open falls with the
-    /// root of their number, and what builds lie apart stays.
+    /// How many rounds bring the interval clear of the bar if the estimates stay. What rounds leave
+    /// uncertain falls with the root of their number; the spread of the builds stays.
     fn rounds_needed(&self, by_rounds: &Effect, bar: f64) -> Option<u32> {
-        /// More than anybody waits for.
+        /// More rounds than anybody waits for.
         const MOST: f64 = 100_000.0;
         let room = room(by_rounds, bar);
         let times = self.half(self.sets) / self.spread.max(f64::MIN_POSITIVE);
-        let left = room.powi(2) - (times * self.of_layout(by_rounds)).powi(2);
+        let left = room.powi(2) - (times * self.layout_spread(by_rounds)).powi(2);
         let of_rounds = (half(by_rounds) / room).powi(2);
         let of_builds = (times * noise(by_rounds)).powi(2) / left;
         let needed = f64::from(by_rounds.n) * of_rounds.max(of_builds);
@@ -218,16 +222,17 @@ impl Builds {
         rounds.map(|rounds| rounds.max(by_rounds.n + 1))
     }
 
-    /// How many builds of each commit leave as much room again for what rounds leave open.
+    /// How many builds of each commit use up only half of the squared room, and so leave as much
+    /// for what rounds leave uncertain.
     fn builds_needed(&self, by_rounds: &Effect, bar: f64) -> Option<u32> {
-        let share = self.of_layout(by_rounds) / self.spread.max(f64::MIN_POSITIVE);
+        let share = self.layout_spread(by_rounds) / self.spread.max(f64::MIN_POSITIVE);
         let half = |sets: &u32| share * self.half(*sets);
         let room = room(by_rounds, bar) / std::f64::consts::SQRT_2;
         (self.sets + 1..=MOST_BUILDS).find(|sets| half(sets) < room)
     }
 }
 
-/// Degrees of freedom of what builds vary by.
+/// Degrees of freedom of the variance of builds.
 fn freedom(sets: u32) -> f64 {
     2.0 * f64::from(sets) - 1.0
 }
@@ -261,7 +266,8 @@ fn passage(cost: &Effect, bar: f64) -> Result<Passage, Untold> {
 mod tests {
     use super::*;
 
-    /// Sixteen rounds of two sets whose costs and whose builds of BASE lie so, and by `noise` further in every other.
+    /// Sixteen rounds of two sets with these costs and ratios of the builds of BASE; `noise` moves
+    /// both up and down by turns.
     fn rounds(sets: [(f64, f64); 2], noise: f64) -> Vec<Round> {
         let round = |number: u32| {
             let (cost, apart) = sets[number as usize % 2];

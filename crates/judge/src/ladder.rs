@@ -17,8 +17,7 @@ use crate::rules::Rules;
 use crate::square::Square;
 use crate::{arms, boots, doubts};
 
-/// Judges the rest of a whole ladder, whose climb went to `climb`; `None` where it was not asked
-/// for.
+/// Judges the rest of a whole ladder after its climb; `None` where no whole ladder was asked for.
 pub(crate) fn judge(
     run: &RunRecord,
     blocks: &[BlockRecord],
@@ -44,7 +43,7 @@ pub(crate) fn judge(
     })
 }
 
-/// What is doubtful of the confirmation of a climb of which so many rounds are done.
+/// The doubts about the confirmation of a climb of which `rounds_climbed` rounds are done.
 pub(crate) fn doubts(ladder: &LadderJudgement, run: &RunRecord, rounds_climbed: u32) -> Vec<Doubt> {
     let confirmed = ladder.confirmed.as_ref();
     let mut found = Vec::from_iter(unconfirmed(run, rounds_climbed, confirmed));
@@ -62,7 +61,7 @@ pub(crate) fn doubts(ladder: &LadderJudgement, run: &RunRecord, rounds_climbed: 
     found
 }
 
-/// That rounds of the confirmation are missing, once all of the climb are there.
+/// The doubt that rounds of the confirmation are missing, once all rounds of the climb are there.
 fn unconfirmed(
     run: &RunRecord,
     rounds_climbed: u32,
@@ -96,7 +95,7 @@ fn of_step<N: AsRef<str>>(judged: &[(N, Judged)], name: &str) -> Option<Judged> 
     Some(*judged)
 }
 
-/// All contrasts in one family of error.
+/// Judges all contrasts as one family, which shares one error.
 fn verdicts<'a>(
     phase: &JudgedPhase<'a>,
     contrasts: impl Iterator<Item = Contrast<'a>>,
@@ -108,9 +107,10 @@ fn verdicts<'a>(
 
 /// What is asked of the first state: each step alone, and pairs of steps.
 struct FirstState<'a> {
-    /// Each step that changes something there, and its arm; the first step's is its rung.
+    /// Each step that changes something there, and its contrast with the baseline; the first step's
+    /// arm is its rung.
     alone: Vec<(&'a Arm, Contrast<'a>)>,
-    /// Two steps of which both were climbed.
+    /// Pairs of steps that were both measured alone, each with its square.
     squares: Vec<([&'a Arm; 2], Square<'a>)>,
 }
 
@@ -158,15 +158,15 @@ impl<'a> FirstState<'a> {
     }
 }
 
-/// The last state, of servers that were started anew.
+/// The last state, measured on servers that were started again.
 struct Top {
-    /// Each step that the last state has, and what it is worth there.
+    /// Each step that the last state has, and its effect there.
     steps: Vec<(String, Judged)>,
     confirmed: Confirmed,
 }
 
 impl Top {
-    /// `None` before the first complete round.
+    /// Judges the confirmation; `None` before its first complete round.
     fn of(
         run: &RunRecord,
         blocks: &[BlockRecord],

@@ -1,5 +1,6 @@
-//! States that last: what a process is in for some rounds, such as the CPU that it was put on and that CPU's other
-//! work, makes pairs that follow one another agree. So many pairs then tell less than as many independent ones would.
+//! States that last. A process may be in one state for some rounds, such as on a certain CPU with
+//! that CPU's other work, and then successive pairs agree. They say less than as many independent
+//! pairs would.
 
 use std::cmp::Ordering;
 
@@ -8,14 +9,16 @@ use model::Effect;
 use crate::signed_rank::SignedRank;
 use crate::student;
 
-/// Later pairs than this share of them are not held against one another: too few are left to tell.
+/// Pairs are compared at lags up to their number divided by this: beyond, too few are left to tell.
 const FARTHEST: usize = 3;
 
-/// How many times as wide the interval of pairs in the order of time must be for how alike neighbours are; at least 1.
+/// How many times as wide the interval of pairs, in order of time, must be because neighbours are
+/// alike; at least 1.
 ///
-/// The root of 1 + 2 Σ ρ, the variance of the mean of a series over that of as many independent values. The
-/// autocorrelations ρ are those of the signed ranks, of which the test is the sum, and are summed up to the first that
-/// is not positive (Geyer 1992, the initial positive sequence). Of independent pairs it is 1.1 in the mean.
+/// This is the root of 1 + 2 Σ ρ, the variance of the mean of a series over that of as many
+/// independent values. The autocorrelations ρ are those of the signed ranks, whose sum is the test,
+/// and are summed up to the first that is not positive (Geyer 1992, the initial positive sequence).
+/// For independent pairs it is 1.1 on average.
 pub(crate) fn widening(differences: &[f64]) -> f64 {
     let Some(centre) = SignedRank::of(differences).map(|pairs| pairs.estimate()) else {
         return 1.0;
@@ -28,8 +31,8 @@ pub(crate) fn widening(differences: &[f64]) -> f64 {
     (1.0 + 2.0 * sum / product(&ranks, &ranks).max(1.0)).sqrt()
 }
 
-/// An effect whose interval is so many times as wide on the scale of logarithms, and whose p-value is that of so many
-/// times less evidence.
+/// The effect with an interval `times` times as wide on the scale of logarithms, and with the
+/// p-value of `times` times less evidence.
 pub(crate) fn widened(effect: Effect, times: f64) -> Effect {
     let end = |end: f64| effect.ratio * (end / effect.ratio).powf(times);
     let freedom = f64::from(effect.n.max(2) - 1);

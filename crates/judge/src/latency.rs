@@ -40,7 +40,7 @@ fn result(arm: &Arm, blocks: &[(&BlockRecord, &LatencyReading)]) -> LatencyResul
         .sum();
     let answered = blocks.iter().map(|(block, _)| block.reading.answered);
     let answered = answered.fold(0, u64::saturating_add);
-    // A reading without a window gives rates of 0, not of nothing by nothing.
+    // A reading without a window gives rates of 0, not 0 ÷ 0.
     let per_second = |amount: f64| if whole_s > 0.0 { amount / whole_s } else { 0.0 };
     LatencyResult {
         arm: arm.name.clone(),

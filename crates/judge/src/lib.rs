@@ -1,9 +1,9 @@
-//! Values to judgements: what a run's blocks say, with estimate, interval and verdict.
+//! Turns values into judgements: what a run's blocks say, with estimate, interval and verdict.
 //!
-//! Pure: no I/O, no clock, no randomness but what it is handed, so a run judged while it is measured and the same run
-//! judged from its folder a year later come out alike. One file holds one statistic; `run` puts
-//! them together. Differences are natural logarithms of ratios throughout, because effects on
-//! rates and costs multiply.
+//! The crate is pure: no I/O, no clock, and no randomness except what it is given. So a run that is
+//! judged while it is measured and the same run judged from its folder a year later come out alike.
+//! One file holds one statistic; `run` puts them together. Differences are natural logarithms of
+//! ratios throughout, because effects on rates and costs multiply.
 
 pub mod bench;
 pub mod capacity;
@@ -62,7 +62,7 @@ pub use run::{judge, rounds_in_time, settled_rounds};
 pub use streams::judge_streams;
 pub use verdict::{Direction, decide};
 
-/// A number of things, of which there are never as many as do not fit.
+/// Converts a number of things, of which there are never too many for a `u32`.
 fn count(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }

@@ -1,8 +1,8 @@
-//! The planned looks: after how many rounds a run may end before its last, and what error each look has.
+//! The planned looks: after how many rounds a run may end early, and what error each look has.
 //!
-//! Looking after every pair with a 95 % interval finds a difference between identical arms in a fifth of cases.
-//! Looks that are planned beforehand share the error of the family; its sum bounds them whatever depends on
-//! what.
+//! Looking after every pair with a 95 % interval finds a difference between identical arms in a
+//! fifth of cases. Looks that are planned beforehand share the error of the family: the sum of
+//! their errors bounds the error of all looks, however they depend on one another.
 
 use model::judgement::StepResult;
 use model::{Effect, Verdict};
@@ -10,16 +10,19 @@ use model::{Effect, Verdict};
 use crate::holm::FAMILY_ALPHA;
 use crate::rules::QUICK_PAIRS;
 
-/// The looks of a run of at most so many rounds: as many as a quick form has, each half as many again, and the last.
+/// The looks of a run of at most `most_rounds` rounds: the first after as many rounds as a quick
+/// form has, each further one after half as many again, and the last at the end.
 pub fn planned(most_rounds: u32) -> Vec<u32> {
     let growing = std::iter::successors(Some(QUICK_PAIRS), |look| Some(look + look / 2));
     let before = growing.take_while(|look| *look < most_rounds);
     before.chain([most_rounds]).collect()
 }
 
-/// The error at the next of these looks, or the one that is now; the whole where none is planned.
+/// The error of the look that is due now, or else of the next; all of the family's error where none
+/// is planned.
 ///
-/// It grows from look to look: of few pairs, which an episode of noise may all be in, more is asked.
+/// It grows from look to look: one episode of noise may cover all of a few pairs, so early looks
+/// demand more.
 pub(crate) fn alpha(looks: &[u32], rounds_done: u32) -> f64 {
     let Some(last) = looks.len().checked_sub(1) else {
         return FAMILY_ALPHA;
@@ -30,8 +33,8 @@ pub(crate) fn alpha(looks: &[u32], rounds_done: u32) -> f64 {
     FAMILY_ALPHA * share(next.unwrap_or(last)) / shares
 }
 
-/// Whether each answer is known as well as was asked: the whole interval within the smallest effect, or a
-/// difference that is known to within it.
+/// Whether each answer is as precise as was asked: the whole interval lies within the smallest
+/// effect, or the difference is known to within that effect.
 pub(crate) fn are_clear(steps: &[StepResult], smallest_effect: f64) -> bool {
     let is_narrow = |effect: &Effect| {
         let ends = [effect.low, effect.high].map(|end| (end / effect.ratio).ln().abs());

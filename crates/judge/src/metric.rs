@@ -1,11 +1,11 @@
-//! The figures of a block that are compared.
+//! The metrics of a block that are compared between arms.
 
 use model::Reading;
 use model::judgement::Outcome;
 
 use crate::verdict::Direction;
 
-/// One figure of a block.
+/// One metric of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Metric {
     /// CPU time of the target per answer, µs. What ksoftirqd finishes for it is left out: that
@@ -13,8 +13,8 @@ pub(crate) enum Metric {
     ServerCpu,
     /// CPU time of the load generator per answer, µs.
     ClientCpu,
-    /// CPU time of all CPUs of the server's host per answer, µs. No verdict is about it: it is counted
-    /// in ticks, and holds the work of others.
+    /// CPU time of all CPUs of the server's host per answer, µs. No verdict is about it: it is
+    /// counted in ticks and includes the work of others.
     MachineCpu,
     /// Answers per second.
     Throughput,
@@ -36,8 +36,8 @@ impl Metric {
         }
     }
 
-    /// The value in a reading; `None` unless it is a number above zero, for only those have a
-    /// logarithm.
+    /// The value in a reading; `None` unless it is a finite number above zero, since only those
+    /// have a logarithm.
     pub(crate) fn of(self, reading: &Reading) -> Option<f64> {
         let value = match self {
             Self::ServerCpu => reading.server_cpu_us_per_request(),

@@ -1,26 +1,26 @@
-//! Whether one block of load held an objective.
+//! Decides whether one block of load met an objective.
 
 use model::objective::{Figure, Objective, Term};
 use model::reading::{LatencyReading, Ledger};
 
-/// What a block says about an objective.
+/// What a block tells about an objective.
 #[derive(Clone, Copy, Debug)]
 pub struct Served<'a> {
     /// Response times, from when each request was due, and service times.
     pub latency: &'a LatencyReading,
-    /// Of the whole block, settling included.
+    /// Fates of the requests of the whole block, settling included.
     pub ledger: &'a Ledger,
     /// What a failed request counts as in a mean, ns.
     pub timeout_ns: u64,
 }
 
-/// So many requests of a block must lie beyond a quantile. With ten, the p99 of a block in front
-/// of a queue is too low more often than not, since slow requests come together: simulated searches
-/// then bracketed the truth in 89 of 100 cases, with twenty in 97.
+/// Least number of requests of a block that must lie beyond a quantile. With ten, the p99 of a
+/// block in front of a queue is too low more often than not, since slow requests come together:
+/// simulated searches then bracketed the truth in 89 of 100 cases, with twenty in 97.
 const BEYOND: f64 = 20.0;
 
-/// Requests without which a block cannot tell whether it held: twenty beyond each quantile, and
-/// twenty errors that could have been.
+/// The fewest requests with which a block can tell whether the objective was held: twenty beyond
+/// each quantile, and twenty errors at the allowed share.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "a percentile is at most 100 less what f64 tells apart; `as` saturates"
@@ -35,22 +35,22 @@ pub fn fewest_requests(objective: &Objective) -> u64 {
         Term::Errors { below_share } => BEYOND / below_share,
     };
     let most = objective.terms().iter().map(of_term).fold(0.0, f64::max);
-    // Less a hair, since 1 − 0.99 is a little less than it should be.
+    // Subtracts a hair, since 1 − 0.9 is a little less than 0.1 in floating point.
     (most - 1e-6).ceil() as u64
 }
 
-/// Whether the block held every term.
+/// Whether the block met every term of the objective.
 ///
 /// A request that failed counts as one that took longer than any limit: p99 < 5 ms says that 99 %
-/// of all requests were rightly answered within 5 ms, and a server that refuses quickly is not
-/// fast. Nothing answered holds nothing.
+/// of all requests were answered correctly within 5 ms, and a server that refuses quickly is not
+/// fast. A block without answers meets no objective.
 pub fn holds(objective: &Objective, served: &Served<'_>) -> bool {
     let mut terms = objective.terms().iter();
     served.ledger.answered > 0 && terms.all(|term| term_holds(term, served))
 }
 
-/// Whether it would have held with the waiting for a free connection, or for the client itself,
-/// left out: by the service time in the place of the response time.
+/// Whether the objective would have been met without the waits for a free connection or for the
+/// client itself: judges by service times instead of response times.
 pub fn holds_by_service(objective: &Objective, served: &Served<'_>) -> bool {
     let latency = LatencyReading {
         response: served.latency.service.clone(),
@@ -66,13 +66,14 @@ fn term_holds(term: &Term, served: &Served<'_>) -> bool {
     match *term {
         Term::Errors { below_share } => share(errors.failed()) < below_share,
         Term::Response { figure, below_ns } => {
-            // Those that timed out are in the distribution already, with their wait.
+            // Requests that timed out are already in the distribution, with their wait.
             let lost = share(errors.failed() - errors.timeout);
             let below = |ns: u64| ns < below_ns;
             let response = &served.latency.response;
             match figure {
                 Figure::Quantile { percent } => {
-                    // Of those that were lost none is in time.
+                    // A lost request never counts as in time, so a higher quantile of the timed
+                    // ones is needed.
                     let among_timed = percent / 100.0 / (1.0 - lost).max(f64::MIN_POSITIVE);
                     among_timed <= 1.0 && response.quantile(among_timed).is_some_and(below)
                 }
@@ -92,7 +93,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// 1,000 requests: of each pair so many that took so long, and failures beside.
+    /// A block of 1,000 requests: each pair is a count and a duration, ns; `failed` come on top.
     fn block(times: &[(u64, u64)], failed: u64) -> (LatencyReading, Ledger) {
         let mut latency = LatencyReading::default();
         for (count, ns) in times {

@@ -10,18 +10,18 @@ use crate::rounds::Rounds;
 use crate::rules::Rules;
 use crate::{doubts, failures};
 
-/// The blocks of one phase, and by what its contrasts are judged.
+/// The blocks of one phase, and the rules by which its contrasts are judged.
 pub(crate) struct JudgedPhase<'a> {
     pub(crate) rounds: &'a Rounds<'a>,
     pub(crate) outcome: Outcome,
     pub(crate) rules: Rules,
     pub(crate) control: Option<Effect>,
-    /// Whether nothing may have a verdict.
+    /// Whether every verdict is withheld.
     pub(crate) is_void: bool,
 }
 
 impl<'a> JudgedPhase<'a> {
-    /// All contrasts in one family of error.
+    /// Judges all contrasts as one family that shares the error.
     pub(crate) fn judge(&self, contrasts: &[Contrast<'a>]) -> Vec<Answer> {
         let metric = Metric::of_outcome(self.outcome);
         let question = |contrast: &Contrast<'a>| Question {
@@ -35,7 +35,8 @@ impl<'a> JudgedPhase<'a> {
         family::judge(&family, self.rules)
     }
 
-    /// Whether the arms of a contrast fail differently, or the client was the limit of a rate.
+    /// Whether the arms of a contrast fail differently, or the outcome is a rate that the client
+    /// limited.
     fn is_unfair(&self, contrast: &Contrast<'_>) -> bool {
         let blocks_of = |arm| self.rounds.blocks_of(arm);
         let mut failed = contrast

@@ -1,29 +1,32 @@
-//! The plateaus of a rate that is read at regular times, and the moments at which it changes.
+//! Finds the plateaus of a rate that is read at regular times, and the moments at which it changes.
 //!
-//! Optimal partitioning of the logarithms (Jackson et al. 2005): of all ways to cut the series into pieces that are
-//! flat, the one with the smallest sum of squares and penalties. The penalty grows with the noise that neighbouring
-//! readings share, so that a slow wave is none; and a change must happen at once, so that a drift is none.
+//! Method: optimal partitioning of the logarithms (Jackson et al. 2005). Of all ways to cut the
+//! series into flat pieces, it takes the one with the smallest sum of squares and penalties. The
+//! penalty grows with the noise that neighbouring readings share, so that a slow wave is no change.
+//! A change must happen at once, so that a drift is none either.
 
 use std::ops::Range;
 
 use crate::median;
 
-/// No plateau has fewer readings.
+/// Fewest readings of a plateau.
 pub(crate) const FEWEST: usize = 8;
-/// Plateaus closer than that, as a ratio, are one.
+/// Plateaus whose levels are closer than this ratio count as one.
 const CLOSEST: f64 = 1.15;
 /// Penalty of a change, in variances of the noise per ln of the count of readings.
 const PENALTY: f64 = 12.0;
-/// So much of a change happens within an eighth of a plateau to either side of it.
+/// Least share of a change that must happen within an eighth of a plateau to either side of it.
 const AT_ONCE: f64 = 0.6;
-/// A reading farther from those beside it, in standard deviations, is an accident.
+/// A reading farther from the median around it, in standard deviations, is an outlier and clipped.
 const FARTHEST_SIGMA: f64 = 3.0;
-/// A rate that is less than such a part of the highest is none.
+/// A rate below this part of the highest counts as zero; rates are raised to it before the
+/// logarithm.
 const NONE: f64 = 1e-6;
-/// Noise below that part of the rate is not told apart from none.
+/// Floor of the variance of the logarithms: smaller noise cannot be told from none.
 const LEAST_VARIANCE: f64 = 1e-8;
 
-/// The plateaus, one after another, as ranges of the readings; one where nothing changes, none of an empty series.
+/// The plateaus in order, as ranges of readings: one where nothing changes, none for an empty
+/// series.
 pub(crate) fn of(rates: &[f64]) -> Vec<Range<usize>> {
     let top = rates.iter().copied().fold(0.0, f64::max);
     if top <= 0.0 {
@@ -32,7 +35,7 @@ pub(crate) fn of(rates: &[f64]) -> Vec<Range<usize>> {
     let logs = rates.iter().map(|rate| rate.max(top * NONE).ln());
     let series = without_accidents(&logs.collect::<Vec<_>>());
     let mut cuts = cuts(&series);
-    while let Some(at) = least_that_is_none(&series, &cuts) {
+    while let Some(at) = smallest_false_cut(&series, &cuts) {
         cuts.remove(at);
     }
     let ends = cuts.iter().copied().chain([series.len()]);
@@ -41,7 +44,7 @@ pub(crate) fn of(rates: &[f64]) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// Each reading, no farther from the median of the five around it than noise goes.
+/// Clips each reading to the median of the five around it, plus or minus what noise explains.
 fn without_accidents(series: &[f64]) -> Vec<f64> {
     let farthest = FARTHEST_SIGMA * step_sigma(series);
     let near = |at: usize| &series[at.saturating_sub(2)..series.len().min(at + 3)];
@@ -52,13 +55,14 @@ fn without_accidents(series: &[f64]) -> Vec<f64> {
     clipped.collect()
 }
 
-/// Standard deviation of the noise from one value to the next, which a few changes do not move.
+/// Standard deviation of the noise between neighbouring values; a few changes do not move it.
 fn step_sigma(values: &[f64]) -> f64 {
     let steps: Vec<f64> = values.windows(2).map(|pair| pair[1] - pair[0]).collect();
     median::robust_sigma(&steps).unwrap_or(0.0) / std::f64::consts::SQRT_2
 }
 
-/// Variance of the noise at the time scale at which it is largest, for one reading: neighbours may share it.
+/// Variance of the noise for one reading, at the time scale at which it is largest, since
+/// neighbours may share noise.
 fn variance(series: &[f64]) -> f64 {
     let shortest = (series.len() / 40).max(2);
     let lengths = std::iter::successors(Some(shortest), |length| Some(length * 2));
@@ -76,7 +80,7 @@ fn variance(series: &[f64]) -> f64 {
         .max(LEAST_VARIANCE)
 }
 
-/// Sums up to each reading, from which the squares of any piece follow.
+/// Running sums up to each reading, from which the squared deviations of any piece follow.
 struct Sums {
     values: Vec<f64>,
     squares: Vec<f64>,
@@ -100,7 +104,7 @@ impl Sums {
         }
     }
 
-    /// Sum of the squared distances from the mean.
+    /// Sum of the squared distances from the piece's mean.
     fn cost(&self, piece: Range<usize>) -> f64 {
         let sum = self.values[piece.end] - self.values[piece.start];
         let squares = self.squares[piece.end] - self.squares[piece.start];
@@ -108,12 +112,13 @@ impl Sums {
     }
 }
 
-/// Where the best pieces meet.
+/// The places where the best pieces meet.
 fn cuts(series: &[f64]) -> Vec<usize> {
     let count = series.len();
     let penalty = PENALTY * variance(series) * (count.max(2) as f64).ln();
     let sums = Sums::of(series);
-    // Of the readings before each: the least cost, and where the last piece of that begins.
+    // For the readings before each place: the least cost, and where the last piece of that
+    // partition begins.
     let mut best = vec![(f64::INFINITY, 0); count + 1];
     best[0].0 = -penalty;
     for end in FEWEST..=count {
@@ -130,14 +135,14 @@ fn cuts(series: &[f64]) -> Vec<usize> {
     cuts
 }
 
-/// Of the cuts that are no change, or none at once, that of the smallest.
-fn least_that_is_none(series: &[f64], cuts: &[usize]) -> Option<usize> {
+/// The cut with the smallest change among those that are no change or do not happen at once.
+fn smallest_false_cut(series: &[f64], cuts: &[usize]) -> Option<usize> {
     let middle = |range: Range<usize>| median::of(&series[range]).unwrap_or(0.0);
     let changes = cuts.iter().enumerate().filter_map(|(at, cut)| {
         let start = at.checked_sub(1).map_or(0, |before| cuts[before]);
         let end = cuts.get(at + 1).copied().unwrap_or(series.len());
         let change = (middle(*cut..end) - middle(start..*cut)).abs();
-        // The reading on either side may be a part of both.
+        // The reading on either side of the cut may belong to both plateaus.
         let reach = |length: usize| (length / 8).max(FEWEST / 2);
         let before = start.max(cut - 1 - reach(cut - start))..cut - 1;
         let after = cut + 1..end.min(cut + 1 + reach(end - cut));

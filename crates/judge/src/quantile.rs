@@ -1,4 +1,5 @@
-//! Quantiles of latency over blocks, with intervals that know that requests are not independent.
+//! Quantiles of latency over blocks, with intervals that allow for requests that depend on one
+//! another.
 
 use model::Histogram;
 use model::judgement::{CurvePoint, QuantileEstimate};
@@ -11,10 +12,10 @@ pub const REPORTED: [f64; 4] = [0.5, 0.99, 0.999, 0.9999];
 const FEWEST_BEYOND: u64 = 10;
 /// Two-sided error of the intervals.
 const ALPHA: f64 = 0.05;
-/// Points of a curve: more than a chart's width can tell apart by far.
+/// Points of a curve: far more than the width of a chart can show.
 const CURVE_POINTS: u32 = 60;
 
-/// One distribution over several blocks: pooled, and by block.
+/// One latency distribution over several blocks: pooled, and by block.
 #[derive(Clone, Debug)]
 pub struct Pooled<'a> {
     blocks: Vec<&'a Histogram>,
@@ -31,12 +32,12 @@ impl<'a> Pooled<'a> {
         Self { blocks, whole }
     }
 
-    /// Durations in all blocks.
+    /// Number of durations in all blocks.
     pub fn total(&self) -> u64 {
         self.whole.total()
     }
 
-    /// Those of [`REPORTED`] that the data carry.
+    /// Estimates of those quantiles of [`REPORTED`] for which there are enough observations.
     pub fn reported(&self) -> Vec<QuantileEstimate> {
         REPORTED
             .iter()
@@ -47,9 +48,9 @@ impl<'a> Pooled<'a> {
     /// A quantile with its order-statistic interval at 95 %; `None` with fewer than ten
     /// observations beyond it.
     ///
-    /// Ranks are q ± t·√(q(1 − q)/n_eff) of the pooled order, with n_eff the requests divided by
-    /// the design effect, and t that of one degree of freedom less than there are blocks: the
-    /// design effect is itself known from the blocks only. A single block says nothing of the
+    /// Ranks are q ± t·√(q(1 − q)/n_eff) of the pooled order. `n_eff` is the number of requests
+    /// divided by the design effect. t has one degree of freedom less than there are blocks, since
+    /// the design effect is itself known from the blocks only. A single block says nothing of the
     /// spread between blocks, so its interval is the whole range.
     pub fn estimate(&self, quantile: f64) -> Option<QuantileEstimate> {
         if self.observations_beyond(quantile) < FEWEST_BEYOND {
@@ -68,8 +69,9 @@ impl<'a> Pooled<'a> {
         })
     }
 
-    /// The curve up to the last quantile that the data carry, evenly spaced in ln(1/(1 − q)), so
-    /// that each further nine gets the same room. Empty with ten observations or fewer.
+    /// The curve up to the last quantile that has enough observations beyond it. Points are evenly
+    /// spaced in ln(1/(1 − q)), so that each further nine gets as much room. Empty with ten
+    /// observations or fewer.
     pub fn curve(&self) -> Vec<CurvePoint> {
         if self.total() <= FEWEST_BEYOND {
             return Vec::new();
@@ -87,8 +89,9 @@ impl<'a> Pooled<'a> {
             .collect()
     }
 
-    /// How many times the variance between blocks of the share beyond a value is that of
-    /// independent requests: Pearson's statistic over its degrees of freedom, at least 1.
+    /// The design effect: variance between blocks of the share beyond a value, over what
+    /// independent requests would have. It is Pearson's statistic over its degrees of freedom, at
+    /// least 1.
     fn design_effect(&self, value_ns: u64) -> f64 {
         let share = above(&self.whole, value_ns) as f64 / self.total() as f64;
         let variance_of_one = share * (1.0 - share);

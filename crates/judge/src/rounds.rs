@@ -10,8 +10,8 @@ use crate::count;
 use crate::metric::Metric;
 use crate::values::{Measured, Values};
 
-/// The blocks of one phase of a run. A round in which a run was stopped and went on later has two epochs, of
-/// servers that were started anew or of another boot: blocks of different ones are no pair.
+/// The blocks of one phase of a run. A round in which a run was stopped and later resumed has two
+/// epochs, with restarted servers or another boot: blocks of different epochs are no pair.
 #[derive(Debug)]
 pub(crate) struct Rounds<'a> {
     blocks: Vec<&'a BlockRecord>,
@@ -20,7 +20,7 @@ pub(crate) struct Rounds<'a> {
 }
 
 impl<'a> Rounds<'a> {
-    /// Those of the closed loop, by which every arm is judged.
+    /// Blocks of the closed loop, by which every arm is judged.
     pub(crate) fn of(blocks: &'a [BlockRecord]) -> Self {
         Self::of_phase(blocks, Phase::Throughput)
     }
@@ -29,7 +29,7 @@ impl<'a> Rounds<'a> {
         Self::new(blocks.iter().filter(|block| block.phase == phase))
     }
 
-    /// Those of some rounds.
+    /// The blocks of these rounds alone.
     pub(crate) fn within(&self, rounds: &Range<u32>) -> Self {
         let blocks = self.blocks.iter().copied();
         Self::new(blocks.filter(|block| rounds.contains(&block.round)))
@@ -54,7 +54,7 @@ impl<'a> Rounds<'a> {
         &self.values[metric as usize]
     }
 
-    /// Rounds in which every arm has its block, in one epoch or in several.
+    /// Number of rounds in which every arm has its block, in one epoch or in several.
     pub(crate) fn complete(&self, arms: &[Arm]) -> u32 {
         let mut measured: BTreeMap<u32, BTreeSet<&str>> = BTreeMap::new();
         for block in &self.blocks {

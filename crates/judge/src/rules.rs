@@ -1,4 +1,5 @@
-//! When a verdict may be given: enough pairs, a control that came out alike, an effect beyond it.
+//! When a verdict may be given: enough pairs, a control that does not differ, and an effect beyond
+//! the control's.
 
 use model::{Effect, Verdict};
 
@@ -8,14 +9,14 @@ use crate::verdict::{self, Direction};
 
 /// Pairs below which no verdict is given: eight that all agree have a p-value of 0.0078.
 const FEWEST_PAIRS: u32 = 10;
-/// Pairs of a quick form, whose arms share the error by [`crate::holm`].
+/// Pairs of a quick form, whose arms share the error by Holm's method ([`crate::holm`]).
 pub const QUICK_PAIRS: u32 = 16;
 /// Error of the control's interval, which is shown as the noise floor.
 pub(crate) const CONTROL_ALPHA: f64 = 0.05;
 /// Level at which a control that differs voids a run.
 const CONTROL_VOIDS_AT: f64 = 0.005;
 
-/// What holds for all comparisons of a run.
+/// The rules for all comparisons of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Rules {
     /// The smallest change worth knowing, as a share.
@@ -23,21 +24,22 @@ pub(crate) struct Rules {
     pub(crate) fewest_pairs: u32,
     /// The error that all comparisons share.
     pub(crate) family_alpha: f64,
-    /// Whether the same processes are asked for so long that states which last for some rounds weigh more than chance.
+    /// Whether the run asks processes that live on from round to round. Then states that last for
+    /// some rounds weigh more than chance.
     pub(crate) states_last: bool,
 }
 
-/// The fewest pairs that a verdict takes, count, where the first success of its family is given the two-sided error
-/// `alpha`.
+/// The fewest pairs for a verdict, count, where the first success of its family gets the two-sided
+/// error `alpha`.
 pub fn fewest_pairs(alpha: f64) -> u32 {
     FEWEST_PAIRS.max(family::fewest_that_can_tell(alpha))
 }
 
-/// Share of the rounds done that must have given pairs; losing more than a quarter is a choice of
-/// data by whatever lost them.
+/// Least share of the rounds done that must have given pairs: where more than a quarter is lost,
+/// whatever lost them has selected the data.
 const FEWEST_PAIRS_SHARE: f64 = 0.75;
 
-/// The pairs that so many rounds must have given.
+/// The pairs that this many rounds must have given.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "a share of the rounds, which are a u32"
@@ -47,7 +49,7 @@ pub(crate) fn most_of(rounds_done: u32) -> u32 {
 }
 
 impl Rules {
-    /// Those for a run, or a part of one, of which so many rounds are complete.
+    /// The rules for a run, or a part of one, of which this many rounds are complete.
     pub(crate) fn of_rounds(smallest_effect: f64, rounds_done: u32) -> Self {
         Self {
             smallest_effect,
@@ -57,7 +59,8 @@ impl Rules {
         }
     }
 
-    /// The verdict on an effect that was given the error `alpha`, beside a control's effect.
+    /// The verdict on an effect that may use the error `alpha`, compared with the effect of a
+    /// control.
     pub(crate) fn verdict(
         &self,
         effect: Option<&Effect>,
@@ -77,8 +80,8 @@ impl Rules {
         }
     }
 
-    /// The verdict on a control. It is not claimed to be better or worse: either its difference
-    /// voids the run, or it is none.
+    /// The verdict on a control, which never counts as better or worse: either its difference voids
+    /// the run, or it counts as no difference.
     pub(crate) fn control_verdict(&self, effect: Option<&Effect>) -> Verdict {
         match effect {
             Some(effect) if self.has_enough(effect) && !self.control_differs(effect) => {

@@ -1,4 +1,4 @@
-//! Judges a run: puts the statistics together in the order in which one needs the other.
+//! Judges a run: calls the statistics in the order in which they need one another.
 
 use model::gate::{GateResult, Passage};
 use model::judgement::{JUDGEMENT_FORMAT, Judgement, Outcome, StepResult};
@@ -20,22 +20,22 @@ use crate::{
 
 /// Judges the blocks of a run, finished or not.
 ///
-/// Figures are given for whatever was measured; verdicts are withheld (`Invalid`) where the
-/// control differs or was lost, pairs are too few, the arms' requests fail differently, or the client was the
-/// limit of a throughput. The doubts say which.
+/// Figures are given for everything that was measured. Verdicts are withheld (`Invalid`) where the
+/// control differs or was lost, pairs are too few, the arms' requests fail differently, or the
+/// client was the limit of a throughput. The doubts say which.
 pub fn judge(run: &RunRecord, blocks: &[BlockRecord]) -> Judgement {
     let rounds = Rounds::of(blocks);
     let rounds_done = rounds.complete(&run.arms);
     let rounds_planned = settled_rounds(run, blocks).unwrap_or(run.study.design.rounds);
-    let climbed = Climbed::of(run, &rounds);
-    let gate = climbed.gate(run);
-    let Climbed {
+    let judged = JudgedSteps::of(run, &rounds);
+    let gate = judged.gate(run);
+    let JudgedSteps {
         phase: climb,
         comparisons,
         control,
         steps,
         whole,
-    } = climbed;
+    } = judged;
     let (outcome, rules) = (climb.outcome, climb.rules);
     let values = rounds.values(Metric::of_outcome(outcome));
     let smallest_visible = comparisons.noise().and_then(|noise| {
@@ -48,7 +48,7 @@ pub fn judge(run: &RunRecord, blocks: &[BlockRecord]) -> Judgement {
     let pairs_of = |comparison: Comparison<'_>| comparison.contrast().log_ratios(values).len();
     let fewest = comparisons.all().map(pairs_of).min();
     let found = [
-        // How far builds of one commit lie apart is in a gate's interval.
+        // The interval of a gate already includes how far builds of one commit differ.
         (gate.is_none())
             .then(|| doubts::control_differs(&rules, climb.control.as_ref()))
             .flatten(),
@@ -89,8 +89,8 @@ pub fn judge(run: &RunRecord, blocks: &[BlockRecord]) -> Judgement {
     }
 }
 
-/// After how many rounds a run is at its end before its last: at the planned look at which its answer was clear, or
-/// where a gate's time was over. `None` where it is not yet, or no look is planned.
+/// The number of rounds after which a run ends early: at the planned look where its answer was
+/// clear, or where a gate's time was over. `None` where it goes on, or no look is planned.
 pub fn settled_rounds(run: &RunRecord, blocks: &[BlockRecord]) -> Option<u32> {
     let design = &run.study.design;
     if design.looks.is_empty() {
@@ -100,9 +100,9 @@ pub fn settled_rounds(run: &RunRecord, blocks: &[BlockRecord]) -> Option<u32> {
     let rounds_done = rounds.complete(&run.arms);
     let is_clear = |look: &u32| {
         let until_then = rounds.within(&(0..*look));
-        let climbed = Climbed::of(run, &until_then);
-        climbed.gate(run).map_or_else(
-            || looks::are_clear(&climbed.steps, design.smallest_effect),
+        let judged = JudgedSteps::of(run, &until_then);
+        judged.gate(run).map_or_else(
+            || looks::are_clear(&judged.steps, design.smallest_effect),
             |gate| gate.passage != Passage::CannotTell,
         )
     };
@@ -111,7 +111,8 @@ pub fn settled_rounds(run: &RunRecord, blocks: &[BlockRecord]) -> Option<u32> {
     settled.or_else(|| rounds_in_time(run, blocks))
 }
 
-/// The round with which the time of a gate was over, of as many as a verdict takes or more; counted from 1.
+/// The round in which a gate's time was over, counted from 1, and no earlier than a quick form's
+/// last.
 pub fn rounds_in_time(run: &RunRecord, blocks: &[BlockRecord]) -> Option<u32> {
     let gate = run.study.gate.as_ref().filter(|gate| gate.most_ms > 0)?;
     let is_over = |block: &&BlockRecord| {
@@ -122,8 +123,8 @@ pub fn rounds_in_time(run: &RunRecord, blocks: &[BlockRecord]) -> Option<u32> {
     blocks.iter().find(is_over).map(|block| block.round + 1)
 }
 
-/// The comparisons of a run in closed loop, judged.
-struct Climbed<'a> {
+/// The judged comparisons of a run in closed loop.
+struct JudgedSteps<'a> {
     phase: JudgedPhase<'a>,
     comparisons: Comparisons<'a>,
     control: Option<StepResult>,
@@ -131,13 +132,13 @@ struct Climbed<'a> {
     whole: Option<StepResult>,
 }
 
-impl<'a> Climbed<'a> {
+impl<'a> JudgedSteps<'a> {
     fn of(run: &'a RunRecord, rounds: &'a Rounds<'a>) -> Self {
         let (design, rounds_done) = (&run.study.design, rounds.complete(&run.arms));
         let outcome = outcome(run, rounds);
         let rules = Rules {
             family_alpha: looks::alpha(&design.looks, rounds_done),
-            // A gate starts its processes anew in every round.
+            // A gate restarts its processes in every round.
             states_last: !design.looks.is_empty() && run.study.gate.is_none(),
             ..Rules::of_rounds(design.smallest_effect, rounds_done)
         };
@@ -166,8 +167,8 @@ impl<'a> Climbed<'a> {
     }
 }
 
-impl Climbed<'_> {
-    /// Whether the second of two commits passes, where that was asked.
+impl JudgedSteps<'_> {
+    /// Whether the second of two commits passes; `None` for a run without a gate.
     fn gate(&self, run: &RunRecord) -> Option<GateResult> {
         let design = run.study.gate.as_ref()?;
         let JudgedPhase {
@@ -193,7 +194,7 @@ impl Climbed<'_> {
     }
 }
 
-/// The result on each step, and on the whole, which may be the last of them.
+/// The results of all steps and of the whole, which may be the last step.
 fn results(
     comparisons: &Comparisons<'_>,
     climb: &JudgedPhase<'_>,
@@ -210,8 +211,9 @@ fn results(
     (steps, whole)
 }
 
-/// CPU per request is the steadier and, on one machine, the only fair outcome; it needs the
-/// target's CPU time in every block. How much goes over a server that others load says nothing of it.
+/// Chooses the outcome. CPU per request is steadier and, on one machine, the only fair outcome; it
+/// needs the target's CPU time in every block. The rate of a server that others load says nothing
+/// about the server.
 fn outcome(run: &RunRecord, rounds: &Rounds<'_>) -> Outcome {
     if run.is_watched() {
         return Outcome::ServerCpuPerKilobyte;
@@ -226,7 +228,8 @@ fn outcome(run: &RunRecord, rounds: &Rounds<'_>) -> Outcome {
     }
 }
 
-/// The arm with the largest share of failed requests, over blocks of all phases.
+/// The doubt about failed requests, from the arm with the largest failed share over blocks of all
+/// phases.
 fn failed_requests(run: &RunRecord, blocks: &[BlockRecord]) -> Option<Doubt> {
     let of_arm = |arm: &Arm| {
         let blocks = blocks.iter().filter(|block| block.arm == arm.name);
@@ -236,7 +239,7 @@ fn failed_requests(run: &RunRecord, blocks: &[BlockRecord]) -> Option<Doubt> {
     failures::is_doubtful(failed_share).then_some(Doubt::RequestsFailed { failed_share })
 }
 
-/// The first arm whose median block of closed loop is without an answer.
+/// The doubt about the first arm of which half of the closed-loop blocks or more have no answer.
 fn answered_nothing(run: &RunRecord, blocks: &[BlockRecord]) -> Option<Doubt> {
     if run.is_watched() {
         return None;
@@ -253,7 +256,7 @@ fn answered_nothing(run: &RunRecord, blocks: &[BlockRecord]) -> Option<Doubt> {
     Some(Doubt::AnsweredNothing { arm })
 }
 
-/// Blocks of a server that was watched, and of which there is no figure.
+/// The doubt about blocks of a watched server that have no figure of its CPU.
 fn not_scored(run: &RunRecord, blocks: &[BlockRecord]) -> Option<Doubt> {
     let is_lost = |block: &&BlockRecord| block.reading.server_cpu_us_per_request().is_none();
     let lost = blocks.iter().filter(is_lost).count();
@@ -263,7 +266,8 @@ fn not_scored(run: &RunRecord, blocks: &[BlockRecord]) -> Option<Doubt> {
     })
 }
 
-/// What connections carried in a block that counts whose levers have not taken hold of them.
+/// The doubt about traffic on connections older than the levers: the largest share of it among
+/// blocks that count.
 fn older_connections(blocks: &[BlockRecord]) -> Option<Doubt> {
     let carried = blocks.iter().filter_map(|block| block.reading.carried);
     let shares = carried.map(|carried| carried.older_share());
@@ -272,7 +276,7 @@ fn older_connections(blocks: &[BlockRecord]) -> Option<Doubt> {
     (share > 0.0).then_some(Doubt::OlderConnections { share })
 }
 
-/// The baseline and its control.
+/// Names of the baseline and its control.
 fn identical(run: &RunRecord) -> Vec<&str> {
     let is_baseline = |arm: &&Arm| matches!(arm.role, Role::Baseline | Role::Control);
     let identical = run.arms.iter().filter(is_baseline);

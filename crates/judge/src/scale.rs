@@ -1,4 +1,5 @@
-//! What further workers bring a target: the share of linear of each number, and the Universal Scalability Law.
+//! What further workers bring: each number's share of linear scaling, and the Universal Scalability
+//! Law.
 
 use model::judgement::{ArmResult, Scale, ScaleLevel, StepResult};
 use model::random::SplitMix64;
@@ -8,7 +9,8 @@ use model::{Arm, Estimate, RunRecord};
 use crate::rounds::Rounds;
 use crate::sweep::{self, Block, Level};
 
-/// `None` of a run whose arms do not differ in their number of workers alone.
+/// Judges how a target scales; `None` for a run whose arms do not differ in their number of workers
+/// alone.
 pub(crate) fn judge(
     run: &RunRecord,
     rounds: &Rounds<'_>,
@@ -32,20 +34,20 @@ pub(crate) fn judge(
         .map(|(arm, workers)| ScaleLevel {
             arm: arm.name.clone(),
             workers,
-            client_is_limit: is_clients(rounds, arm),
+            client_is_limit: client_limits(rounds, arm),
             ..figures(arm, f64::from(workers) / f64::from(first), (arms, steps))
         })
         .collect();
-    let told = levels.iter().filter(|level| !level.client_is_limit);
-    let told = told.map(|level| blocks(rounds, level));
-    // A number of workers that was never measured says nothing.
-    let told: Vec<Level> = told.filter(|level| !level.blocks.is_empty()).collect();
+    let usable = levels.iter().filter(|level| !level.client_is_limit);
+    let usable = usable.map(|level| blocks(rounds, level));
+    // A number of workers without blocks says nothing.
+    let usable: Vec<Level> = usable.filter(|level| !level.blocks.is_empty()).collect();
     let random = SplitMix64::new(run.seed).stream(3);
-    let usl = sweep::fit(&told, random);
+    let usl = sweep::fit(&usable, random);
     Some(Scale { levels, usl })
 }
 
-/// What was found of an arm with so many times the workers of the first.
+/// The figures of an arm that has `times` as many workers as the baseline.
 fn figures(arm: &Arm, times: f64, (arms, steps): (&[ArmResult], &[StepResult])) -> ScaleLevel {
     let found = arms.iter().find(|result| result.name == arm.name);
     let step = steps.iter().find(|step| step.arm == arm.name);
@@ -73,14 +75,14 @@ fn figures(arm: &Arm, times: f64, (arms, steps): (&[ArmResult], &[StepResult])) 
     }
 }
 
-fn is_clients(rounds: &Rounds<'_>, arm: &Arm) -> bool {
+fn client_limits(rounds: &Rounds<'_>, arm: &Arm) -> bool {
     let of_arm = || rounds.blocks_of(&arm.name);
     let limited = of_arm().filter(|block| block.reading.client_is_limit());
     let count = of_arm().count();
     count > 0 && 2 * limited.count() >= count
 }
 
-/// The blocks of a level by their rounds, as the law wants them.
+/// The blocks of a level in the order of their rounds, as the fit of the law needs them.
 fn blocks(rounds: &Rounds<'_>, level: &ScaleLevel) -> Level {
     let mut of_arm: Vec<_> = rounds.blocks_of(&level.arm).collect();
     of_arm.sort_unstable_by_key(|block| block.round);

@@ -1,4 +1,4 @@
-//! What "run A n times, then B n times" would have said of two identical arms.
+//! What "run A n times, then B n times" would have concluded about two identical arms.
 
 use model::judgement::SequentialError;
 
@@ -6,9 +6,9 @@ use crate::welch;
 
 /// Blocks per arm that people commonly run; more make the comparison worse, not better.
 const MOST_BLOCKS: usize = 10;
-/// Fewer blocks per arm are no test.
+/// With fewer blocks per arm, the comparison is no test.
 const FEWEST_BLOCKS: usize = 5;
-/// Windows below which the count of wrong calls is chance.
+/// With fewer windows, the count of wrong calls is chance.
 const FEWEST_WINDOWS: usize = 8;
 /// The error that the t-test claims to have.
 const ALPHA: f64 = 0.05;
@@ -16,7 +16,7 @@ const ALPHA: f64 = 0.05;
 /// Slides a window of 2n over the outcomes of identical blocks in time order, calls its first half
 /// A and its second half B, and counts how often Welch's t-test declares them different.
 ///
-/// `n` is as large as still gives eight windows, from 5 to 10; `None` for shorter runs.
+/// `n` is as large as leaves eight windows, from 5 to 10; `None` for shorter runs.
 pub fn error_of(outcomes: &[f64]) -> Option<SequentialError> {
     let n = (outcomes.len() + 1).checked_sub(FEWEST_WINDOWS)? / 2;
     let n = n.min(MOST_BLOCKS);

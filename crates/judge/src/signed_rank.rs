@@ -1,14 +1,15 @@
 //! Wilcoxon's signed-rank statistic of within-pair differences: the Hodges–Lehmann estimate, its
 //! exact interval and the exact p-value.
 //!
-//! The order within a pair is drawn by a fair coin, so if two arms are alike every sign is fair
-//! whatever the noise does: drift, neighbours and heavy tails cost width, never validity.
+//! A fair coin draws the order within a pair. If two arms are alike, every sign is therefore fair
+//! whatever the noise does: drift, neighbours and heavy tails make the interval wider, never
+//! invalid.
 
 use model::Effect;
 
 use crate::median;
 
-/// Differences of one comparison, ready to be asked for estimate, interval and p-value.
+/// Differences of one comparison, prepared for estimate, interval and p-value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SignedRank {
     differences: Vec<f64>,
@@ -16,18 +17,18 @@ pub struct SignedRank {
     walsh_averages: Vec<f64>,
 }
 
-/// An interval and the two-sided error that it truly has.
+/// An interval and its actual two-sided error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
     pub low: f64,
     pub high: f64,
-    /// At most what was asked for, except where so few differences cannot give that: then the
-    /// interval is the whole range and this says what it is worth.
+    /// At most the error that was asked for. The exception: with too few differences for it, the
+    /// interval is the whole range, and this is the error of that range.
     pub alpha: f64,
 }
 
 impl SignedRank {
-    /// `None` without differences, or where one of them is not finite.
+    /// Prepares differences; `None` without any, or where one of them is not finite.
     pub fn of(differences: &[f64]) -> Option<Self> {
         let usable = !differences.is_empty() && differences.iter().all(|d| d.is_finite());
         usable.then(|| Self {
@@ -43,9 +44,9 @@ impl SignedRank {
 
     /// The interval of all centres that the two-sided test at `alpha` does not reject.
     ///
-    /// With `k` the largest rank for which P(W+ ≤ k − 1) ≤ alpha/2, it runs from the k-th
-    /// smallest to the k-th largest Walsh average. Ties and zeros among the differences make it
-    /// cover more often than promised, never less, because its ends belong to it.
+    /// With `k` the largest rank for which P(W+ ≤ k − 1) ≤ alpha/2, it runs from the k-th smallest
+    /// to the k-th largest Walsh average. With ties or zeros among the differences it covers more
+    /// often than promised, never less, because its ends belong to it.
     pub fn interval(&self, alpha: f64) -> Interval {
         let n = self.differences.len();
         let rank = critical_rank(n, alpha);
@@ -60,9 +61,9 @@ impl SignedRank {
 
     /// The exact two-sided p-value of "the centre is zero".
     ///
-    /// Zeros are left out and ties share their mean rank, as Wilcoxon did; the distribution is
-    /// that of these very ranks under fair signs, so it stays exact with ties. 1 where only zeros
-    /// are left.
+    /// Zeros are left out and ties share their mean rank, as Wilcoxon did. The distribution is that
+    /// of these very ranks under fair signs, so it stays exact with ties. 1 where only zeros are
+    /// left.
     pub fn p_value(&self) -> f64 {
         let nonzero: Vec<f64> = self
             .differences
@@ -105,7 +106,8 @@ pub fn effect(log_ratios: &[f64], alpha: f64) -> Option<Effect> {
 pub fn critical_rank(n: usize, alpha: f64) -> usize {
     let ranks: Vec<usize> = (1..=n).collect();
     let mut below = 0.0;
-    // Half of the probability lies up to half of the largest sum: no tail reaches further.
+    // At least half of the probability lies at or below half of the largest sum, so no tail
+    // reaches further.
     distribution(&ranks, n * (n + 1) / 4)
         .iter()
         .take_while(|probability| {
@@ -115,14 +117,14 @@ pub fn critical_rank(n: usize, alpha: f64) -> usize {
         .count()
 }
 
-/// Probability of each sum, from 0 to `up_to`, of the ranks whose sign is plus when signs are fair.
+/// Probability of each sum of the positive ranks, from 0 to `up_to`, when signs are fair.
 ///
-/// Each rank joins with probability one half. Halving is exact in binary, so up to 53 ranks every
-/// value is exact, and beyond that it is right to the last bits.
+/// Each rank joins the sum with probability one half. Halving is exact in binary, so up to 53 ranks
+/// every value is exact; beyond that only the last bits may be wrong.
 fn distribution(ranks: &[usize], up_to: usize) -> Vec<f64> {
     let mut probabilities = vec![0.0; up_to + 1];
     probabilities[0] = 1.0;
-    // The largest sum that there is so far.
+    // Largest sum that is possible so far.
     let mut largest = 0;
     for rank in ranks {
         largest = up_to.min(largest + rank);
@@ -136,7 +138,8 @@ fn distribution(ranks: &[usize], up_to: usize) -> Vec<f64> {
     probabilities
 }
 
-/// Two-sided error of the range of all Walsh averages: all signs alike, both ways.
+/// Two-sided error of the range of all Walsh averages: the chance that all signs are alike, either
+/// way.
 fn error_of_range(n: usize) -> f64 {
     2.0 * 0.5_f64.powi(i32::try_from(n).unwrap_or(i32::MAX))
 }
@@ -155,8 +158,8 @@ fn walsh_averages(differences: &[f64]) -> Vec<f64> {
     averages
 }
 
-/// Twice the rank of each difference by size, ties sharing their mean rank: twice, so that a mean
-/// of two neighbours is whole.
+/// Twice the rank of each difference by size; ties share their mean rank. Doubling makes a mean of
+/// two neighbouring ranks a whole number.
 fn doubled_midranks(differences: &[f64]) -> Vec<usize> {
     differences
         .iter()

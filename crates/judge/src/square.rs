@@ -1,4 +1,5 @@
-//! What two changes do together: two factors of a cell, or two steps on the first state.
+//! What two changes do together: two factors of a cell, or two steps that each apply to the first
+//! state.
 
 use model::Verdict;
 use model::judgement::{Judged, JudgedSquare, Together};
@@ -15,7 +16,7 @@ pub(crate) struct Square<'a> {
 }
 
 impl<'a> Square<'a> {
-    /// Each alone, both, and what both do beyond that.
+    /// The contrasts of each change alone, of both, and of what both do beyond each alone.
     pub(crate) fn contrasts(&self) -> [Contrast<'a>; 4] {
         let [first, second] = self.alone.map(|arm| Contrast::pair(arm, self.neither));
         let both = Contrast::pair(self.both, self.neither);
@@ -23,7 +24,7 @@ impl<'a> Square<'a> {
         [first, second, both, interaction]
     }
 
-    /// Of contrasts that were judged with others.
+    /// Reads the judgements of its contrasts from those of a family.
     pub(crate) fn judged(&self, verdicts: &Verdicts<'_>) -> JudgedSquare {
         let judged = self.contrasts().map(|contrast| verdicts.on(&contrast));
         let [first, second, both, interaction] = judged;
@@ -37,8 +38,8 @@ impl<'a> Square<'a> {
     }
 }
 
-/// That they only pay together is said where all of it is shown: both are better, neither is by
-/// itself, and the whole is more than its parts.
+/// Says how two changes combine. "Only together" requires all of this: both together are better,
+/// neither is better alone, and the whole is more than its parts.
 fn together(alone: &[Judged; 2], both: &Judged, interaction: &Judged) -> Together {
     let does_nothing =
         |verdict: &Verdict| matches!(verdict, Verdict::NoDifferenceThatMatters | Verdict::Worse);

@@ -1,4 +1,4 @@
-//! The comparisons that a run under load asks about: one arm against another.
+//! The comparisons of a run under load: one arm against another.
 
 use model::judgement::StepResult;
 use model::study::Role;
@@ -50,7 +50,8 @@ impl<'a> Comparisons<'a> {
         }
     }
 
-    /// Those that share the family's error: every step, and the whole where it is not one of them.
+    /// Comparisons that share the family's error: every step, and the whole where no step is the
+    /// same comparison.
     pub(crate) fn family(&self) -> Vec<Comparison<'a>> {
         let last_reference = self.steps.last().map(|step| step.against);
         let own_whole = self
@@ -59,14 +60,14 @@ impl<'a> Comparisons<'a> {
         self.steps.iter().copied().chain(own_whole).collect()
     }
 
-    /// All of them.
+    /// Every step, the control and the whole.
     pub(crate) fn all(&self) -> impl Iterator<Item = Comparison<'a>> {
         let of_steps = self.steps.iter().chain(&self.control);
         of_steps.chain(&self.whole).copied()
     }
 
-    /// Pairs of two identical arms, or without a control those of the first step, whose spread is
-    /// that of noise too.
+    /// The comparison whose spread is that of noise: two identical arms, or without a control the
+    /// arms of the first step.
     pub(crate) fn noise(&self) -> Option<Comparison<'a>> {
         self.control.or_else(|| self.steps.first().copied())
     }
@@ -77,7 +78,7 @@ impl<'a> Comparison<'a> {
         Contrast::pair(&self.arm.name, self.against)
     }
 
-    /// What was judged, and the effects on all metrics at the same error.
+    /// The judged outcome, and the effects on all metrics at the same error.
     pub(crate) fn result(&self, answer: &Answer, rounds: &Rounds<'_>) -> StepResult {
         let effect = |metric| {
             let log_ratios = self.contrast().log_ratios(rounds.values(metric));

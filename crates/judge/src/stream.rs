@@ -1,36 +1,40 @@
-//! Who limited a stream of bytes: the shares of its time that each end and the kernel's own account tell.
+//! Finds what limited a stream of bytes, from shares of time that each end and the kernel's
+//! accounts report.
 
-/// From this share of the time on, an end could not have done more.
+/// From this share of the time on, an end counts as full: it could not have done more.
 const FULL_SHARE: f64 = 0.95;
-/// So near to the rate that was asked for, it is that rate.
+/// From this share of the asked rate on, that rate is the limit.
 const REACHED_SHARE: f64 = 0.97;
-/// What is further above it was not held to it.
+/// Up to this share of the asked rate, the stream counts as held to it.
 pub const EXCEEDED_SHARE: f64 = 1.1;
-/// From this share of its busy time on, what held a connection back is what limits it.
+/// From this share of a connection's busy time on, what held it back is its limit.
 const HELD_SHARE: f64 = 0.3;
-/// From this share of lost segments on, losses are what a congestion control reacts to.
+/// From this share of lost segments on, losses limit the stream, since congestion control reacts to
+/// them.
 const LOST_SHARE: f64 = 0.001;
 
-/// What is known of one way, as shares of the time from 0 to 1.
+/// What is known of one direction, as shares of the time from 0 to 1.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StreamSigns {
-    /// Of the rate that was asked for, what was reached; `None` where none was asked for.
+    /// Share of the asked rate that was reached; `None` where no rate was asked for.
     pub reached: Option<f64>,
-    /// The busiest worker of either end: on a CPU, and waiting for one.
+    /// The busiest worker of the sending end: on a CPU, and waiting for one.
     pub sender: EndSigns,
+    /// The busiest worker of the receiving end, by the same shares.
     pub receiver: EndSigns,
-    /// Of the time of its connections, that in which there was something to send; `None` where that is not
-    /// known, as of datagrams.
+    /// Share of the connections' time in which there was something to send; `None` where that is
+    /// not known, as for datagrams.
     pub busy: Option<f64>,
-    /// Of that, the receiver's window let no more be sent.
+    /// Share of the busy time in which the receiver's window let no more be sent.
     pub by_window: f64,
-    /// Of that, the sender's buffer held no more.
+    /// Share of the busy time in which the sender's buffer was the limit, since it was full.
     pub by_buffer: f64,
-    /// Of the segments, those that were sent again and had not come by another way; of datagrams, those that were lost.
+    /// Share of segments that were sent again, without those that the receiver already had; of
+    /// datagrams, the share that was lost.
     pub lost: f64,
 }
 
-/// Of an end.
+/// Shares of the time of one end's busiest worker.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EndSigns {
     pub busy: f64,
@@ -42,7 +46,7 @@ impl EndSigns {
         self.busy + self.waiting >= FULL_SHARE
     }
 
-    /// Whether it is others that had the CPU.
+    /// Whether other work had the CPU.
     fn is_crowded(self) -> bool {
         self.is_full() && self.waiting > self.busy / 2.0
     }
@@ -55,8 +59,8 @@ pub struct StreamLimit {
     pub words: &'static str,
 }
 
-/// Of a rate that is held, both ends at work, one of them, then what the kernel held a connection back by,
-/// and what is left.
+/// Finds the limit. The rate that was asked for comes first, then the CPUs of the ends, then what
+/// the kernel held a connection back by, and last what is left.
 pub fn limit(signs: &StreamSigns) -> StreamLimit {
     let StreamSigns {
         sender, receiver, ..
@@ -71,27 +75,27 @@ pub fn limit(signs: &StreamSigns) -> StreamLimit {
         }
         () if sender.is_crowded() || receiver.is_crowded() => (
             "no_cpu",
-            "other work, which has the CPUs that the ends wait for",
+            "other work, which uses the CPUs that the ends wait for",
         ),
         () if sender.is_full() && receiver.is_full() => ("both_cpus", "the CPUs of both ends"),
         () if sender.is_full() => ("sender_cpu", "the sender's CPU"),
         () if receiver.is_full() => ("receiver_cpu", "the receiver's CPU"),
         () if held(signs.by_window) => (
             "receiver_window",
-            "the receiver's window: it takes no more at once, for want of room or of time",
+            "the receiver's window: it accepts no more at once, for lack of room or time",
         ),
         () if held(signs.by_buffer) => ("sender_buffer", "the sender's buffer, which is too small"),
         () if signs.lost >= LOST_SHARE => ("losses", "losses on the path"),
         () if signs.busy.is_some_and(|share| share >= FULL_SHARE) => {
             ("path", "the path: the congestion window was open and full")
         }
-        () => ("unknown", "nothing that shows"),
+        () => ("unknown", "unknown: no sign of it was seen"),
     };
     StreamLimit { name, words }
 }
 
-/// How evenly streams share, by Jain's index: 1 where each has the same, 1 / n where one has all; `None` where
-/// nothing is shared.
+/// How evenly streams share, by Jain's index: 1 where all have the same, 1 / n where one has
+/// everything; `None` where nothing is shared.
 pub fn fairness(shares: &[f64]) -> Option<f64> {
     let sum: f64 = shares.iter().sum();
     let squares: f64 = shares.iter().map(|share| share * share).sum();
@@ -138,7 +142,7 @@ mod tests {
             "asked_rate"
         );
         assert_eq!(named(|signs| signs.reached = Some(0.9)), "path");
-        // What carried more was not held by it.
+        // A stream that carried more was not limited by the asked rate.
         assert_eq!(named(|signs| signs.reached = Some(1300.0)), "path");
     }
 

@@ -1,4 +1,4 @@
-//! What a path carried, from the intervals that were saved of it.
+//! What a path carried, from the saved intervals of a test.
 
 use model::stream_run::{SavedStreams, StreamBlock, StreamWayJudged, StreamsJudged, Way};
 
@@ -10,7 +10,7 @@ pub fn judge_streams(run: &SavedStreams, blocks: &[StreamBlock]) -> StreamsJudge
     let judged = |way: &Way| {
         let readings = blocks.iter().filter(|block| block.arm == way.name());
         let readings = readings.map(|block| block.reading);
-        // What cannot be is no reading, whoever wrote it.
+        // A reading without duration is impossible, so it is left out, whoever wrote it.
         let readings = readings.filter(|one| one.seconds > 0.0);
         let retransmits = readings.clone().filter_map(|one| one.retransmits);
         let series = readings.map(|one| CarriedBytes {

@@ -1,7 +1,8 @@
-//! Student's t distribution, through the incomplete beta function; with infinite freedom it is the normal one.
+//! Student's t distribution, through the incomplete beta function; with infinite freedom, the
+//! normal distribution.
 
-/// Iterations after which the continued fraction has long settled for any degrees of freedom that
-/// blocks can give.
+/// Iterations of the continued fraction, which converges well before that for any degrees of
+/// freedom that blocks can give.
 const FRACTION_STEPS: u32 = 300;
 /// Keeps the continued fraction from dividing by zero.
 const TINY: f64 = 1e-300;
@@ -36,7 +37,7 @@ pub fn two_sided_quantile(alpha: f64, freedom: f64) -> f64 {
     high
 }
 
-/// That of a standard normal for a t from 0 on, by its series about 0: a probability is known to some 1e-16.
+/// Two-sided p-value of a standard normal for t ≥ 0, by its series about 0, to about 1e-16.
 fn normal_two_sided_p(t: f64) -> f64 {
     let (mut term, mut sum, mut odd) = (t, t, 1.0);
     while term > sum * f64::EPSILON {
@@ -45,7 +46,7 @@ fn normal_two_sided_p(t: f64) -> f64 {
         sum += term;
     }
     let density = (-t * t / 2.0).exp() / std::f64::consts::TAU.sqrt();
-    // Of a t that is too large for the series the product is no number.
+    // For a t that is too large for the series, the product is NaN; `max` turns it into 0.
     (1.0 - 2.0 * density * sum).max(0.0)
 }
 
@@ -58,7 +59,7 @@ fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
         return 1.0;
     }
     let ln_front = ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b) + a * x.ln() + b * (-x).ln_1p();
-    // The fraction settles fast only below the mean; above it the mirror image does.
+    // The fraction converges fast only below the mean; above it, the mirror image does.
     if x < (a + 1.0) / (a + b + 2.0) {
         ln_front.exp() * beta_fraction(a, b, x) / a
     } else {

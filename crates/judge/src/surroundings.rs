@@ -1,4 +1,4 @@
-//! What went on around the measurement: other work, pressure, and a machine that shifts.
+//! What went on around the measurement: other work, pressure, and a machine whose speed shifted.
 
 use std::net::IpAddr;
 
@@ -10,14 +10,15 @@ use crate::median;
 use crate::metric::Metric;
 use crate::rounds::Rounds;
 
-/// Share of all CPUs that others may have had, on average over the blocks.
+/// Share of all CPUs that other work may take without a doubt, on average over the blocks.
 pub(crate) const FOREIGN_SHARE: f64 = 0.10;
-/// Share of the time in which some task may have waited for a CPU. Client, server and the kernel's
-/// threads wait for one another a little on a quiet machine too.
+/// Share of the time in which some task may wait for a CPU without a doubt. Client, server and the
+/// kernel's threads wait for one another a little on a quiet machine too.
 pub(crate) const PRESSURE_SHARE: f64 = 0.25;
-/// Change of the baseline between the first and the last third of a run.
+/// Change of the baseline between the first and the last third of a run above which a doubt is
+/// raised.
 const SHIFT: f64 = 0.05;
-/// Baseline blocks that three thirds need.
+/// Fewest baseline blocks for a comparison of thirds.
 const FEWEST_BLOCKS_FOR_THIRDS: usize = 9;
 
 /// The doubts that the blocks' surroundings raise.
@@ -55,8 +56,8 @@ fn pressure(rounds: &Rounds<'_>) -> Option<Doubt> {
     })
 }
 
-/// Compares the baseline's CPU per request in the first third of the run with the last: the
-/// target's, or the load generator's where the target's is hidden.
+/// Compares the baseline's CPU per request in the first third of the run with the last. It takes
+/// the target's CPU, or the load generator's where the target's is hidden.
 fn shift(run: &RunRecord, rounds: &Rounds<'_>) -> Option<Doubt> {
     let baseline = run.arms.iter().find(|arm| arm.role == Role::Baseline)?;
     let values = [Metric::ServerCpu, Metric::ClientCpu]
@@ -70,8 +71,8 @@ fn shift(run: &RunRecord, rounds: &Rounds<'_>) -> Option<Doubt> {
     })
 }
 
-/// By how much the last third of some values differs from the first, as a share, where that is
-/// worth a doubt.
+/// The share by which the last third of some values differs from the first, if it is large enough
+/// for a doubt.
 pub(crate) fn shift_of(values: &[f64]) -> Option<f64> {
     if values.len() < FEWEST_BLOCKS_FOR_THIRDS {
         return None;
@@ -83,8 +84,9 @@ pub(crate) fn shift_of(values: &[f64]) -> Option<f64> {
     (share > SHIFT).then_some(share)
 }
 
-/// Servers that we start run beside the client. A server of the user's does too if it is reached
-/// over loopback, or if its CPU time could be read here.
+/// The doubt that both sides share one machine. Servers that we start run beside the client. A
+/// server of the user's does too if it is reached over loopback, or if its CPU time could be read
+/// here.
 fn one_machine(run: &RunRecord, rounds: &Rounds<'_>) -> Option<Doubt> {
     let unit = run.study.gate.as_ref().map(|gate| gate.unit);
     if unit == Some(Unit::Run) || run.is_watched() {

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-/// A round and an epoch: what is measured in one turn makes pairs.
+/// A round and an epoch: values measured in one turn make pairs.
 pub(crate) type Turn = (u32, u32);
 
-/// A value where and when it was measured.
+/// A value, with where and when it was measured.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Measured<'a> {
     pub(crate) arm: &'a str,
     pub(crate) turn: Turn,
-    /// Place in the round.
+    /// Position within the round.
     pub(crate) position: u32,
     pub(crate) value: f64,
 }
@@ -31,7 +31,7 @@ impl<'a> Values<'a> {
         Self { by_arm }
     }
 
-    /// An arm's values, by round.
+    /// An arm's values in the order of the rounds.
     pub(crate) fn of_arm(&self, arm: &str) -> Vec<f64> {
         let turns = self.by_arm.get(arm).into_iter().flatten();
         turns.map(|(_, measured)| measured.value).collect()
@@ -47,7 +47,7 @@ impl<'a> Values<'a> {
         turns.map(|(turn, _)| *turn)
     }
 
-    /// The value that an arm has in every one of two runs or more.
+    /// The value that an arm has in each of two runs or more, if it is always equal.
     pub(crate) fn steady(&self, arm: &str) -> Option<f64> {
         let values = self.of_arm(arm);
         let (first, others) = values.split_first()?;
@@ -55,8 +55,8 @@ impl<'a> Values<'a> {
         is_steady.then_some(*first)
     }
 
-    /// The values of some arms in the order in which they were measured: round and place in it,
-    /// because clocks start anew when a run is resumed.
+    /// The values of some arms in the order in which they were measured: by round and position in
+    /// it, because clocks start again when a run is resumed.
     pub(crate) fn in_time_order(&self, arms: &[&str]) -> Vec<f64> {
         let of_arms = arms.iter().filter_map(|arm| self.by_arm.get(arm));
         let mut all: Vec<&Measured<'_>> = of_arms.flat_map(BTreeMap::values).collect();

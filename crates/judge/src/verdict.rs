@@ -1,8 +1,8 @@
-//! From an effect to one of the words for a comparison.
+//! Turns an effect into one of the words for a comparison.
 
 use model::{Effect, Verdict};
 
-/// Which way an outcome should go.
+/// Which direction of an outcome is an improvement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// Costs: CPU per request, latency.
@@ -11,10 +11,11 @@ pub enum Direction {
     HigherIsBetter,
 }
 
-/// What the effect's interval says, given the smallest change worth knowing (a share: 0.03 is 3 %).
+/// The verdict of an effect's interval, given the smallest change worth knowing, as a share: 0.03
+/// is 3 %.
 ///
 /// An interval that lies wholly within the smallest effect is "no difference that matters" even
-/// when it leaves out 1: a planted 0.5 % is real and is still not called.
+/// when it leaves out 1: a planted 0.5 % is real and still no difference.
 pub fn decide(effect: &Effect, direction: Direction, smallest_effect: f64) -> Verdict {
     if is_within(effect, smallest_effect) {
         Verdict::NoDifferenceThatMatters
@@ -27,17 +28,18 @@ pub fn decide(effect: &Effect, direction: Direction, smallest_effect: f64) -> Ve
     }
 }
 
-/// Whether the whole interval is nearer to none than the smallest effect: within ±ln(1 + δ) on the
-/// log scale, where halving and doubling are equally far.
+/// Whether the whole interval is nearer to no effect than the smallest effect: within ±ln(1 + δ) on
+/// the log scale, where halving and doubling are equally far.
 pub fn is_within(effect: &Effect, smallest_effect: f64) -> bool {
     effect.low.ln().abs().max(effect.high.ln().abs()) <= smallest_effect.ln_1p()
 }
 
-/// Whether even the near end of the interval is further from none than the control came out.
+/// Whether even the near end of the interval is further from no effect than the control's effect.
 ///
 /// Two processes of one binary may truly differ a little, by where their memory lies: an effect
-/// that a copy of the baseline shows as well is no effect of the change. It costs power: of lone
-/// 5 % effects at 16 pairs and a CV of 4 %, 88 % are called where 95 % would be without it.
+/// that a copy of the baseline shows as well is no effect of the change. The rule costs power: at
+/// 16 pairs and a CV of 4 %, a single 5 % effect is found in 88 % of runs; without the rule it would
+/// be 95 %.
 pub fn is_beyond_noise_floor(effect: &Effect, control: &Effect) -> bool {
     let near_end = effect.low.ln().abs().min(effect.high.ln().abs());
     near_end > control.ratio.ln().abs()

@@ -2,22 +2,22 @@
 
 /// Windows averaged into one value, so that noise between neighbours does not choose the cut.
 const BATCH: usize = 5;
-/// Batches below which half of them say nothing about the rest.
+/// With fewer batches, half of them say nothing about the rest.
 const FEWEST_BATCHES: usize = 6;
 
-/// What the windows say about the start.
+/// What the windows show about the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WarmUp {
     /// Leave out this many windows from the start; the rest is steady.
     Drop { windows: usize },
-    /// The best cut is in the middle, where the search ends: still changing.
+    /// The best cut is in the middle, where the search ends, so the target still changes.
     NeverSettled,
     /// Fewer than thirty windows.
     TooShort,
 }
 
-/// Where to cut: the number of leading batches `d`, at most half, whose removal makes the squared
-/// standard error of the mean of what is left, S²/(N − d)², the smallest.
+/// Finds the cut: the number of leading batches `d`, at most half, whose removal minimises the
+/// squared standard error of the mean of the rest, S²/(N − d)².
 pub fn mser5(window_counts: &[f64]) -> WarmUp {
     let batches: Vec<f64> = window_counts
         .chunks_exact(BATCH)

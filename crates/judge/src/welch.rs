@@ -1,4 +1,4 @@
-//! Welch's t-test of two independent samples: the test that blocks of a shared machine break.
+//! Welch's t-test of two independent samples. Blocks on a shared machine break its assumptions.
 
 use crate::student;
 
@@ -27,11 +27,11 @@ pub fn interval(first: &[f64], second: &[f64], alpha: f64) -> Option<[f64; 2]> {
     Some([between.distance - half, between.distance + half])
 }
 
-/// Two means apart, and how well that is known.
+/// Difference of two means, and its variance.
 struct Between {
     distance: f64,
     variance: f64,
-    /// By Welch and Satterthwaite; no number where there is no variance.
+    /// Degrees of freedom by Welch and Satterthwaite; NaN where there is no variance.
     freedom: f64,
 }
 

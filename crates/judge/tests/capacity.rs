@@ -16,10 +16,10 @@ use noise::Random;
 
 const SEARCHES: u32 = 1000;
 
-/// One server with a queue of any length, in front of it independent users.
+/// One server with a queue of any length, and independent users in front of it.
 #[derive(Clone, Copy, Debug)]
 struct Queue {
-    /// Requests/s that it works off.
+    /// Requests/s that the server can work off.
     capacity_rps: f64,
     service: Service,
     /// p99 of the response must stay below this, s.
@@ -145,7 +145,7 @@ fn search(queue: &Queue, trouble: Disturbance, random: &mut Random) -> (Capacity
     let mut block = 0.0;
     let mut shift = 0.0;
     while let Some(rate) = search.next_rps() {
-        // It stops wandering where the blocks that are confirmed are: before that it misleads.
+        // The capacity stops wandering where the search confirms its bracket; before, it misleads.
         shift = towards * f64::min(block / 50.0, 1.0);
         let capacity = queue.capacity_rps * (shift + trouble.noise * random.normal()).exp();
         let held = queue.block(rate, capacity, random) != random.happens(trouble.lies);
@@ -159,7 +159,13 @@ fn search(queue: &Queue, trouble: Disturbance, random: &mut Random) -> (Capacity
     (search.found(), drifted.threshold_rps())
 }
 
-fn many(title: &str, searches: u32, queue: &Queue, trouble: Disturbance, seed: u64) -> Outcome {
+fn search_many(
+    title: &str,
+    searches: u32,
+    queue: &Queue,
+    trouble: Disturbance,
+    seed: u64,
+) -> Outcome {
     let mut random = Random::seeded(seed);
     let mut outcome = Outcome::default();
     for _ in 0..searches {
@@ -192,8 +198,8 @@ fn many(title: &str, searches: u32, queue: &Queue, trouble: Disturbance, seed: u
     outcome
 }
 
-/// p99 is twelve times the mean service time, and twenty requests of a block lie beyond it at the
-/// threshold.
+/// The limit of p99 is twelve times the mean service time. At the threshold, about twenty requests
+/// of a block lie beyond it.
 const EXPONENTIAL: Queue = Queue {
     capacity_rps: 1000.0,
     service: Service::Exponential,
@@ -236,7 +242,7 @@ fn the_bracket_holds_the_truth_in_95_of_100_searches_or_more() {
         ("M/M/1, 3 % noise", EXPONENTIAL, noisy, 3),
         ("M/D/1, 2 % noise, 6 % drift", CONSTANT, drifting, 4),
     ] {
-        let outcome = many(title, SEARCHES, &queue, trouble, seed);
+        let outcome = search_many(title, SEARCHES, &queue, trouble, seed);
         assert!(outcome.bracketed >= 950, "{title}: {}", outcome.bracketed);
         let mean_blocks = f64::from(outcome.blocks) / f64::from(SEARCHES);
         let forecast = f64::from(BLOCKS_AS_A_RULE);
@@ -254,11 +260,11 @@ fn blocks_that_lie_cost_blocks_and_width_and_not_the_truth() {
         lies: 0.05,
         ..QUIET
     };
-    let outcome = many("M/D/1, one block in twenty lies", 200, &CONSTANT, lying, 5);
+    let outcome = search_many("M/D/1, one block in twenty lies", 200, &CONSTANT, lying, 5);
     assert!(outcome.bracketed >= 190, "{}", outcome.bracketed);
 }
 
-/// Searches a target that holds below a threshold and fails above, at once and without noise.
+/// Searches a target that holds below a threshold and answers `above` from there on, without noise.
 fn step_search(range: Range, above: Seen, threshold_rps: f64) -> Capacity {
     let mut search = Search::new(range, SplitMix64::new(1));
     while let Some(rate) = search.next_rps() {

@@ -17,18 +17,18 @@ use judge::credit::{CarriedBytes, read};
 use noise::Random;
 
 const SERIES: u64 = 200;
-/// Of the series, at most.
+/// Share of the series that may be wrong, at most.
 const MISSED: f64 = 0.05;
 
-/// How the rate of a link goes, as a share of its highest, at a reading.
+/// The course of a link's rate over the readings, as a share of its highest rate.
 #[derive(Clone, Copy)]
 enum Course {
     Constant,
-    /// By so much from the first reading to the last.
+    /// Change of the rate's logarithm from the first reading to the last.
     Drift(f64),
-    /// By so much, so often.
+    /// Amplitude of a wave of the rate's logarithm, and the number of its periods.
     Wave(f64, f64),
-    /// From the reading on, that share of what it was.
+    /// The reading at which the credit is spent, and the share of the rate that is left then.
     Credit(f64, f64),
 }
 
@@ -87,8 +87,8 @@ impl Link {
 }
 
 impl Link {
-    /// Readings of a bucket of so many bits that is filled at a share of the highest rate, and when it was empty: what it
-    /// had, and after how long.
+    /// Readings of a bucket of `bits` that is filled at `share` of the highest rate; and the bytes
+    /// that it had, with the seconds after which it was empty.
     fn bucket(&self, bits: f64, share: f64) -> (Vec<CarriedBytes>, CarriedBytes) {
         let base = share * self.top_bits;
         let (mut left, mut empty_after) = (bits, 0.0);
@@ -121,8 +121,8 @@ fn bytes_of(bits: f64) -> u64 {
     (bits / 8.0) as u64
 }
 
-/// Of the series of a kind, the share that is not right.
-fn missed(name: &str, is_right: impl Fn(&Link, &mut Random) -> bool) {
+/// Asserts that at most [`MISSED`] of the series of a kind are not right.
+fn assert_mostly_right(name: &str, is_right: impl Fn(&Link, &mut Random) -> bool) {
     let wrong = (0..SERIES).filter(|seed| {
         let mut random = Random::seeded(*seed);
         !is_right(&Link::of(&mut random), &mut random)
@@ -134,7 +134,7 @@ fn missed(name: &str, is_right: impl Fn(&Link, &mut Random) -> bool) {
 
 #[test]
 fn credit_is_found_with_its_rates_and_the_moment_at_which_it_was_spent() {
-    missed("credit", |link, random| {
+    assert_mostly_right("credit", |link, random| {
         let spent = (0.1 + 0.75 * random.share()) * link.readings as f64;
         let share = 10_f64.powf(-0.1 - 1.9 * random.share());
         let Some(credit) = read(&link.series(Course::Credit(spent, share))).credit else {
@@ -174,14 +174,14 @@ fn nine_intervals_in_ten_hold_what_the_bucket_had_and_was_filled_at() {
 
 #[test]
 fn where_there_is_no_credit_none_is_invented() {
-    missed("constant", |link, _| {
+    assert_mostly_right("constant", |link, _| {
         read(&link.series(Course::Constant)).credit.is_none()
     });
-    missed("drift", |link, random| {
+    assert_mostly_right("drift", |link, random| {
         let by = random.share() - 0.5;
         read(&link.series(Course::Drift(by))).credit.is_none()
     });
-    missed("wave", |link, random| {
+    assert_mostly_right("wave", |link, random| {
         let (by, times) = (0.05 + 0.25 * random.share(), 0.5 + random.share());
         read(&link.series(Course::Wave(by, times))).credit.is_none()
     });
@@ -189,7 +189,7 @@ fn where_there_is_no_credit_none_is_invented() {
 
 #[test]
 fn a_staged_drop_has_all_its_plateaus_and_the_last_is_the_base_rate() {
-    // The course of a t4g.nano, by its article: Mbit/s until a second.
+    // The course of a t4g.nano, by its article: the second until which it holds, and Mbit/s.
     let stages = [
         (15, 5_000),
         (180, 800),

@@ -55,7 +55,7 @@ fn simulated(
     judge_commands(study, &blocks)
 }
 
-fn many(noise: Noise, log_cost: impl Fn(&str) -> f64, seed: u64) -> Vec<FactorialJudgement> {
+fn judge_many(noise: Noise, log_cost: impl Fn(&str) -> f64, seed: u64) -> Vec<FactorialJudgement> {
     let (study, mut random) = (study(), Random::seeded(seed));
     let judgements = (0..RUNS).map(|_| simulated(&study, noise, &log_cost, &mut random));
     judgements.collect()
@@ -84,7 +84,7 @@ fn any_call(judgement: &FactorialJudgement) -> bool {
 #[test]
 fn a_study_of_identical_arms_gets_any_verdict_in_at_most_five_percent_of_cases() {
     for (title, noise) in [("CV 44 %", HARSH), ("CV 17 %", MILD)] {
-        let judgements = many(noise, |_| 0.0, 11);
+        let judgements = judge_many(noise, |_| 0.0, 11);
         let called = share(&judgements, any_call);
         println!(
             "17 contrasts of identical arms, {title}: any verdict {:.1} %",
@@ -94,7 +94,7 @@ fn a_study_of_identical_arms_gets_any_verdict_in_at_most_five_percent_of_cases()
     }
 }
 
-/// Noise as of commands on a quiet machine: 3 % between neighbours, and now and then an episode.
+/// Noise of commands on a quiet machine: 3 % between neighbours, and now and then an episode.
 const QUIET: Noise = Noise {
     phi: 0.71,
     sigma: 0.03,
@@ -121,7 +121,7 @@ fn levels(arm: &str) -> [&str; 3] {
 
 #[test]
 fn gains_that_multiply_are_seldom_told_to_depend_on_one_another() {
-    let judgements = many(QUIET, independent, 12);
+    let judgements = judge_many(QUIET, independent, 12);
     let dependent = |together: Together| {
         matches!(
             together,
@@ -147,7 +147,7 @@ fn two_settings_that_pay_more_together_are_found_on_a_quiet_machine() {
         [_, "on", "on"] => 0.2_f64.ln(),
         _ => 0.0,
     };
-    let judgements = many(QUIET, paying, 13);
+    let judgements = judge_many(QUIET, paying, 13);
     let more = |found: Together| matches!(found, Together::OnlyTogether | Together::MoreTogether);
     let found = share(&judgements, |judgement| {
         judgement
@@ -167,7 +167,7 @@ fn intervals_of_means_and_interactions_hold_the_truth_as_often_as_they_promise()
     let noises = [HARSH, MILD, QUIET];
     let judgements: Vec<FactorialJudgement> = noises
         .into_iter()
-        .flat_map(|noise| many(noise, independent, 14))
+        .flat_map(|noise| judge_many(noise, independent, 14))
         .collect();
     let means = judgements.iter().flat_map(|judgement| &judgement.means);
     let means = means.filter_map(|mean| mean.effect);

@@ -1,5 +1,6 @@
-//! What runs were judged to be, of every kind there is: kept, so that no change of the judge changes a figure
-//! unseen. Some were measured, and stand among the report's; the others are made up.
+//! The judgements of runs of every kind that is kept as a folder, so that no change of the judge
+//! changes a figure unseen. Some runs were measured, and are among the data of the report's
+//! tests; the others are made up.
 #![expect(
     clippy::unwrap_used,
     reason = "a helper of tests may fail as a test does"
@@ -12,7 +13,7 @@ use model::run::{Blocks, RunKind};
 use model::{CommandRun, RunRecord};
 use serde_json::{Value, to_value};
 
-/// A figure may differ by what the order of additions does to its last bits.
+/// Relative difference that a figure may have: the order of additions may change its last bits.
 const TOLERANCE: f64 = 1e-9;
 
 #[test]

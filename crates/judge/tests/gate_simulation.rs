@@ -1,4 +1,4 @@
-//! How often a gate is wrong where builds of one commit lie apart, whatever is measured of each.
+//! How often a gate is wrong where builds of one commit differ, however much is measured of each.
 //!
 //! Every figure comes from a fixed seed. They are printed: `cargo test --release -p judge --test gate_simulation --
 //! --nocapture`.
@@ -14,19 +14,20 @@ use model::{BlockRecord, Doubt, RunRecord};
 use noise::Random;
 
 const RUNS: u32 = 600;
-/// Up to three looks.
+/// Enough for up to three looks.
 const ROUNDS: u32 = 36;
 const BAR: f64 = 0.03;
 
-/// What gates came to, of [`RUNS`].
+/// How many gates of [`RUNS`] found the second commit slower, and how many passed it.
 #[derive(Debug, Default)]
 struct Passages {
     slower: u32,
     passed: u32,
 }
 
-/// Gates on commits of which the second costs so many times the first, by builds whose layouts add an error with this
-/// standard deviation to their logarithm, and blocks that add one with that.
+/// Judges [`RUNS`] gates on two commits, of which the second costs `times` the first. The layout of
+/// each build adds an error to the logarithm of the cost, and so does each block: their standard
+/// deviations are `of_builds` and `of_blocks`.
 fn gates(times: f64, (of_builds, of_blocks): (f64, f64), builds: u32) -> Passages {
     let run = gate(builds);
     let mut random = Random::seeded(7);
@@ -71,7 +72,7 @@ fn blocks(
         .collect();
     let mut blocks = Vec::new();
     for round in 0..ROUNDS {
-        // What falls on all of a round alike.
+        // Noise that all blocks of a round share.
         let shared = 0.1 * random.normal();
         for (position, (arm, cost)) in (0..).zip(arms) {
             let layout = layouts[(position * builds + round % builds) as usize];
@@ -87,7 +88,7 @@ fn blocks(
     blocks
 }
 
-/// At most a twentieth.
+/// At most a twentieth of the gates may be wrong.
 const MOST_WRONG: u32 = RUNS / 20;
 
 #[test]
@@ -97,7 +98,7 @@ fn builds_that_lie_apart_make_a_gate_claim_what_is_not_so_in_at_most_five_percen
             let apart = (of_builds, 0.01);
             let same = gates(1.0, apart, builds);
             assert!(same.slower <= MOST_WRONG, "{same:?}");
-            // At the bar each answer is wrong but "cannot tell".
+            // At the bar every answer but "cannot tell" is wrong.
             let at_bar = gates(1.0 + BAR, apart, builds);
             println!("{builds} sets that lie {of_builds} apart: {same:?}; at the bar {at_bar:?}");
             assert!(at_bar.slower <= MOST_WRONG, "{at_bar:?}");

@@ -1,5 +1,5 @@
-//! Our statistics against those of scipy, computed once: `reference/make.py` says how and writes
-//! `reference/scipy.json`.
+//! Our statistics against those of scipy. Those were computed once: `reference/make.py` says how
+//! and writes `reference/scipy.json`.
 
 use judge::signed_rank::SignedRank;
 use judge::{median, student, welch};
@@ -77,7 +77,7 @@ fn normal_and_student_quantiles_are_those_of_scipy() {
     for case in cases("normal") {
         let p = number(&case, "p");
         let ours = student::two_sided_quantile(2.0 * p.min(1.0 - p), f64::INFINITY);
-        // A probability is known to some 1e-16, which is much of the smallest of them.
+        // A probability is exact to about 1e-16 only, which is a large part of the smallest ones.
         let tolerance = if p < 1e-8 { 5e-8 } else { 1e-10 };
         let reference = number(&case, "quantile").abs();
         assert!((ours / reference - 1.0).abs() < tolerance, "{ours}, {case}");

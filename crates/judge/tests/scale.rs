@@ -1,4 +1,4 @@
-//! What further workers bring, held against servers with a lock and crosstalk that are known.
+//! What further workers bring, tested on made-up servers whose lock and crosstalk are known.
 #![expect(
     clippy::unwrap_used,
     clippy::cast_possible_truncation,
@@ -42,7 +42,7 @@ fn run() -> RunRecord {
     with_arms(&arms, ROUNDS)
 }
 
-/// Rounds are a little fast or slow as a whole, and each block besides.
+/// Blocks of all rounds. Each round is a little fast or slow as a whole, and so is each block.
 fn blocks(law: Usl, run: &RunRecord, random: &mut Random) -> Vec<BlockRecord> {
     const NOISE: f64 = 0.01;
     let mut blocks = Vec::new();

@@ -1,6 +1,6 @@
-//! How often the rules are wrong and how soon they are right, on noise as shared machines make it.
+//! How often the rules are wrong and how soon they are right, on the noise of shared machines.
 //!
-//! Every figure comes from a fixed seed. They are printed: `cargo test --release -p judge --test
+//! Every figure comes from a fixed seed. To see the figures: `cargo test --release -p judge --test
 //! simulation -- --nocapture`.
 
 mod built_run;
@@ -13,14 +13,14 @@ use noise::{HARSH, MILD, Noise, Random};
 const RUNS: u32 = 2000;
 const SMALLEST_EFFECT: f64 = 0.03;
 
-/// In how many runs of identical arms the quick form said anything else.
+/// The number of runs of identical arms in which the quick form said anything else.
 #[derive(Debug, Default)]
 struct FamilyTally {
     /// Any step, or the whole, was called better or worse.
     called: u32,
     /// The control voided the verdicts.
     void: u32,
-    /// Any would have been called by Holm alone, without the control.
+    /// Any step, or the whole, would have been called by Holm alone, without the control.
     called_by_holm: u32,
 }
 
@@ -37,7 +37,7 @@ fn a_run_of_identical_arms_gets_any_verdict_in_at_most_five_percent_of_cases() {
                  {by_holm:.1} %, voided by the control {void:.1} %"
             );
             assert!(called <= 5.0, "{title}: {tally:?}");
-            // 30,000 runs give 4.2 to 4.5 %; of 2,000, two standard errors are 1 %.
+            // 30,000 runs give 4.2 to 4.5 %; with 2,000 runs, two standard errors are 1 %.
             assert!(by_holm <= 6.0, "{title}: {tally:?}");
             assert!(void <= 1.0, "{title}, to be voided in 0.5 %: {tally:?}");
         }
@@ -64,9 +64,9 @@ fn quick_form(noise: Noise, steps: u32, seed: u64) -> FamilyTally {
     tally
 }
 
-/// What became of runs of two arms that end at the look at which their answer is clear.
+/// Results of runs of two arms, each of which ends at the look at which its answer is clear.
 #[derive(Debug, Default)]
-struct Looked {
+struct LooksTally {
     called: u32,
     no_difference: u32,
     rounds: u32,
@@ -74,9 +74,9 @@ struct Looked {
 
 #[test]
 fn looks_call_identical_arms_in_at_most_five_percent_of_runs_and_stop_the_calm_ones_early() {
-    let harsh = looked(HARSH, 0, NO_STATES, 5);
+    let harsh = tally_with_looks(HARSH, 0, NO_STATES, 5);
     assert!(harsh.called <= LOOKED_RUNS / 20, "{harsh:?}");
-    let calm = looked(calm(), 0, NO_STATES, 6);
+    let calm = tally_with_looks(calm(), 0, NO_STATES, 6);
     assert!(calm.called <= LOOKED_RUNS / 20, "{calm:?}");
     assert!(calm.no_difference >= LOOKED_RUNS * 9 / 10, "{calm:?}");
     assert!(calm.rounds < LOOKED_RUNS * MOST_ROUNDS * 4 / 5, "{calm:?}");
@@ -84,19 +84,20 @@ fn looks_call_identical_arms_in_at_most_five_percent_of_runs_and_stop_the_calm_o
 
 #[test]
 fn servers_that_are_slow_for_rounds_on_end_are_called_different_in_less_than_a_tenth_of_runs() {
-    // For ten rounds or so. Were pairs taken for independent, 14 of the 60 would be called.
+    // A state lasts about ten rounds. If pairs were treated as independent, 14 of the 60 runs would
+    // be called.
     let slow = States {
-        stay: 0.9,
-        share: 0.06,
+        phi: 0.9,
+        sigma: 0.06,
     };
-    let found = looked(calm(), 0, slow, 8);
+    let found = tally_with_looks(calm(), 0, slow, 8);
     println!("states that last: {found:?}");
     assert!(found.called <= LOOKED_RUNS / 10, "{found:?}");
 }
 
 #[test]
 fn looks_find_a_planted_five_percent_before_the_last_round() {
-    let found = looked(calm(), 5, NO_STATES, 7);
+    let found = tally_with_looks(calm(), 5, NO_STATES, 7);
     assert!(found.called >= LOOKED_RUNS * 19 / 20, "{found:?}");
     assert!(
         found.rounds < LOOKED_RUNS * MOST_ROUNDS * 3 / 4,
@@ -107,7 +108,8 @@ fn looks_find_a_planted_five_percent_before_the_last_round() {
 const LOOKED_RUNS: u32 = 60;
 const MOST_ROUNDS: u32 = 120;
 
-/// CPU per request varies less than throughput: where that has a CV of 17 %, its pairs lie 2.5 times closer.
+/// Noise of CPU per request, which varies less than throughput: where throughput has a CV of 17 %,
+/// pairs of CPU per request lie 2.5 times closer.
 fn calm() -> Noise {
     Noise {
         sigma: MILD.sigma / 2.5,
@@ -115,28 +117,28 @@ fn calm() -> Noise {
     }
 }
 
-/// What the second server is in from round to round, beside the first.
+/// States of the second server that last for rounds and that the first server does not have.
 #[derive(Clone, Copy)]
 struct States {
     /// Correlation of the logarithms of neighbouring rounds.
-    stay: f64,
+    phi: f64,
     /// Standard deviation of the logarithm.
-    share: f64,
+    sigma: f64,
 }
 
 const NO_STATES: States = States {
-    stay: 0.0,
-    share: 0.0,
+    phi: 0.0,
+    sigma: 0.0,
 };
 
 impl States {
     fn series(self, random: &mut Random) -> Vec<f64> {
-        let mut state = self.share * random.normal();
-        let next = self.share * (1.0 - self.stay * self.stay).sqrt();
+        let mut state = self.sigma * random.normal();
+        let next = self.sigma * (1.0 - self.phi * self.phi).sqrt();
         let rounds = 0..MOST_ROUNDS;
         rounds
             .map(|_| {
-                state = self.stay * state + next * random.normal();
+                state = self.phi * state + next * random.normal();
                 state.exp()
             })
             .collect()
@@ -148,12 +150,12 @@ impl States {
     clippy::cast_sign_loss,
     reason = "some thousands of ns"
 )]
-fn looked(noise: Noise, percent_dearer: u64, states: States, seed: u64) -> Looked {
+fn tally_with_looks(noise: Noise, percent_dearer: u64, states: States, seed: u64) -> LooksTally {
     let mut run = built_run::ladder(1, MOST_ROUNDS);
     run.study.design.looks = judge::looks::planned(MOST_ROUNDS);
     let arms: Vec<&str> = run.arms.iter().map(|arm| arm.name.as_str()).collect();
     let mut random = Random::seeded(seed);
-    let mut tally = Looked::default();
+    let mut tally = LooksTally::default();
     for _ in 0..LOOKED_RUNS {
         let mut blocks = identical_blocks(noise, arms.clone(), MOST_ROUNDS, &mut random);
         let states = states.series(&mut random);

@@ -1,6 +1,6 @@
-//! The fit of the Universal Scalability Law and the knee, held against laws that are known.
+//! The fit of the Universal Scalability Law and the knee, tested on laws that are known.
 //!
-//! Every figure comes from a fixed seed. They are printed: `cargo test --release -p judge
+//! Every figure comes from a fixed seed. To see the figures: `cargo test --release -p judge
 //! --test sweep -- --nocapture`.
 
 #[expect(
@@ -30,7 +30,7 @@ const LEVELLING: Usl = Usl {
     ..RETROGRADE
 };
 
-/// A sweep in rounds, of which each is a little fast or slow as a whole, and each block besides.
+/// A sweep in rounds. Each round is a little fast or slow as a whole, and so is each block.
 fn sweep(law: Usl, noise: f64, random: &mut Random) -> Vec<Level> {
     let rounds: Vec<f64> = (0..ROUNDS).map(|_| noise / 2.0 * random.normal()).collect();
     let level = |load: f64| {
@@ -120,7 +120,7 @@ fn a_peak_beyond_the_levels_is_not_printed() {
 
 #[test]
 fn a_peak_below_the_levels_is_not_printed() {
-    // Its throughput is highest at about ten connections.
+    // The throughput of this law is highest at about ten connections.
     let law = Usl {
         kappa: 0.01,
         ..RETROGRADE
@@ -133,7 +133,7 @@ fn a_peak_below_the_levels_is_not_printed() {
 }
 
 #[test]
-fn a_shape_that_is_not_the_laws_shows_by_how_much_it_is_missed() {
+fn throughput_that_does_not_follow_the_law_shows_by_how_much_it_misses_it() {
     let mut levels = sweep(LEVELLING, 0.01, &mut Random::seeded(5));
     for level in &mut levels[4..] {
         for block in &mut level.blocks {
@@ -150,7 +150,8 @@ fn five_levels_carry_no_law() {
     assert!(fit(&levels[..5], SplitMix64::new(6)).is_none());
 }
 
-/// In closed loop power is X²/N: highest where the law says so, which a fine search tells.
+/// In a closed loop, power is X²/N. The true knee is the load of [`LOADS`] at which the law
+/// gives the most power.
 #[test]
 fn the_knee_is_where_the_laws_power_is_highest() {
     let power = |load: &f64| RETROGRADE.throughput_rps(*load).powi(2) / load;

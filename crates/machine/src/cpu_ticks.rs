@@ -1,4 +1,4 @@
-//! Reads the first lines of `/proc/stat`: what all CPUs together did, or one of them.
+//! Reads the first lines of `/proc/stat`: the time of all CPUs together, or of one of them.
 
 use model::reading::MachineCpu;
 
@@ -6,17 +6,17 @@ use model::reading::MachineCpu;
 /// architecture that we build for.
 pub(crate) const TICK_NS: u64 = 10_000_000;
 
-/// Time since boot.
+/// Times since boot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CpuTicks {
-    /// Running something, and stolen.
+    /// Time in which something ran, and stolen time.
     pub(crate) machine: MachineCpu,
-    /// Idle, or idle while a disk is waited for.
+    /// Idle time, including idle time in which a disk was waited for.
     pub(crate) idle_ns: u64,
 }
 
 impl CpuTicks {
-    /// The time that passed since `earlier`.
+    /// The times that passed since `earlier`.
     pub(crate) fn since(self, earlier: Self) -> Self {
         Self {
             machine: self.machine.since(&earlier.machine),
@@ -24,18 +24,18 @@ impl CpuTicks {
         }
     }
 
-    /// All of it.
+    /// All time: busy, stolen and idle.
     pub(crate) fn total_ns(self) -> u64 {
         self.machine.busy_ns() + self.machine.stolen_ns + self.idle_ns
     }
 }
 
-/// `None` where the text does not start with the sum of all CPUs.
+/// Parses the sum of all CPUs; `None` where the text does not start with it.
 pub(crate) fn parse(text: &str) -> Option<CpuTicks> {
     columns(text.lines().next()?.strip_prefix("cpu ")?)
 }
 
-/// One CPU; `None` where it has no line.
+/// Parses the line of one CPU; `None` where it has none.
 pub(crate) fn parse_one(text: &str, cpu: usize) -> Option<CpuTicks> {
     let name = format!("cpu{cpu} ");
     columns(text.lines().find_map(|line| line.strip_prefix(&name))?)
@@ -47,7 +47,7 @@ fn columns(line: &str) -> Option<CpuTicks> {
         .map(|column| Some(column.parse::<u64>().ok()?.saturating_mul(TICK_NS)));
     let mut next = || columns.next().flatten();
     let (user, nice, system, idle) = (next()?, next()?, next()?, next()?);
-    // Old kernels end early; what they do not count is nought.
+    // Lines of old kernels are shorter; what they do not count is 0.
     let (io_wait, irq_ns, softirq_ns, stolen_ns) = (
         next().unwrap_or(0),
         next().unwrap_or(0),
@@ -56,7 +56,7 @@ fn columns(line: &str) -> Option<CpuTicks> {
     );
     Some(CpuTicks {
         machine: MachineCpu {
-            // Guests' time is within user's.
+            // Guests' time is included in the user time.
             user_ns: user.saturating_add(nice),
             system_ns: system,
             irq_ns,

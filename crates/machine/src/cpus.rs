@@ -1,4 +1,4 @@
-//! Which CPUs the server gets and which the client, of those that we may use.
+//! Divides the CPUs that we may use between server and client.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -11,12 +11,12 @@ use sys::cgroup::{Controller, Group};
 use crate::targets;
 use crate::tree::Tree;
 
-/// The CPUs of each side; the same single one where there is only one.
+/// The CPUs of each side; both have the same CPU where there is only one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuSplit {
     pub server: Vec<usize>,
     pub client: Vec<usize>,
-    /// Those of other memory nodes, which neither side gets.
+    /// CPUs of other memory nodes, which neither side gets.
     pub left_out: Vec<usize>,
 }
 
@@ -24,17 +24,18 @@ pub struct CpuSplit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cpu {
     pub number: usize,
-    /// Its core: the lowest number of the threads of it that we may use.
+    /// Its core: the lowest number of those threads of the core that we may use.
     pub core: usize,
     /// Its memory node; 0 on a machine without nodes.
     pub node: usize,
-    /// Whether that node has memory: one without fetches all from another.
+    /// Whether that node has memory: a CPU on a node without memory fetches everything from
+    /// another.
     pub has_memory: bool,
-    /// How much it does at most: 1024 for the fastest kind of the machine's, less for others.
+    /// Relative capacity: 1024 for the fastest kind of this machine's CPUs, less for others.
     pub capacity: u32,
 }
 
-/// What a fastest CPU has, by the kernel's scale (`SCHED_CAPACITY_SCALE`).
+/// Capacity of the fastest CPUs, on the kernel's scale (`SCHED_CAPACITY_SCALE`).
 const FULL_CAPACITY: u32 = 1024;
 
 impl CpuSplit {
@@ -48,8 +49,8 @@ impl CpuSplit {
         count(self.server.iter().filter(is_the_clients).count())
     }
 
-    /// With so many of its CPUs for the server, one a worker; where it has fewer, it takes the last of the
-    /// client's, which keeps them too.
+    /// The split with this many CPUs for the server, one for each worker. Where the server has
+    /// fewer, it also takes the last of the client's, which the client keeps too.
     #[must_use]
     pub fn for_workers(&self, workers: u32) -> Self {
         let others = self.client.iter().rev();
@@ -68,7 +69,7 @@ impl CpuSplit {
         self.told().doubt()
     }
 
-    /// As it is told and saved.
+    /// The split as it is reported and saved.
     pub fn told(&self) -> CpuShare {
         let list = |cpus: &[usize]| {
             let ascending: BTreeSet<usize> = cpus.iter().copied().collect();
@@ -90,11 +91,11 @@ fn count(cpus: usize) -> u32 {
 }
 
 /// The split on this machine: of the inherited affinity mask, within the CPU quota of our control
-/// group, by what was asked for.
+/// group, according to the wish.
 ///
 /// # Errors
-/// The kernel's own, on a machine with more than 1,024 CPUs; a list that is none or names a CPU that we may not
-/// use.
+/// Fails with the kernel's error on a machine with more than 1,024 CPUs, and where a list in the
+/// wish is invalid or names a CPU that we may not use.
 pub fn here(wish: &CpuWish) -> io::Result<CpuSplit> {
     let tree = Tree::of_this_machine();
     let allowed = sys::cpu::allowed()?;
@@ -102,14 +103,16 @@ pub fn here(wish: &CpuWish) -> io::Result<CpuSplit> {
     share(&cpus, quota_in(&tree), wish)
 }
 
-/// Deals out CPUs by whole cores, so that no two ends are threads of one core, and within one memory node,
-/// as what crosses between nodes costs more: that with the most cores, of those with memory where there are any. The server gets the first half,
-/// rounded down, of the fastest kind alone; the client the rest. A quota of so many CPUs' time leaves no more
-/// CPUs than that, rounded down, so that a busy pair is not throttled. A single core is split between its
-/// threads. What is asked for by name is taken as it is.
+/// Divides CPUs by whole cores, so that the two ends never run on threads of one core.
+///
+/// Only one memory node is used, since traffic between nodes costs more: the node with the most
+/// cores, of those with memory where there are any. The server gets the first half, rounded down,
+/// and only CPUs of the fastest kind; the client gets the rest. A quota leaves as many CPUs as it
+/// grants CPU time for, rounded down, so that a busy pair is not throttled. A single core is split
+/// between its threads. CPUs that were asked for by name are taken as they are.
 ///
 /// # Errors
-/// What was asked for is no list of these CPUs.
+/// Fails where what was asked for is no list of these CPUs.
 pub fn share(cpus: &[Cpu], quota: Option<f64>, wish: &CpuWish) -> io::Result<CpuSplit> {
     let named = |side: &str, list: &Option<String>| {
         let list = list.as_ref();
@@ -120,7 +123,7 @@ pub fn share(cpus: &[Cpu], quota: Option<f64>, wish: &CpuWish) -> io::Result<Cpu
     let (node, left_out) = one_node(cpus);
     let halves = dealt(&cores(&node), quota);
     if wish.side != Side::Both {
-        // Its own half first, and then all else.
+        // The side's own half comes first, then all other CPUs.
         let all = |own: &[usize], others: &[usize]| {
             let mut all = [own, others, &left_out].concat();
             all.truncate(granted(cpus.len(), quota));
@@ -145,7 +148,7 @@ pub fn share(cpus: &[Cpu], quota: Option<f64>, wish: &CpuWish) -> io::Result<Cpu
     })
 }
 
-/// A list that was typed, of CPUs that we may use.
+/// Parses a typed list of CPUs that we may use.
 fn chosen(cpus: &[Cpu], side: &str, list: &str) -> io::Result<Vec<usize>> {
     let wrong = |what: String| {
         let here: Vec<usize> = cpus.iter().map(|cpu| cpu.number).collect();
@@ -163,7 +166,8 @@ fn chosen(cpus: &[Cpu], side: &str, list: &str) -> io::Result<Vec<usize>> {
     }
 }
 
-/// The CPUs of the node with the most cores, if need be without memory, and all others.
+/// The CPUs of the node with the most cores, nodes with memory first, and the numbers of all other
+/// CPUs.
 fn one_node(cpus: &[Cpu]) -> (Vec<Cpu>, Vec<usize>) {
     let worth = |node: usize| {
         let of_node: Vec<Cpu> = cpus
@@ -175,14 +179,14 @@ fn one_node(cpus: &[Cpu]) -> (Vec<Cpu>, Vec<usize>) {
         (has_memory, cores(&of_node).len())
     };
     let nodes: BTreeSet<usize> = cpus.iter().map(|cpu| cpu.node).collect();
-    // Of equal ones the first.
+    // `max_by_key` takes the last of equal nodes; in reverse order that is the first.
     let largest = nodes.into_iter().rev().max_by_key(|node| worth(*node));
     let (node, others): (Vec<Cpu>, Vec<Cpu>) =
         cpus.iter().partition(|cpu| Some(cpu.node) == largest);
     (node, others.iter().map(|cpu| cpu.number).collect())
 }
 
-/// Cores, each as its threads, the fastest kind first.
+/// All cores, each as a list of its threads, the fastest kind first.
 fn cores(cpus: &[Cpu]) -> Vec<Vec<Cpu>> {
     let mut cores: Vec<Vec<Cpu>> = Vec::new();
     for cpu in cpus {
@@ -195,7 +199,7 @@ fn cores(cpus: &[Cpu]) -> Vec<Vec<Cpu>> {
     cores
 }
 
-/// As many of so many CPUs as a quota keeps busy; at least one, which then runs part of the time.
+/// How many of `count` CPUs a quota keeps busy; at least one, which then runs part of the time.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "a quota that is no small number grants all CPUs: `as` saturates"
@@ -224,7 +228,8 @@ fn dealt(cores: &[Vec<Cpu>], quota: Option<f64>) -> CpuSplit {
     }
 }
 
-/// One thread of each core first, so that workers share a core only when nothing else is left.
+/// CPUs with one thread of each core first, so that workers share a core only when nothing else is
+/// left.
 fn spread(cores: &[Vec<Cpu>]) -> impl Iterator<Item = Cpu> {
     let widest = cores.iter().map(Vec::len).max().unwrap_or(0);
     (0..widest).flat_map(|thread| {
@@ -234,7 +239,7 @@ fn spread(cores: &[Vec<Cpu>]) -> impl Iterator<Item = Cpu> {
     })
 }
 
-/// So many CPUs in two halves, which share a core only when nothing else is left.
+/// The first `count` CPUs in two halves, which share a core only when nothing else is left.
 fn halves(cores: &[Vec<Cpu>], count: usize) -> (Vec<Cpu>, Vec<Cpu>) {
     let mut chosen: Vec<Cpu> = spread(cores).take(count).collect();
     chosen.sort_unstable_by_key(|cpu| (Reverse(cpu.capacity), cpu.number));
@@ -247,7 +252,8 @@ fn halves(cores: &[Vec<Cpu>], count: usize) -> (Vec<Cpu>, Vec<Cpu>) {
     }
 }
 
-/// What is left for the other side: other cores, or at least other CPUs, or the same where there are none.
+/// CPUs left for the other side: other cores, else other CPUs of the same cores, else the taken
+/// CPUs themselves.
 fn beside(cpus: &[Cpu], taken: &[usize]) -> Vec<usize> {
     let is_taken = |cpu: &Cpu| taken.contains(&cpu.number);
     let taken_cores: Vec<usize> = cpus
@@ -266,20 +272,20 @@ fn beside(cpus: &[Cpu], taken: &[usize]) -> Vec<usize> {
     found.unwrap_or_else(|| taken.to_vec())
 }
 
-/// The doubt that a server which is running here and a client on `client_cpus` have but one CPU
-/// between them; `None` where they have more, or the server's processes cannot be seen.
+/// The doubt that a server already running here and a client on `client_cpus` share a single CPU;
+/// `None` where they have more, or the server's processes cannot be seen.
 pub fn sharing(server_pids: &[u32], client_cpus: &[usize]) -> Option<Doubt> {
     let server_cpus = targets::cpus_of(server_pids);
     let is_shared = matches!((&server_cpus[..], client_cpus), ([one], [other]) if one == other);
     is_shared.then_some(Doubt::SharedCpus { cpus: 1 })
 }
 
-/// CPUs' worth of time that our control group grants; `None` without a quota.
+/// CPU time that our control group grants, in CPUs; `None` without a quota.
 pub(crate) fn quota_in(tree: &Tree) -> Option<f64> {
     Group::below(tree.path(""), Controller::Cpu)?.cpu_quota()
 }
 
-/// What the allowed CPUs share with one another, as the kernel tells it.
+/// The allowed CPUs with the core, node and capacity that the kernel reports.
 fn topology(tree: &Tree, allowed: &[usize]) -> Vec<Cpu> {
     let list = |file: &str| tree.cpus(file).unwrap_or_default();
     let online = list("sys/devices/system/node/has_cpu");
@@ -289,7 +295,7 @@ fn topology(tree: &Tree, allowed: &[usize]) -> Vec<Cpu> {
     };
     let nodes: Vec<(usize, Vec<usize>)> = online.iter().map(of_node).collect();
     let with_memory = list("sys/devices/system/node/has_memory");
-    // Intel's hybrids name the slower kind, ARM's give each CPU a figure.
+    // Intel's hybrid CPUs list the slower kind, Arm's give each CPU a number.
     let slower = list("sys/devices/cpu_atom/cpus");
     let cpu = |number: &usize| {
         let folder = format!("sys/devices/system/cpu/cpu{number}");
@@ -327,8 +333,8 @@ mod tests {
         (&split.server, &split.client)
     }
 
-    /// So many sockets with so many cores of so many threads, numbered as Linux does on most machines: first
-    /// threads of all cores first.
+    /// A machine with this many sockets, cores per socket and threads per core, numbered as Linux
+    /// does on most machines: the first threads of all cores come first.
     fn machine(sockets: usize, cores: usize, threads: usize) -> Vec<Cpu> {
         let count = sockets * cores;
         let cpu = |number: usize| Cpu {

@@ -1,9 +1,9 @@
-//! Which distribution this is, and which ones it takes after: what its packages go by.
+//! Which distribution this is, and which ones it derives from; its packages follow from that.
 
 use crate::tree::{Tree, behind};
 
-/// The `ID` of this machine's distribution and, after it, those of `ID_LIKE`: the nearest kin
-/// first (os-release(5)). Empty where there is no such file.
+/// The `ID` of this machine's distribution, followed by those of `ID_LIKE` with the closest
+/// relative first (os-release(5)). Empty where there is no such file.
 pub fn ids() -> Vec<String> {
     ids_from(&Tree::of_this_machine())
 }

@@ -2,12 +2,12 @@
 
 use std::io;
 
-/// A file's error as evidence, with the name of its errno.
+/// Describes a file's error as evidence, with the name of its errno.
 pub(crate) fn denied(file: &str, error: &io::Error) -> String {
     format!("{file}: {}", errno(error))
 }
 
-/// An errno in its own words, such as `Operation not permitted (EPERM)`.
+/// Describes an errno in its own words, such as `Operation not permitted (EPERM)`.
 pub(crate) fn errno(error: &io::Error) -> String {
     let name = match error.raw_os_error() {
         Some(1) => "EPERM",
@@ -25,7 +25,7 @@ pub(crate) fn errno(error: &io::Error) -> String {
         Some(95) => "EOPNOTSUPP",
         Some(97) => "EAFNOSUPPORT",
         Some(111) => "ECONNREFUSED",
-        // The kernel's alone (linux/errno.h), so that libc has no words for it.
+        // Known to the kernel alone (linux/errno.h), so libc has no words for it.
         Some(524) => return "not supported on this machine (ENOTSUPP)".to_owned(),
         _ => return error.to_string(),
     };

@@ -1,5 +1,5 @@
-//! Collects the facts of this machine: an allow-list, so names, addresses and serial numbers stay
-//! out unless they were asked for.
+//! Collects the facts of this machine by an allow-list, so that names, addresses and serial numbers
+//! stay out unless they are asked for.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::inventory::tables::TABLES;
 use crate::tree::Tree;
 use crate::{cpus, irq_time};
 
-/// The facts of this machine; with `full`, the names and addresses too.
+/// The facts of this machine; with `full`, names and addresses too.
 pub fn collect(full: bool) -> Facts {
     Facts {
         irq_time_accounting: Some(irq_time::probe()),
@@ -41,7 +41,7 @@ pub(crate) fn collect_from(tree: &Tree, full: bool) -> Facts {
     }
 }
 
-/// The distribution's name for itself.
+/// The name that the distribution gives itself.
 fn distribution(tree: &Tree) -> Option<String> {
     let name = tree.behind("etc/os-release", "PRETTY_NAME=")?;
     Some(name.trim_matches(['"', '\'']).to_owned())
@@ -57,15 +57,15 @@ fn cpu_model(cpuinfo: &str) -> Option<String> {
     })
 }
 
-/// What `/proc/cpuinfo` has by that name, of the first processor that has it.
+/// The value of this key in `/proc/cpuinfo`, from the first processor that has it.
 pub(crate) fn first_value(cpuinfo: &str, wanted: &str) -> Option<String> {
     let mut pairs = cpuinfo.lines().filter_map(|line| line.split_once(':'));
     let (_, value) = pairs.find(|(key, _)| key.trim() == wanted)?;
     Some(value.trim().to_owned())
 }
 
-/// What the hypervisor calls itself, by the least personal signs: its interface, the maker of the
-/// virtual board, its clock. The name of the product stays out: owners may choose it.
+/// What the hypervisor calls itself, from the least personal signs: its interface, the maker of the
+/// virtual board, its clock. The name of the product stays out, since owners may choose it.
 fn virtualisation(tree: &Tree, cpuinfo: &str) -> Option<String> {
     let maker = tree.text("sys/class/dmi/id/sys_vendor").unwrap_or_default();
     let clocks = tree
@@ -76,13 +76,13 @@ fn virtualisation(tree: &Tree, cpuinfo: &str) -> Option<String> {
     });
     tree.text("sys/hypervisor/type")
         .map(|kind| kind.chars().filter(char::is_ascii_alphanumeric).collect())
-        .or_else(|| told(&TABLES.makers, std::iter::once(&*maker)))
-        .or_else(|| told(&TABLES.clocks, clocks.split_whitespace()))
+        .or_else(|| name_for(&TABLES.makers, std::iter::once(&*maker)))
+        .or_else(|| name_for(&TABLES.clocks, clocks.split_whitespace()))
         .or_else(|| is_guest.then(|| "a hypervisor that does not name itself".to_owned()))
 }
 
-/// What the first of these words tells in a table of words that tell of hypervisors.
-fn told<'w>(
+/// The hypervisor that the first known word stands for, by a table of such words.
+fn name_for<'w>(
     table: &[(String, String)],
     mut words: impl Iterator<Item = &'w str>,
 ) -> Option<String> {
@@ -92,7 +92,7 @@ fn told<'w>(
     })
 }
 
-/// What the kernel says of each weakness of processors, by the weakness's name.
+/// The kernel's state for each processor vulnerability, by the vulnerability's name.
 pub(crate) fn mitigations(tree: &Tree) -> BTreeMap<String, String> {
     const FOLDER: &str = "sys/devices/system/cpu/vulnerabilities";
     let states = tree.names(FOLDER).into_iter().filter_map(|name| {
@@ -110,7 +110,7 @@ fn identity(tree: &Tree) -> Identity {
     }
 }
 
-/// The name of the effective user, from `/etc/passwd` alone.
+/// The name of the effective user, looked up in `/etc/passwd` alone.
 fn user_name(tree: &Tree) -> Option<String> {
     let ids = tree.behind("proc/self/status", "Uid:")?;
     let user = ids.split_whitespace().nth(1)?;
@@ -122,7 +122,7 @@ fn user_name(tree: &Tree) -> Option<String> {
     entry.first().map(|name| (*name).to_owned())
 }
 
-/// Our IPv4 addresses: in the routing trie a leaf, `|-- ADDRESS`, followed by `host LOCAL`.
+/// Our IPv4 addresses: in the routing trie, such a leaf is `|-- ADDRESS` followed by `host LOCAL`.
 fn addresses(fib_trie: &str) -> Vec<String> {
     let mut found = std::collections::BTreeSet::new();
     let mut leaf = None;
@@ -224,8 +224,8 @@ mod tests {
 
     #[test]
     fn the_hypervisor_is_known_by_its_maker_or_its_clock_or_not_at_all() {
-        let by_clock = |clocks: &'static str| told(&TABLES.clocks, clocks.split(' '));
-        let by_maker = |maker| told(&TABLES.makers, std::iter::once(maker));
+        let by_clock = |clocks: &'static str| name_for(&TABLES.clocks, clocks.split(' '));
+        let by_maker = |maker| name_for(&TABLES.makers, std::iter::once(maker));
         assert_eq!(by_maker("Amazon EC2").as_deref(), Some("Amazon EC2"));
         assert_eq!(by_clock("tsc kvm-clock acpi_pm").as_deref(), Some("KVM"));
         assert_eq!(by_clock("tsc hpet"), None);

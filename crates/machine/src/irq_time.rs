@@ -1,14 +1,18 @@
-//! Whether the kernel keeps the time of interrupts off the clocks of processes, found by a look.
+//! Finds out by experiment whether the kernel leaves the time of interrupts out of the CPU time of
+//! processes.
 //!
-//! A thread sends itself datagrams over loopback. Each is received in a soft interrupt at the end of the
-//! call that sends it, on the sender's CPU and in its context. With `CONFIG_IRQ_TIME_ACCOUNTING` the
-//! kernel notes the clock on the way into an interrupt and out of it (`irqtime_account_irq`), shows the sum
-//! in `/proc/stat`, and takes it off what the task is charged (`update_rq_clock_task`): the thread's
-//! clock falls behind the time by as much. Without it the clock keeps step, and `/proc/stat` has at
-//! each tick what that came upon (`account_system_time`); all in kernel/sched/cputime.c and core.c.
+//! A thread sends itself datagrams over loopback. Each is received in a soft interrupt at the end
+//! of the call that sends it, on the sender's CPU and in its context. With
+//! `CONFIG_IRQ_TIME_ACCOUNTING` the kernel reads the clock on the way into an interrupt and out of
+//! it (`irqtime_account_irq`), shows the sum in `/proc/stat`, and subtracts it from what the task
+//! is charged (`update_rq_clock_task`). The thread's CPU clock then falls behind real time by that
+//! much. Without this option the two clocks keep step, and `/proc/stat` counts whole ticks that
+//! happened to hit an interrupt (`account_system_time`). All of this is in kernel/sched/cputime.c
+//! and core.c.
 //!
-//! The configuration would not tell: it is not everywhere to be read, and what is built in is off where the
-//! time-stamp counter is not steady, or by `tsc=noirqtime`.
+//! The kernel's configuration does not answer the question: it is not readable everywhere, and a
+//! kernel with this option does not use it where the time-stamp counter is unstable, or with
+//! `tsc=noirqtime`.
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
@@ -22,38 +26,43 @@ use sys::{clock, kernel_file};
 use crate::cpu_ticks::{self, CpuTicks};
 use crate::watch::median;
 
-/// Short beside the turns of a scheduler and of a hypervisor: a slice in which another had the CPU, or
-/// that took twice as long, does not count.
+/// Short compared with the time slices of a scheduler or a hypervisor. A slice in which another
+/// thread had the CPU, or that took twice as long, does not count.
 const SLICE_NS: u64 = 1_000_000;
-/// So many slices a look takes at most: some ticks of every kernel lie in them, and softirqs are a tenth of them
-/// or more.
+/// The most slices of a look. They span some ticks of every kernel, and soft interrupts take a
+/// tenth of them or more.
 const ENOUGH_SLICES: usize = 150;
-/// After each so many it is judged, and ends where the clock keeps step. That it lacks something takes all of them: what
-/// a hypervisor steals comes in bursts.
+/// The look is judged after every this many slices, and ends at once where the clock keeps step. To
+/// find that the clock falls behind takes all slices, because a hypervisor steals time in bursts.
 const JUDGED_EVERY: usize = 10;
-/// Where others have the CPU, it ends after so long.
+/// The longest look, where others have the CPU.
 const LONGEST_NS: u64 = 800_000_000;
-/// From this share of the time on, a clock that lacks it lacks interrupts.
+/// From this share of the time on, the clock's lag is put down to interrupts.
 const LACKS: f64 = 0.05;
-/// A clock that lacks less than this lacks nothing: ours reads two clocks one after the other.
+/// A smaller lag counts as none: we read the two clocks one after the other.
 const KEEPS_STEP: f64 = 0.01;
-/// Interrupts of this share of the thread's time must be in `/proc/stat` to be missed.
+/// Interrupts must take at least this share of the thread's time by `/proc/stat`; below it the lag
+/// proves nothing.
 const SEEN: f64 = 0.02;
-/// What is lacking may be so many times what `/proc/stat` has, which may have missed some of it.
+/// The lag may be at most this many times the interrupts in `/proc/stat`, which may have missed
+/// some.
 const EXPLAINED: f64 = 5.0;
-/// Of one look the ticks may have missed every interrupt.
+/// A second look follows where the first one found nothing: its ticks may have missed every
+/// interrupt.
 const LOOKS: usize = 2;
 
-/// What a look saw.
+/// The result of a look.
 #[derive(Clone, Copy, Debug)]
 struct IrqSample {
-    /// The share of its time that the thread's clock lacked: the median over the slices.
+    /// The share of real time that was missing from the thread's CPU clock: the median over the
+    /// slices.
     lacking: f64,
-    /// What interrupts had of the CPU by `/proc/stat`, as a share of what the thread had.
+    /// Time of interrupts on the CPU by `/proc/stat`, as a share of the thread's CPU time.
     interrupted: f64,
 }
 
-/// Looks, on one CPU, for a seventh of a second at most, or longer where others have it; sends nothing but to itself.
+/// Looks on one CPU and sends datagrams only to itself. A look takes a seventh of a second at most,
+/// or longer where others have the CPU.
 pub(crate) fn probe() -> IrqTimeAccounting {
     let looks = (0..LOOKS).map(|_| {
         let look = thread::spawn(look).join();
@@ -69,7 +78,7 @@ fn judge(look: IrqSample) -> IrqTimeAccounting {
         return IrqTimeAccounting::Unknown;
     }
     match look.lacking {
-        // What is stolen by a hypervisor is lacking too, and no interrupt.
+        // Time stolen by a hypervisor is missing too, but is no interrupt.
         lacking if lacking >= LACKS && lacking <= EXPLAINED * look.interrupted => {
             IrqTimeAccounting::On
         }
@@ -84,7 +93,8 @@ fn look() -> io::Result<IrqTimeAccounting> {
     let socket = UdpSocket::bind("127.0.0.1:0")?;
     socket.connect(socket.local_addr()?)?;
     socket.set_nonblocking(true)?;
-    // By write(2) and read(2): whoever counts the calls of sockets counts those of what is measured.
+    // Uses write(2) and read(2): a tool that counts socket calls then counts only those of the
+    // measured program.
     let mut socket = File::from(OwnedFd::from(socket));
     let ticks = || ticks_of(cpu).ok_or_else(|| io::Error::from(io::ErrorKind::NotFound));
     let (opened, opened_ns) = (ticks()?, clock::monotonic_ns());
@@ -106,8 +116,8 @@ fn look() -> io::Result<IrqTimeAccounting> {
     Ok(found)
 }
 
-/// One slice of datagrams, and the share of it that the thread's clock lacks; `None` where others had
-/// the CPU meanwhile.
+/// Runs one slice of datagrams and returns the share of it that is missing from the thread's CPU
+/// clock; `None` where others had the CPU in the meantime.
 fn slice(socket: &mut File) -> io::Result<Option<f64>> {
     let begun_turns = turns();
     let (begun_ns, begun_cpu_ns) = (clock::monotonic_ns(), clock::thread_cpu_ns());
@@ -115,7 +125,7 @@ fn slice(socket: &mut File) -> io::Result<Option<f64>> {
     let mut passed_ns = 0;
     while passed_ns < SLICE_NS {
         unless_it_waits(socket.write(&buffer))?;
-        // Taken at once, so that none is dropped and counted as lost.
+        // Received at once, so that none is dropped and counted as lost.
         unless_it_waits(socket.read(&mut buffer))?;
         passed_ns = clock::monotonic_ns() - begun_ns;
     }
@@ -125,14 +135,14 @@ fn slice(socket: &mut File) -> io::Result<Option<f64>> {
     Ok(is_ours_alone.then_some(lacking))
 }
 
-/// The turns that this thread has had on a CPU: the third number of `/proc/PID/schedstat`
-/// (Documentation/scheduler/sched-stats.rst); `None` where the kernel does not count them.
+/// How often this thread was put on a CPU: the third number of `/proc/PID/schedstat`
+/// (Documentation/scheduler/sched-stats.rst); `None` where the kernel does not count it.
 fn turns() -> Option<u64> {
     let text = kernel_file::text("/proc/thread-self/schedstat")?;
     text.split_whitespace().nth(2)?.parse().ok()
 }
 
-/// A datagram that `ksoftirqd` has yet to receive comes with one of the next.
+/// Ignores `WouldBlock`: a datagram that `ksoftirqd` still has to receive arrives with a later one.
 fn unless_it_waits(called: io::Result<usize>) -> io::Result<()> {
     match called {
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),

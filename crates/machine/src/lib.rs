@@ -1,8 +1,8 @@
 //! Looks at the machine and changes it: facts, instruments, levers, rigs, their journal and
 //! findings.
 //!
-//! It carries no traffic but a look's own datagrams to itself (`irq_time`): an instrument or a lever works
-//! on any program.
+//! It carries no traffic except the datagrams that a look sends to itself (`irq_time`), so an
+//! instrument or a lever works on any program.
 
 pub mod boot;
 mod cpu_ticks;

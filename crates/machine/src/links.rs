@@ -6,10 +6,10 @@ use sys::netlink;
 
 use crate::rtnetlink;
 
-// linux/rtnetlink.h: the question and its answer.
+// From linux/rtnetlink.h: types of the request and its answer.
 const GET_LINK: u16 = 18;
 const NEW_LINK: u16 = 16;
-/// Of netdevice(7).
+/// Flag of a device that is up, see netdevice(7).
 pub(crate) const IFF_UP: u32 = 1;
 /// Length of `struct ifinfomsg`: family, type, index, flags, change.
 const HEADER_BYTES: usize = 16;
@@ -18,7 +18,7 @@ const HEADER_BYTES: usize = 16;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Device {
     pub(crate) index: u32,
-    /// `ARPHRD_…` of linux/if_arp.h: what its addresses are.
+    /// `ARPHRD_…` of linux/if_arp.h: the kind of its hardware addresses.
     pub(crate) hardware: u16,
     /// `IFF_…` of netdevice(7).
     pub(crate) flags: u32,
@@ -33,15 +33,15 @@ pub(crate) struct Device {
     /// Kind of a virtual device, such as veth or bridge.
     pub(crate) virtual_kind: Option<String>,
     pub(crate) xdp_program: Option<u32>,
-    /// `XDP_ATTACHED_…` of linux/if_link.h: by whom it is run.
+    /// `XDP_ATTACHED_…` of linux/if_link.h: what runs the XDP program (driver, kernel or device).
     pub(crate) xdp_mode: u8,
     pub(crate) address: Vec<u8>,
 }
 
-/// The devices of the caller's network namespace, by index.
+/// Lists the devices of the caller's network namespace, in order of their index.
 ///
 /// # Errors
-/// The kernel's own; none are known for this question.
+/// Those of the kernel; none are known for this request.
 pub(crate) fn list() -> io::Result<Vec<Device>> {
     let mut devices = Vec::new();
     ask_for_all(|payload| devices.extend(parse(payload)))?;
@@ -49,10 +49,10 @@ pub(crate) fn list() -> io::Result<Vec<Device>> {
     Ok(devices)
 }
 
-/// The number that an attribute of a device is (`IFLA_…`); `None` where the kernel tells none.
+/// Reads a numeric attribute of a device (`IFLA_…`); `None` if the kernel does not report it.
 ///
 /// # Errors
-/// `NotFound` where there is no such device.
+/// `NotFound` if there is no such device.
 pub(crate) fn attribute(device: &str, kind: u16) -> io::Result<Option<u32>> {
     const NAME: u16 = 3;
     let mut found = None;
@@ -65,7 +65,7 @@ pub(crate) fn attribute(device: &str, kind: u16) -> io::Result<Option<u32>> {
     found.ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
-/// Hands over what the kernel tells of each device.
+/// Asks for all devices, and hands over the payload of each answer.
 fn ask_for_all(mut each: impl FnMut(&[u8])) -> io::Result<()> {
     let question = |payload: &mut Vec<u8>| payload.extend([0; HEADER_BYTES]);
     rtnetlink::list(GET_LINK, question, |message| {
@@ -75,7 +75,7 @@ fn ask_for_all(mut each: impl FnMut(&[u8])) -> io::Result<()> {
     })
 }
 
-/// One device from a message that tells of it; `None` where it is cut short.
+/// Parses the message about one device; `None` if it is cut short.
 fn parse(payload: &[u8]) -> Option<Device> {
     let (header, attributes) = payload.split_at_checked(HEADER_BYTES)?;
     let mut device = Device {
@@ -91,7 +91,7 @@ fn parse(payload: &[u8]) -> Option<Device> {
 }
 
 impl Device {
-    /// Takes one attribute: `IFLA_…` of linux/if_link.h.
+    /// Stores one attribute: `IFLA_…` of linux/if_link.h.
     fn take(&mut self, kind: u16, value: &[u8]) {
         const XDP: u16 = 43;
         const LINK_INFO: u16 = 18;
@@ -105,7 +105,7 @@ impl Device {
             LINK_INFO => self.virtual_kind = within(value, 1).map(text),
             31 => self.transmit_queues = number(value),
             32 => self.receive_queues = number(value),
-            // IFLA_XDP_PROG_ID; IFLA_XDP alone says that there could be one.
+            // IFLA_XDP_PROG_ID. IFLA_XDP alone only says that there could be a program.
             XDP => {
                 self.xdp_program = within(value, 4).map(number);
                 let mode = within(value, 2).and_then(<[u8]>::first);
@@ -116,20 +116,20 @@ impl Device {
     }
 }
 
-/// The first attribute of a type among nested ones.
+/// Finds the first attribute of a type among nested ones.
 pub(crate) fn within(nested: &[u8], wanted: u16) -> Option<&[u8]> {
     let mut attributes = netlink::attributes(nested);
     let found = attributes.find(|(kind, _)| *kind == wanted);
     found.map(|(_, value)| value)
 }
 
-/// The kernel's 32 bits; nought where there are fewer.
+/// Reads 32 bits in the machine's byte order; 0 if there are fewer.
 pub(crate) fn number(value: &[u8]) -> u32 {
     let bytes = value.first_chunk::<4>();
     bytes.map_or(0, |bytes| u32::from_ne_bytes(*bytes))
 }
 
-/// A text of the kernel, which ends with a zero.
+/// Reads a text of the kernel, which ends with a zero byte.
 pub(crate) fn text(value: &[u8]) -> String {
     let text = value.split(|byte| *byte == 0).next().unwrap_or_default();
     String::from_utf8_lossy(text).into_owned()

@@ -12,29 +12,31 @@ use crate::instruments::moments::{HIDDEN, MomentWatch, Seen, Watchee};
 use crate::instruments::senders::{self, SenderWatch};
 use crate::targets;
 
-/// The most other programs that are told of.
+/// Largest number of other programs that are reported.
 const MOST_OTHERS: usize = 5;
 
-/// How long the CPUs of our load were busy, and those that the program may use, with whatever it was.
+/// Counters of how long the CPUs of our load, and those that the program may use, were busy with
+/// any work, ns.
 const OF_LOAD: &str = "load.cpus_busy_ns";
 const OF_PROGRAM: &str = "program.cpus_busy_ns";
 
-/// What stood at its beginning, and what is under way.
+/// A look under way: the readings at its beginning, and the instruments that run.
 #[derive(Debug)]
 pub struct Look {
     watchee: Watchee,
     counters: CounterWatch,
     senders: Vec<SenderWatch>,
     ticks: Option<CpuTicks>,
-    /// Our own CPUs and those of the program, and what either had done.
+    /// Our own CPUs and those of the program, and how long they had been busy at the beginning, ns.
     busy: [(&'static str, Vec<usize>, Option<u64>); 2],
     others: BTreeMap<u32, u64>,
-    /// Once it has begun.
+    /// `Some` once the window has begun.
     moments: Option<MomentWatch>,
 }
 
 impl Look {
-    /// Reads what is read of the whole machine, which on one at work takes its time: shortly before the window.
+    /// Takes the readings of the whole machine. That takes its time on a busy machine, so it is
+    /// done shortly before the window.
     #[must_use]
     pub fn prepare(watchee: Watchee) -> Self {
         Self {
@@ -48,7 +50,8 @@ impl Look {
         }
     }
 
-    /// The window begins, with our own work on these CPUs where that is allowed; the seed draws the moments.
+    /// Begins the window, with our own work on these CPUs if that is allowed. The seed draws the
+    /// moments.
     pub fn begin(&mut self, cpus: &[usize], seed: u64) {
         let of_program = targets::cpus_of(&self.watchee.pids);
         self.busy = [(OF_LOAD, cpus.to_vec()), (OF_PROGRAM, of_program)].map(|(name, cpus)| {
@@ -62,7 +65,7 @@ impl Look {
         ));
     }
 
-    /// Ends it.
+    /// Ends the window, and returns what was observed.
     #[must_use]
     pub fn end(mut self) -> Observation {
         let seen = self.moments.map(MomentWatch::end).unwrap_or_default();
@@ -105,7 +108,8 @@ fn ticks() -> Option<CpuTicks> {
     cpu_ticks::parse(&kernel_file::text("/proc/stat")?)
 }
 
-/// What these CPUs have done since boot, ns; one that has gone off line is not told of.
+/// Returns how long these CPUs have been busy since boot, ns. A CPU that has gone offline is left
+/// out.
 fn busy_ns(cpus: &[usize]) -> Option<u64> {
     let text = kernel_file::text("/proc/stat")?;
     let each = cpus
@@ -164,7 +168,7 @@ fn of_program(seen: &Seen) -> Counters {
     .collect()
 }
 
-/// What all processes have used but the program's and our own.
+/// Returns the CPU time of all processes but the program's and our own, ns by process.
 fn others(pids: &[u32]) -> BTreeMap<u32, u64> {
     let mut known = targets::family(pids);
     known.insert(std::process::id());
@@ -176,7 +180,8 @@ fn others(pids: &[u32]) -> BTreeMap<u32, u64> {
         .collect()
 }
 
-/// By name, since a build has a process for each file.
+/// Returns the programs that used most CPU time. Processes are added up by name, since a build has
+/// one for each file.
 fn busiest(begun: &BTreeMap<u32, u64>, ended: &BTreeMap<u32, u64>) -> Vec<OtherProgram> {
     let mut sums = BTreeMap::<String, u64>::new();
     for (pid, end) in ended {
@@ -204,11 +209,11 @@ fn unseen(watchee: &Watchee, seen: &Seen) -> Vec<Unseen> {
         });
     };
     if watchee.is_short {
-        // Nobody has to ask for what it does.
+        // Such a program works without requests.
     } else if watchee.listens.is_empty() {
         add(
             "who has a request",
-            "it listens at no TCP address that can be seen: it is no server, or runs in another network namespace, or its files are hidden from us",
+            "it listens on no TCP address that can be seen: it is no server, or runs in another network namespace, or its files are hidden from us",
         );
     } else if seen.is_blind {
         add(
@@ -217,7 +222,7 @@ fn unseen(watchee: &Watchee, seen: &Seen) -> Vec<Unseen> {
         );
     } else if !seen.moments.is_empty() && seen.moments.iter().all(|it| it.holder == Holder::Unknown)
     {
-        add("who has a request", "none of its connections is seen");
+        add("who has a request", "none of its connections can be seen");
     }
     let is_hidden = |it: &Moment| match &it.doing {
         Doing::Asleep(at) | Doing::AsleepBeside(at) | Doing::Blocked(at) | Doing::Idle(at) => {
@@ -226,14 +231,14 @@ fn unseen(watchee: &Watchee, seen: &Seen) -> Vec<Unseen> {
         Doing::Running | Doing::Stopped => false,
     };
     if seen.has_ended {
-        // Of what is going, the kernel hides nothing: it is not there any more.
+        // The kernel hides nothing of a program that has ended: its threads are no longer there.
         add(
-            "all of the look that was asked for",
+            "the full length of the look that was asked for",
             "the program ended before the look did",
         );
     } else if seen.moments.iter().any(is_hidden) {
         add(
-            "in which function of the kernel its threads sleep: locks, disks and events are told apart by it",
+            "in which function of the kernel its threads sleep, which tells locks, disks and events apart",
             "it is hidden from us: run as root, or as the program's user",
         );
     }

@@ -1,4 +1,4 @@
-//! The namespace of our own that live levers need: rules and taps are set there and nowhere else.
+//! The namespace of our own that live levers need: they set rules and taps there and nowhere else.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _};
@@ -7,17 +7,17 @@ use std::sync::OnceLock;
 
 use sys::namespace::{NetworkNamespace, current_network_inode};
 
-/// Of the network namespace that this process made or was put into; empty until then.
+/// Inode of the network namespace that this process made or was put into; unset until then.
 static OURS: OnceLock<u64> = OnceLock::new();
 
-/// The lists of TCP sockets of the namespace that is the machine's: an open file of `/proc/net` goes on
+/// Open lists of the TCP sockets of the machine's namespace. An open file of `/proc/net` keeps
 /// showing the namespace in which it was opened.
 static LEFT_BEHIND: OnceLock<Vec<File>> = OnceLock::new();
 
-/// The namespace that is the machine's, where we have left it and may look into it.
+/// The machine's namespace, if we have left it and may enter it again.
 static THE_MACHINES: OnceLock<NetworkNamespace> = OnceLock::new();
 
-/// This process, in `/proc`.
+/// The name of this process in `/proc`.
 const OURSELVES: &str = "self";
 
 /// Proof that the calling thread is in a network namespace that this process made, or that a rig
@@ -26,11 +26,11 @@ const OURSELVES: &str = "self";
 #[derive(Clone, Copy, Debug)]
 pub struct PrivateNamespace(());
 
-/// Moves this process into a network namespace of its own; to be called before the first
-/// thread is made.
+/// Moves this process into a network namespace of its own. Call it before the first thread is
+/// started.
 ///
 /// # Errors
-/// `EPERM` or `ENOSPC` where user namespaces are forbidden; `EINVAL` in a process with threads.
+/// `EPERM` or `ENOSPC` if user namespaces are forbidden; `EINVAL` in a process with threads.
 pub fn enter() -> io::Result<PrivateNamespace> {
     let before = current_network_inode()?;
     let lists = open_tcp_lists(OURSELVES)?;
@@ -45,11 +45,12 @@ pub fn enter() -> io::Result<PrivateNamespace> {
     keep(inside, lists, machines)
 }
 
-/// Takes the network namespace in which this process was started for one that a rig made, by the
-/// inode that the rig knows. The parent stands in the machine's, and so do its lists of sockets.
+/// Accepts the network namespace in which this process was started as one that a rig made, if it
+/// has the inode that the rig knows. The parent is in the machine's namespace, and its lists of
+/// sockets are the machine's.
 ///
 /// # Errors
-/// When this process is in another namespace than that, or in its parent's.
+/// If this process is in another namespace than that, or in its parent's.
 pub fn adopt(inode: u64) -> io::Result<PrivateNamespace> {
     let parent = std::os::unix::process::parent_id();
     if current_network_inode()? != inode {
@@ -60,10 +61,11 @@ pub fn adopt(inode: u64) -> io::Result<PrivateNamespace> {
     match fs::metadata(format!("/proc/{parent}/ns/net")) {
         Ok(theirs) if theirs.ino() == inode => {
             return Err(io::Error::other(
-                "the network namespace is that of whoever started this process",
+                "the network namespace is that of the process that started this one",
             ));
         }
-        // Hidden from a process that was put into a user namespace, and that is another one's.
+        // A process that was put into a user namespace may not see it. Its parent's network
+        // namespace is then another one.
         Err(error) if error.kind() != io::ErrorKind::PermissionDenied => return Err(error),
         _ => {}
     }
@@ -81,20 +83,21 @@ fn keep(
     }
     OURS.set(inode)
         .map_err(|_| io::Error::other("a private namespace was entered before"))?;
-    // Where the kernel refuses, the levers of devices say that `/sys` shows others than ours.
+    // If the kernel refuses, the levers of devices report that `/sys` shows other devices than
+    // ours.
     let _ = sys::own_devices::show();
     LEFT_BEHIND.get_or_init(|| lists);
     Ok(PrivateNamespace(()))
 }
 
-/// Does something in the network namespace that is the machine's: some settings of the whole machine
-/// are shown nowhere else. A thread goes there for it, and ends.
+/// Does some work in the machine's network namespace, since some settings of the whole machine are
+/// shown nowhere else. A thread enters it, does the work and ends.
 ///
 /// # Errors
-/// `EPERM` for whoever left it by way of a user namespace.
+/// `EPERM` in a process that left the machine's namespace by way of a user namespace.
 ///
 /// # Panics
-/// When `work` does.
+/// If `work` panics.
 pub fn in_the_machines<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
     let Some(machines) = THE_MACHINES.get() else {
         return Ok(work());
@@ -104,11 +107,11 @@ pub fn in_the_machines<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T
     outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// The texts of `/proc/net/tcp` and `tcp6` of the machine: of the network namespace that this
-/// process began in, whether it has left it or not.
+/// Reads the texts of `/proc/net/tcp` and `tcp6` of the machine, that is, of the network namespace
+/// that this process began in, whether it has left it or not.
 ///
 /// # Errors
-/// Those of reading a file.
+/// Those of opening or reading a file.
 #[expect(
     clippy::verbose_file_reads,
     reason = "the files were opened in the namespace that was left"
@@ -130,8 +133,8 @@ pub fn tcp_lists_of_the_machine() -> io::Result<String> {
     Ok(text)
 }
 
-/// Of the namespace that a process is in, of both IP versions; a kernel without IPv6 lacks the
-/// second.
+/// Opens the lists of the namespace that a process is in, for both IP versions. A kernel without
+/// IPv6 lacks the second.
 fn open_tcp_lists(process: &str) -> io::Result<Vec<File>> {
     let list = |name| File::open(format!("/proc/{process}/net/{name}"));
     let mut lists = vec![list("tcp")?];
@@ -139,10 +142,10 @@ fn open_tcp_lists(process: &str) -> io::Result<Vec<File>> {
     Ok(lists)
 }
 
-/// The proof again, once [`enter`] has succeeded.
+/// Returns the proof again, once [`enter`] or [`adopt`] has succeeded.
 ///
 /// # Errors
-/// Says why there is none.
+/// Says why there is no proof.
 pub fn ours() -> Result<PrivateNamespace, &'static str> {
     let Some(ours) = OURS.get() else {
         return Err("it is only set in a network namespace of our own, and there is none");
@@ -162,7 +165,10 @@ mod tests {
         let words = |inode| adopt(inode).unwrap_err().to_string();
         assert!(words(1).contains("another network namespace than its rig's"));
         let shared = words(current_network_inode().unwrap());
-        assert!(shared.contains("whoever started this process"), "{shared}");
+        assert!(
+            shared.contains("the process that started this one"),
+            "{shared}"
+        );
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! The filters of traffic control that see the packets of a device, as rtnetlink(7) lists them:
-//! where BPF programs of container networks and monitors are attached.
+//! The filters of traffic control that see the packets of a device, as rtnetlink(7) lists them. BPF
+//! programs of container networks and monitors are attached there.
 
 use std::io;
 
@@ -9,15 +9,15 @@ use crate::links::{number, text, within};
 use crate::rig::qdisc::push_place;
 use crate::rtnetlink;
 
-// linux/rtnetlink.h: the question and its answer.
+// From linux/rtnetlink.h: types of the request and its answer.
 const GET_FILTER: u16 = 46;
 const NEW_FILTER: u16 = 44;
 /// Length of `struct tcmsg`: family, index of the device, handle, parent, info.
 const HEADER_BYTES: usize = 20;
-/// Names the filter's kind (`TCA_KIND`).
+/// The attribute that names the filter's kind (`TCA_KIND`).
 const KIND: u16 = 1;
 
-/// Where a filter sees packets.
+/// The direction in which a filter sees packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FilterHook {
     In,
@@ -25,7 +25,7 @@ pub(crate) enum FilterHook {
 }
 
 impl FilterHook {
-    /// The places of the `clsact` discipline (`TC_H_MIN_INGRESS`, `TC_H_MIN_EGRESS`).
+    /// Returns the parent within the `clsact` discipline (`TC_H_MIN_INGRESS`, `TC_H_MIN_EGRESS`).
     fn parent(self) -> u32 {
         match self {
             Self::In => 0xffff_fff2,
@@ -40,14 +40,14 @@ pub(crate) struct Filter {
     /// The kernel's number of the device.
     pub(crate) device: u32,
     pub(crate) direction: FilterHook,
-    /// Such as bpf, flower or u32.
+    /// The kind of filter, such as bpf, flower or u32.
     pub(crate) kind: String,
 }
 
-/// The filters of the device with this number, each kind once for each direction.
+/// Lists the filters of the device with this number, each kind once for each direction.
 ///
 /// # Errors
-/// `EINVAL` or `ENODEV` when the device is gone.
+/// `EINVAL` or `ENODEV` if the device is gone.
 pub(crate) fn of_device(device: u32) -> io::Result<Vec<Filter>> {
     let mut filters = Vec::new();
     for direction in [FilterHook::In, FilterHook::Out] {
@@ -65,8 +65,8 @@ pub(crate) fn of_device(device: u32) -> io::Result<Vec<Filter>> {
     Ok(filters)
 }
 
-/// The kind of filter that a message tells of. A chain, which every filter is part of, has a
-/// message of its own without a handle.
+/// Returns the kind of filter that a message describes. A chain, which every filter is part of, has
+/// a message of its own without a handle; it is no filter.
 fn kind(message: Message<'_>) -> Option<String> {
     let (header, attributes) = message.payload.split_at_checked(HEADER_BYTES)?;
     let has_handle = number(&header[8..12]) != 0;

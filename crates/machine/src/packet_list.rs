@@ -1,29 +1,30 @@
 //! Reads `/proc/net/packet`, the kernel's list of packet sockets.
 
-/// `ETH_P_ALL`: the protocol number of a socket that wants every packet.
+/// `ETH_P_ALL`: the protocol number of a socket that receives every packet.
 const EVERY_PROTOCOL: u16 = 3;
 
 /// One packet socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PacketSocket {
-    /// The protocol it wants, 3 for all.
+    /// The protocol whose packets it receives, 3 for all.
     pub(crate) protocol: u16,
     pub(crate) inode: u64,
 }
 
 impl PacketSocket {
-    /// Whether it is shown packets of every protocol, and so costs something on each.
+    /// Whether it receives packets of every protocol, and so costs something on each.
     pub(crate) fn sees_every_protocol(self) -> bool {
         self.protocol == EVERY_PROTOCOL
     }
 }
 
-/// The sockets of the file's text; lines that are none are left out.
+/// Parses the file's text. Lines that describe no socket are left out.
 pub(crate) fn parse(text: &str) -> Vec<PacketSocket> {
     text.lines().skip(1).filter_map(socket).collect()
 }
 
-/// Columns: address, references, type, protocol (hexadecimal), device, running, memory, user, inode.
+/// Parses one line. Columns: address, references, type, protocol (hexadecimal), device, running,
+/// memory, user, inode.
 fn socket(line: &str) -> Option<PacketSocket> {
     let columns: Vec<&str> = line.split_whitespace().collect();
     let [_, _, _, protocol, _, _, _, _, inode] = columns[..] else {

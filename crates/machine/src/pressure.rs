@@ -3,13 +3,13 @@
 /// The line `some` of a pressure file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Pressure {
-    /// Per cent of the last ten seconds, as a decaying average.
+    /// Share of the last ten seconds in which a task waited, per cent, as a decaying average.
     pub(crate) some_avg10: f64,
-    /// Since boot, µs.
+    /// Time since boot in which a task waited, µs.
     pub(crate) some_total_us: u64,
 }
 
-/// `None` where the text has no such line or it is odd.
+/// Parses the text of a pressure file; `None` if the line is missing or malformed.
 pub(crate) fn parse(text: &str) -> Option<Pressure> {
     let line = text.lines().find_map(|line| line.strip_prefix("some "))?;
     let value = |name: &str| {

@@ -3,12 +3,12 @@
 use std::fs;
 use std::io;
 
-/// What we need of it.
+/// The fields that we need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ProcessStat {
     /// Field 3: `Z` or `X` for one that has ended.
     pub(crate) state: char,
-    /// Field 4: the process that started it, or that it was left to.
+    /// Field 4: the process that started it, or that inherited it.
     pub(crate) parent: u32,
     /// Field 9: `PF_…` of linux/sched.h.
     flags: u32,
@@ -16,27 +16,30 @@ pub(crate) struct ProcessStat {
     pub(crate) user_ticks: u64,
     /// Field 15: time in the kernel, in clock ticks.
     pub(crate) system_ticks: u64,
-    /// Field 16: that of children which have ended and were waited for, in their own code.
+    /// Field 16: time in their own code of children that have ended and were waited for, in clock
+    /// ticks.
     pub(crate) waited_user_ticks: u64,
-    /// Field 17: likewise, in the kernel.
+    /// Field 17: time in the kernel of these children, in clock ticks.
     pub(crate) waited_system_ticks: u64,
-    /// Field 20: of a process, those that have not ended, and the first of them whether or not it has.
+    /// Field 20: number of threads that have not ended. The first thread always counts, even if it
+    /// has.
     threads: u32,
-    /// Field 22, in clock ticks since boot.
+    /// Field 22: start time, in clock ticks since boot.
     pub(crate) started_ticks: u64,
 }
 
 impl ProcessStat {
-    /// Of the process of that number.
+    /// Reads the stat of a process.
     ///
     /// # Errors
-    /// `ENOENT` or `ESRCH` when there is none.
+    /// `ENOENT` or `ESRCH` if there is no such process.
     pub(crate) fn of(pid: u32) -> io::Result<Self> {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
         Self::parse(&stat).ok_or_else(|| io::ErrorKind::InvalidData.into())
     }
 
-    /// The second field is a name in parentheses, which may hold any character.
+    /// Parses the text of the file. The second field is a name in parentheses, which may hold any
+    /// character.
     pub(crate) fn parse(stat: &str) -> Option<Self> {
         let (_, fields) = stat.rsplit_once(") ")?;
         let fields: Vec<&str> = fields.split(' ').collect();
@@ -53,17 +56,17 @@ impl ProcessStat {
         })
     }
 
-    /// It has ended, whether it was waited for or not.
+    /// Whether it has ended, waited for or not.
     pub(crate) fn has_ended(self) -> bool {
         matches!(self.state, 'Z' | 'X')
     }
 
-    /// All of its threads have ended: others may work on after the first.
+    /// Whether all of its threads have ended: others may work on after the first has.
     pub(crate) fn is_over(self) -> bool {
         self.has_ended() && self.threads <= 1
     }
 
-    /// It runs no program any more: it has ended, or is giving its memory and files back.
+    /// Whether it no longer runs a program: it has ended, or is giving back its memory and files.
     pub(crate) fn is_ending(self) -> bool {
         const PF_EXITING: u32 = 0x4;
         self.has_ended() || self.flags & PF_EXITING != 0

@@ -14,7 +14,7 @@ use crate::tcp_table::{self, TcpSocket, TcpState};
 use crate::tree::Tree;
 use crate::unix_table;
 
-/// Why no process is known.
+/// Why no process could be found.
 #[derive(Debug, Error)]
 pub enum TargetError {
     #[error("nothing listens on {0} in this network namespace")]
@@ -34,7 +34,7 @@ pub enum TargetError {
 /// workers that inherited it.
 ///
 /// # Errors
-/// Says why none is known: nothing listens there, or it is somebody else's.
+/// If no process is found: nothing listens there, or the process cannot be seen.
 pub fn listening_on(address: SocketAddr) -> Result<Vec<u32>, TargetError> {
     let sockets = tcp_sockets().map_err(TargetError::NoList)?;
     let inodes = listener_inodes(&sockets, address);
@@ -49,16 +49,16 @@ pub fn listening_on(address: SocketAddr) -> Result<Vec<u32>, TargetError> {
     }
 }
 
-/// The processes that listen at a socket among the files; none where none can be seen.
+/// The processes that listen on a Unix socket with this path; none if none can be seen.
 #[must_use]
 pub fn listening_at(path: &Path) -> Vec<u32> {
-    // Names of sockets are bytes, and one that is no text must not hide the others.
+    // Names of sockets are bytes. One that is not valid UTF-8 must not hide the others.
     let table = std::fs::read("/proc/net/unix").unwrap_or_default();
     let table = String::from_utf8_lossy(&table);
     holders(&links(&unix_table::listeners(&table, path))).0
 }
 
-/// What the open files of their holders point to.
+/// What a descriptor of each of these sockets links to, such as `socket:[123]`.
 pub(crate) fn links(inodes: &[u64]) -> Vec<String> {
     let link = |inode| format!("socket:[{inode}]");
     inodes.iter().map(link).collect()
@@ -70,7 +70,7 @@ pub fn addresses_of(pid: u32) -> Vec<SocketAddr> {
     listened_at(&with_descendants(pid))
 }
 
-/// Those on which the process itself listens, or where it does not, its descendants.
+/// The addresses on which the process itself listens; if there are none, those of its descendants.
 #[must_use]
 pub fn nearest_addresses_of(pid: u32) -> Vec<SocketAddr> {
     match listened_at(&[pid]) {
@@ -98,8 +98,8 @@ pub fn addresses_of_all(pids: &[u32]) -> Vec<SocketAddr> {
     all.into_iter().collect()
 }
 
-/// Whether a socket that listens there takes connections to an address. One for IPv6 and no address
-/// in particular takes those of IPv4 as well (ipv6(7)).
+/// Whether a socket that listens on one address accepts connections to another. An IPv6 socket on
+/// the unspecified address also accepts IPv4 (ipv6(7)).
 #[must_use]
 pub fn takes(listens_on: SocketAddr, address: SocketAddr) -> bool {
     let all_of_a_kind = match listens_on.ip() {
@@ -110,7 +110,7 @@ pub fn takes(listens_on: SocketAddr, address: SocketAddr) -> bool {
     listens_on.port() == address.port() && (same || all_of_a_kind)
 }
 
-/// Of the sockets that a process has open; none where its files are hidden.
+/// Inodes of the sockets that a process has open; none if its files are hidden.
 pub(crate) fn socket_inodes(pid: u32) -> Vec<u64> {
     let files = fs::read_dir(format!("/proc/{pid}/fd"));
     let links = files
@@ -131,8 +131,8 @@ pub fn family(pids: &[u32]) -> BTreeSet<u32> {
     all.collect()
 }
 
-/// A process, its children, theirs and so on; ours not, with all that they started, unless it is asked for: whoever looks
-/// at the shell that it was started from does not ask for what looks.
+/// A process and all its descendants. Our own process and what it started are left out unless `pid`
+/// is ours: to ask about the shell that started us is not to ask about the observer.
 pub(crate) fn with_descendants(pid: u32) -> Vec<u32> {
     let mut found = vec![pid];
     let mut next = 0;
@@ -144,14 +144,15 @@ pub(crate) fn with_descendants(pid: u32) -> Vec<u32> {
     found
 }
 
-/// Whether it is this process, or the one of the same program that started it as its agent.
+/// Whether a process is this one, or its parent running the same program, which started us as its
+/// agent.
 fn is_ours(pid: u32) -> bool {
     let program = |pid: u32| fs::read_link(format!("/proc/{pid}/exe")).ok();
     let own = std::process::id();
     pid == own || (pid == parent_id() && program(own).is_some_and(|own| program(pid) == Some(own)))
 }
 
-/// The children of all threads of a process; none where the kernel does not list them.
+/// The children of all threads of a process; none if the kernel does not list them.
 pub(crate) fn children_of(pid: u32) -> Vec<u32> {
     let threads = fs::read_dir(format!("/proc/{pid}/task"));
     let threads = threads.into_iter().flatten().filter_map(Result::ok);
@@ -166,15 +167,15 @@ pub(crate) fn children_of(pid: u32) -> Vec<u32> {
 /// All TCP sockets of this network namespace.
 fn tcp_sockets() -> io::Result<Vec<TcpSocket>> {
     let mut sockets = tcp_table::parse(&fs::read_to_string("/proc/net/tcp")?);
-    // Without IPv6 there is no such file.
+    // Without IPv6 this file does not exist.
     sockets.extend(tcp_table::parse(
         &fs::read_to_string("/proc/net/tcp6").unwrap_or_default(),
     ));
     Ok(sockets)
 }
 
-/// The processes with a descriptor that links to one of `links`, and how many could not be looked
-/// into.
+/// The processes with a descriptor that links to one of `links`, and the number of processes whose
+/// descriptors we may not read.
 pub(crate) fn holders(links: &[String]) -> (Vec<u32>, usize) {
     let mut pids = Vec::new();
     let mut hidden = 0;
@@ -187,7 +188,7 @@ pub(crate) fn holders(links: &[String]) -> (Vec<u32>, usize) {
                 }
             }
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => hidden += 1,
-            // It ended meanwhile.
+            // It ended in the meantime.
             Err(_) => {}
         }
     }
@@ -206,7 +207,7 @@ pub fn cpus_of(pids: &[u32]) -> Vec<usize> {
     cpus.into_iter().collect()
 }
 
-/// Whether a process is there still and has not ended.
+/// Whether a process exists and has not ended.
 #[must_use]
 pub fn is_alive(pid: u32) -> bool {
     ProcessStat::of(pid).is_ok_and(|stat| !stat.is_over())
@@ -219,16 +220,16 @@ pub(crate) fn processes() -> Vec<u32> {
     names.filter_map(|name| name.parse().ok()).collect()
 }
 
-/// Listeners that would take a connection to `address`: on itself or on any address; of no address in particular those
-/// with its port.
+/// Inodes of the listeners that accept a connection to `address`: those on it or on any address.
+/// For an unspecified address, those on its port.
 fn listener_inodes(sockets: &[TcpSocket], address: SocketAddr) -> Vec<u64> {
-    let is_it = |local: SocketAddr| match address.ip().is_unspecified() {
+    let accepts = |local: SocketAddr| match address.ip().is_unspecified() {
         true => local.port() == address.port(),
         false => takes(local, address),
     };
     let listeners = sockets
         .iter()
-        .filter(|socket| socket.state == TcpState::Listening && is_it(socket.local));
+        .filter(|socket| socket.state == TcpState::Listening && accepts(socket.local));
     listeners.map(|socket| socket.inode).collect()
 }
 

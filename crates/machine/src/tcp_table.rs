@@ -24,13 +24,14 @@ pub(crate) fn is_loopback(address: IpAddr) -> bool {
     address.to_canonical().is_loopback()
 }
 
-/// The sockets of either file's text, or of both; lines that are none, such as headings, are left
-/// out.
+/// Parses the text of either file, or of both. Lines that are no sockets, such as headings, are
+/// skipped.
 pub(crate) fn parse(text: &str) -> Vec<TcpSocket> {
     text.lines().filter_map(socket).collect()
 }
 
-/// Columns: number, local, remote, state, queues, timer, retransmits, user, timeout, inode, …
+/// Parses a line. Columns: number, local, remote, state, queues, timer, retransmits, user, timeout,
+/// inode, …
 fn socket(line: &str) -> Option<TcpSocket> {
     let mut columns = line.split_whitespace().skip(1);
     let local = socket_address(columns.next()?)?;
@@ -49,7 +50,8 @@ fn socket(line: &str) -> Option<TcpSocket> {
     })
 }
 
-/// Address and port in hexadecimal; the address as words of 32 bits in the machine's byte order.
+/// Parses address and port in hexadecimal; the address is words of 32 bits in the machine's byte
+/// order.
 fn socket_address(text: &str) -> Option<SocketAddr> {
     let (address, port) = text.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;

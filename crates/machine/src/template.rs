@@ -1,11 +1,11 @@
-//! Texts that are data, with names in braces for what is filled in.
+//! Texts that are data, with names in braces where words are filled in.
 
 use std::fmt::Display;
 
-/// A text with the word for each `{name}`; what was filled in is not looked at again.
+/// Fills in the word for each `{name}`. Braces in a word that is filled in are not replaced.
 ///
 /// # Panics
-/// Where a name has no word, which the texts of ours are tested for.
+/// If a name has no word; tests check our own texts for this.
 pub(crate) fn fill(template: &str, words: &[(&str, &dyn Display)]) -> String {
     let mut parts = template.split('{');
     let mut filled = parts.next().unwrap_or_default().to_owned();

@@ -1,5 +1,5 @@
-//! Takes a part of the time of CPUs away from whoever works there: to see what that changes. Nothing of anybody is
-//! changed for it, so that nothing is left when it ends or dies.
+//! Takes a part of the time of CPUs away from the programs that run there, to see what that
+//! changes. No setting is changed for it, so nothing is left behind when it ends or dies.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,10 +8,12 @@ use std::time::Duration;
 
 use sys::clock;
 
-/// The time is taken in pieces, each at the start of such a period: short beside what is measured.
+/// Each thread spins for a part of such a period and sleeps for the rest. The period is short
+/// beside what is measured.
 const PERIOD: Duration = Duration::from_millis(10);
 
-/// A thread on each CPU that spins for a part of each period. Dropping it leaves the threads to their end.
+/// A thread on each CPU that spins for a part of each period. Dropping it detaches the threads,
+/// which go on; [`Thief::end`] stops them.
 #[derive(Debug)]
 pub struct Thief {
     is_over: Arc<AtomicBool>,
@@ -19,7 +21,7 @@ pub struct Thief {
 }
 
 impl Thief {
-    /// Takes such a share of the time of each CPU from now on, 0 to 1.
+    /// Begins to take a share of the time of each CPU, 0 to 1.
     pub fn begin(cpus: &[usize], take: f64) -> Self {
         let is_over = Arc::new(AtomicBool::new(false));
         let thread = |cpu: &usize| {
@@ -32,7 +34,8 @@ impl Thief {
         }
     }
 
-    /// Takes no more; the share that was taken of a CPU in the mean, 0 to 1.
+    /// Stops, and returns the share of a CPU's time that was taken, on average over the CPUs, 0 to
+    /// 1.
     pub fn end(self) -> f64 {
         self.is_over.store(true, Ordering::Relaxed);
         let count = self.threads.len().max(1) as f64;
@@ -52,7 +55,8 @@ fn steal(cpu: usize, take: f64, is_over: &AtomicBool) -> f64 {
     if sys::cpu::pin(&[cpu]).is_err() {
         return 0.0;
     }
-    // Without it what is taken is what the scheduler gives, and that is what is told.
+    // Without real-time priority we get what the scheduler gives us; the share we return is
+    // measured, so it says so.
     let _ = sys::scheduling::go_first();
     let piece = PERIOD.mul_f64(take.clamp(0.0, 1.0));
     let begun_ns = clock::monotonic_ns();

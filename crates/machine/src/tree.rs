@@ -1,5 +1,5 @@
-//! The files of `/proc`, `/sys` and `/etc` below a root, and the drivers of network devices, so that
-//! tests can plant their own.
+//! Files of `/proc`, `/sys` and `/etc` below a root, and the drivers of network devices, so that
+//! tests can supply their own.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::drivers::{Drivers, OfThisMachine};
 
-/// Where the machine's files are read from, and who answers for its drivers.
+/// Where the machine's files are read from, and what reports on its drivers.
 #[derive(Clone, Debug)]
 pub(crate) struct Tree {
     root: PathBuf,
@@ -20,7 +20,7 @@ impl Tree {
         Self::below("/")
     }
 
-    /// Files below another folder, as if it were the root.
+    /// Files below another folder, which stands for the root.
     pub(crate) fn below(root: impl AsRef<Path>) -> Self {
         Self {
             root: root.as_ref().to_owned(),
@@ -28,7 +28,7 @@ impl Tree {
         }
     }
 
-    /// These files with other drivers.
+    /// Replaces the drivers.
     #[cfg(test)]
     pub(crate) fn with_drivers(mut self, drivers: Arc<dyn Drivers>) -> Self {
         self.drivers = drivers;
@@ -59,7 +59,7 @@ impl Tree {
         sys::kernel_file::number(self.path(file))
     }
 
-    /// What stands behind a word at the beginning of a line of a file.
+    /// What follows a word at the beginning of a line of a file.
     pub(crate) fn behind(&self, file: &str, word: &str) -> Option<String> {
         behind(&self.text(file)?, word).map(str::to_owned)
     }
@@ -74,7 +74,7 @@ impl Tree {
         self.cpus("sys/devices/system/cpu/online")
     }
 
-    /// The CPUs on which whoever has this `status` may run: those on line, of all that are possible and allowed.
+    /// The CPUs on which a process with this `status` may run: those that are allowed and online.
     pub(crate) fn allowed_cpus(&self, status: &str) -> Option<Vec<usize>> {
         let allowed = sys::cpu::parse_list(behind(status, "Cpus_allowed_list:")?).ok()?;
         let online = self.online_cpus();
@@ -88,21 +88,21 @@ impl Tree {
         total.strip_suffix(" kB")?.parse().ok()
     }
 
-    /// The effective capabilities of this process, a bit for each (capabilities(7)); none where the
-    /// kernel does not tell.
+    /// The effective capabilities of this process, one bit each (capabilities(7)); 0 if the kernel
+    /// does not report them.
     pub(crate) fn capabilities(&self) -> u64 {
         let held = self.behind("proc/self/status", "CapEff:");
         let held = held.and_then(|held| u64::from_str_radix(&held, 16).ok());
         held.unwrap_or(0)
     }
 
-    /// The last part of what a link points at; `None` where there is no link.
+    /// The last component of a link's target; `None` if there is no such link.
     pub(crate) fn link_name(&self, link: &str) -> Option<String> {
         let target = fs::read_link(self.path(link)).ok()?;
         Some(target.file_name()?.to_string_lossy().into_owned())
     }
 
-    /// The names in a folder, in order; none when it cannot be read.
+    /// The names in a folder, sorted; empty if it cannot be read.
     pub(crate) fn names(&self, folder: &str) -> Vec<String> {
         let entries = fs::read_dir(self.path(folder));
         let mut names: Vec<String> = entries
@@ -115,7 +115,7 @@ impl Tree {
     }
 }
 
-/// What stands behind a word at the beginning of a line, without the white space around it.
+/// What follows a word at the beginning of a line, without the white space around it.
 pub(crate) fn behind<'t>(text: &'t str, word: &str) -> Option<&'t str> {
     let mut lines = text.lines();
     lines
@@ -123,7 +123,7 @@ pub(crate) fn behind<'t>(text: &'t str, word: &str) -> Option<&'t str> {
         .map(str::trim)
 }
 
-/// The word in brackets of a text that has all there are: `always [madvise] never`.
+/// The word in brackets in a text that lists all choices, such as `always [madvise] never`.
 pub(crate) fn chosen(text: &str) -> Option<String> {
     let words = text.split_whitespace();
     let mut held = words.filter_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
@@ -132,7 +132,7 @@ pub(crate) fn chosen(text: &str) -> Option<String> {
 
 #[cfg(test)]
 pub(crate) mod planted {
-    //! A folder of planted files that goes with the test.
+    //! A folder of test files that is removed when the test ends.
 
     use super::{Path, PathBuf, Tree, fs};
 
@@ -142,7 +142,7 @@ pub(crate) mod planted {
     }
 
     impl Planted {
-        /// `test` must be a name that no other test uses.
+        /// Writes the files. `test` must be a name that no other test uses.
         pub(crate) fn new(test: &str, files: &[(&str, &str)]) -> Self {
             let name = format!("linerate-machine-{}-{test}", std::process::id());
             let root = std::env::temp_dir().join(name);

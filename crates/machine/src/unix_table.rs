@@ -1,4 +1,4 @@
-//! Reads `/proc/net/unix`, the kernel's list of sockets that have no address but a path.
+//! Reads `/proc/net/unix`, the kernel's list of sockets that have a path instead of an address.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ const LISTENS: u32 = 0x1_0000;
 /// Columns before the path: number, references, protocol, flags, type, state, inode.
 const COLUMNS: usize = 7;
 
-/// The inodes of those that listen on a path; other spellings of the same path are looked through.
+/// The inodes of the sockets that listen on a path; paths are compared after links are resolved.
 pub(crate) fn listeners(text: &str, path: &Path) -> Vec<u64> {
     let asked = plain(path);
     let listening = text.lines().filter_map(listener);
@@ -17,7 +17,7 @@ pub(crate) fn listeners(text: &str, path: &Path) -> Vec<u64> {
         .collect()
 }
 
-/// The inode and the path of one that listens; `None` for all other lines.
+/// The inode and the path of a socket that listens; `None` for all other lines.
 fn listener(line: &str) -> Option<(u64, PathBuf)> {
     let mut columns = line.split_ascii_whitespace();
     let flags = u32::from_str_radix(columns.nth(3)?, 16).ok()?;
@@ -25,7 +25,7 @@ fn listener(line: &str) -> Option<(u64, PathBuf)> {
     (flags & LISTENS != 0).then_some((inode, PathBuf::from(path(line)?)))
 }
 
-/// What stands behind the columns, spaces and all.
+/// The path that follows the columns, with any spaces in it.
 fn path(line: &str) -> Option<&str> {
     let mut rest = line;
     for _ in 0..COLUMNS {

@@ -1,4 +1,4 @@
-//! A look at the machine at rest: is somebody else at work here?
+//! Observes the machine at rest, to see whether anybody else is working on it.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -13,12 +13,11 @@ use crate::namespace;
 use crate::pressure;
 use crate::tcp_table::{self, TcpSocket, TcpState};
 
-/// Length of the fixed piece of work on a machine of today, roughly: steps of one multiplication
-/// each, about 1 ms.
+/// Steps of the fixed piece of work, one multiplication each: about 1 ms on a machine of today.
 const SPIN_STEPS: u64 = 700_000;
 
-/// Looks for so long: half of it still, to see what others use, half of it spinning on one CPU, to
-/// see how steady its speed is.
+/// Observes the machine for `duration_ms`: half of it asleep, to see what others use, and half of
+/// it spinning on one CPU, to see how steady its speed is.
 #[expect(
     clippy::disallowed_methods,
     reason = "what others do while we do nothing is the measurement"
@@ -40,7 +39,7 @@ pub fn watch(duration_ms: u32) -> Watched {
     }
 }
 
-/// What is compared between the ends of the look.
+/// Readings that are compared between the beginning and the end of the sleeping half.
 struct Sample {
     at_ns: u64,
     ticks: Option<CpuTicks>,
@@ -64,7 +63,7 @@ fn pressure_now() -> Option<pressure::Pressure> {
     pressure::parse(&sys::kernel_file::text("/proc/pressure/cpu")?)
 }
 
-/// The CPU time of others as a share of what all CPUs had.
+/// The CPU time of others as a share of the time of all CPUs.
 fn foreign_share(before: &Sample, after: &Sample) -> Option<f64> {
     let passed = after.ticks?.since(before.ticks?);
     let own_ns = after.own_ns.saturating_sub(before.own_ns);
@@ -78,8 +77,8 @@ fn waiting_share(before: &Sample, after: &Sample) -> Option<f64> {
     (passed_ns > 0).then(|| (waited_ns as f64 / passed_ns as f64).min(1.0))
 }
 
-/// The connection over which whoever started us is here, as sshd tells it (ssh(1)): his address and
-/// port, then ours. It is no work of others.
+/// Parses `SSH_CONNECTION` as sshd sets it (ssh(1)): the user's address and port, then ours. This
+/// connection, over which the user is logged in here, is no work of others. Returns ours first.
 fn own_line(text: &str) -> Option<(SocketAddr, SocketAddr)> {
     let mut words = text.split(' ');
     let mut next = || -> Option<SocketAddr> {
@@ -90,8 +89,8 @@ fn own_line(text: &str) -> Option<(SocketAddr, SocketAddr)> {
     Some((next()?, remote))
 }
 
-/// Connections with peers beyond loopback, on listeners that accept from there; but for our own, as
-/// local and remote address.
+/// Counts connections with peers beyond loopback, on listeners that accept from there. The user's
+/// own connection, as local and remote address, is left out.
 fn served_beyond_loopback(sockets: &[TcpSocket], own: Option<(SocketAddr, SocketAddr)>) -> u32 {
     let is_open_listener = |local: SocketAddr| {
         sockets.iter().any(|socket| {
@@ -109,12 +108,13 @@ fn served_beyond_loopback(sockets: &[TcpSocket], own: Option<(SocketAddr, Socket
     u32::try_from(served.count()).unwrap_or(u32::MAX)
 }
 
-/// An IPv4 address that an IPv6 socket shows, as itself.
+/// Turns an IPv4-mapped IPv6 address into the IPv4 address.
 fn plain(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
-/// Durations, in ns, of a fixed piece of work repeated for so long; at least three.
+/// Repeats a fixed piece of work for `duration`, at least three times; returns how long each took,
+/// ns.
 fn spin_for(duration: Duration) -> Vec<f64> {
     let begun = clock::monotonic_ns();
     let mut lasted = Vec::new();
@@ -126,7 +126,7 @@ fn spin_for(duration: Duration) -> Vec<f64> {
     lasted
 }
 
-/// Steps that depend on each other, so that the CPU cannot overlap them.
+/// Runs steps that depend on each other, so that the CPU cannot overlap them.
 fn fixed_work() -> u64 {
     (0..SPIN_STEPS).fold(1_u64, |value, step| {
         std::hint::black_box(
@@ -137,8 +137,8 @@ fn fixed_work() -> u64 {
     })
 }
 
-/// 1.4826 × median absolute deviation ÷ median, which is the standard deviation ÷ mean of normal
-/// data and does not mind a few interruptions.
+/// 1.4826 × median absolute deviation ÷ median. For normal data this is the standard deviation ÷
+/// mean, but a few interruptions hardly change it.
 fn robust_cv(values: &mut [f64]) -> f64 {
     let centre = median(values);
     let mut deviations: Vec<f64> = values.iter().map(|value| (value - centre).abs()).collect();
@@ -149,7 +149,7 @@ fn robust_cv(values: &mut [f64]) -> f64 {
     }
 }
 
-/// 0 of none.
+/// Median of the values, which are sorted in place; 0 if there are none.
 pub(crate) fn median(values: &mut [f64]) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
     let middle = values.len() / 2;

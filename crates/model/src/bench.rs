@@ -1,4 +1,4 @@
-//! A comparison of commands: what was run in which rounds, and what the judge made of it.
+//! A comparison of commands: what was run in which rounds, and the judgement of it.
 
 use std::collections::BTreeMap;
 
@@ -21,24 +21,24 @@ pub type SavedBench = RunRecord<BenchStudy, BenchCommand>;
 /// One run of a command as it is saved: a block of phase [`crate::run::Phase::Command`].
 pub type BenchBlock = BlockRecord<CommandReading>;
 
-/// What is asked of the commands of a comparison, and what is settled while it goes on.
+/// What is asked of the commands of a comparison, and what is decided while it runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BenchStudy {
-    /// What it measures.
+    /// The workload.
     pub workload: BenchWorkload,
-    /// The shell that runs the commands; empty where none does.
+    /// The shell that runs the commands; empty if they run without one.
     pub shell: Vec<String>,
     /// The smallest change worth knowing, as a share: 0.03 is 3 %.
     pub smallest_effect: f64,
-    /// Rounds before those that count, count.
+    /// Warm-up rounds, whose runs are not scored, count.
     pub warmup_rounds: u32,
-    /// How many rounds there may be.
+    /// Limits on the number of rounds.
     pub rounds: BenchRounds,
     /// Failures that do not end it.
     pub tolerated: Tolerated,
-    /// Rounds of the plan, count; null until the first round has told how many fit.
+    /// Rounds of the plan, count; null until the first round has shown how many fit.
     pub rounds_planned: Option<u32>,
-    /// Peak memory of a child that does nothing, bytes; 0 until it is known.
+    /// Peak memory of a child that does nothing, bytes; 0 until it is measured.
     pub memory_floor_bytes: u64,
 }
 
@@ -57,12 +57,12 @@ pub enum BenchKind {
     Bench,
 }
 
-/// How many rounds are run.
+/// Limits on the number of rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BenchRounds {
-    /// At least, count.
+    /// Fewest rounds, count.
     pub fewest: u32,
-    /// At most, count.
+    /// Most rounds, count.
     pub most: u32,
 }
 
@@ -73,12 +73,12 @@ pub enum Tolerated {
     #[default]
     None,
     AllExits,
-    /// With one of these exit codes.
+    /// Runs that end with one of these exit codes.
     Exits(Vec<i32>),
 }
 
 impl Tolerated {
-    /// Whether a run that ended so counts.
+    /// Whether a run that ended in this way counts.
     pub fn admits(&self, end: CommandEnd) -> bool {
         end.is_success()
             || match (self, end) {
@@ -91,20 +91,20 @@ impl Tolerated {
     }
 }
 
-/// A command with all that belongs to it.
+/// A command, with the commands that are run around it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BenchCommand {
     #[serde(flatten)]
     pub arm: BenchArm,
-    /// What is measured.
+    /// The command that is measured.
     pub spec: CommandSpec,
-    /// Once before the first round.
+    /// Command that is run once before the first round.
     pub setup: Option<CommandSpec>,
-    /// Before each run.
+    /// Command that is run before each run.
     pub prepare: Option<CommandSpec>,
-    /// After each run.
+    /// Command that is run after each run.
     pub conclude: Option<CommandSpec>,
-    /// Once after the last round, whatever happened.
+    /// Command that is run once after the last round, even after a failure.
     pub cleanup: Option<CommandSpec>,
 }
 
@@ -118,11 +118,11 @@ pub struct BenchArm {
     pub title: String,
     /// `baseline` is the reference, `step` any other command, `floor` the shell alone.
     pub role: Role,
-    /// The line as given, parameters filled in.
+    /// The command line as given, with its parameters filled in.
     pub command: String,
     /// Values of the parameters of this arm.
     pub parameters: BTreeMap<String, String>,
-    /// Variables of its environment that were asked for.
+    /// Variables of its environment that were set for it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
 }
@@ -132,42 +132,43 @@ pub struct BenchArm {
 pub struct BenchRun {
     /// Name of the arm.
     pub arm: String,
-    /// From 0.
+    /// Number of the round, from 0.
     pub round: u32,
     /// Place in the round, from 0.
     pub position: u32,
-    /// How often the comparison was stopped and gone on with before it; absent for never.
+    /// How often the comparison had been stopped and resumed before this run; absent for never.
     #[serde(default, skip_serializing_if = "crate::reading::is_nought")]
     pub epoch: u32,
     #[serde(flatten)]
     pub reading: CommandReading,
 }
 
-/// Everything that was measured, in the order in which it was.
+/// Everything that was measured, in the order of measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BenchRecord {
     /// Version of the program.
     pub linerate_version: String,
     /// Seed of the order within rounds.
     pub seed: u64,
-    /// The shell that ran the commands; empty where none did.
+    /// The shell that ran the commands; empty if they ran without one.
     pub shell: Vec<String>,
     /// The smallest change worth knowing, as a share: 0.03 is 3 %.
     pub smallest_effect: f64,
-    /// Rounds before those that count, count.
+    /// Warm-up rounds, whose runs are not scored, count.
     pub warmup_rounds: u32,
     /// Rounds of the plan, count.
     pub rounds_planned: u32,
-    /// Peak memory of a child that does nothing, bytes: no command can be told to use less.
+    /// Peak memory of a child that does nothing, bytes: no smaller figure can be measured for any
+    /// command.
     pub memory_floor_bytes: u64,
     /// The commands in the order given, then the control, then the shell alone.
     pub arms: Vec<BenchArm>,
-    /// Every run that counts, in the order in which they were.
+    /// Every run that counts, in the order of measurement.
     pub runs: Vec<BenchRun>,
 }
 
 impl BenchRecord {
-    /// What was measured of a comparison, in a folder or in none.
+    /// Collects what was measured in a comparison, whether it was saved in a folder or not.
     pub fn of(run: &SavedBench, blocks: &[BenchBlock]) -> Self {
         let study = &run.study;
         let one = |block: &BenchBlock| BenchRun {
@@ -203,11 +204,11 @@ pub enum BenchMetric {
 }
 
 impl BenchMetric {
-    /// In the order in which they are shown.
+    /// All metrics, in the order in which they are shown.
     pub const ALL: [Self; 3] = [Self::Wall, Self::Cpu, Self::PeakMemory];
 }
 
-/// What one command's runs say by themselves.
+/// The figures of one command's runs by themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Distribution {
     /// Median with its order-statistic interval at 95 %, in the unit of the property that holds it.
@@ -229,7 +230,7 @@ pub struct BenchArmResult {
     pub wall_ns: Option<Distribution>,
     /// CPU time, user and system together, ns.
     pub cpu_ns: Option<Distribution>,
-    /// What stands beside it: all CPUs of this machine; `None` where they are hidden.
+    /// CPU time of all CPUs of this machine during its runs; `None` where it is hidden.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<MachineRuns>,
     /// Peak memory, bytes.
@@ -258,8 +259,8 @@ pub struct BenchJudgement {
     pub arms: Vec<BenchArmResult>,
     /// Every command but the reference, against it.
     pub comparisons: Vec<BenchComparison>,
-    /// The reference against itself, whose intervals are the noise floors; null where one command
-    /// was alone.
+    /// The reference against itself, whose intervals are the noise floors; null if there was only
+    /// one command.
     pub control: Option<BenchComparison>,
     /// The smallest change of wall time that these pairs could see with 80 % power, as a share.
     pub smallest_visible: Option<f64>,
@@ -269,7 +270,7 @@ pub struct BenchJudgement {
     pub doubts: Vec<Doubt>,
 }
 
-/// The shape of `linerate bench --json`: what was measured and what it came to.
+/// The shape of `linerate bench --json`: what was measured, and the judgement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BenchReport {
     /// See [`BENCH_FORMAT`].
@@ -278,6 +279,6 @@ pub struct BenchReport {
     pub answer: String,
     /// What was measured.
     pub record: BenchRecord,
-    /// What it came to.
+    /// The judgement.
     pub judgement: BenchJudgement,
 }

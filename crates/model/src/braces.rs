@@ -1,6 +1,6 @@
 //! Texts with variables: `{word}` stands for a value, `{{word}}` for `{word}` itself.
 
-/// The words that stand in single braces in a text.
+/// The variables of a text: the words in single braces.
 pub fn words_in_braces(text: &str) -> impl Iterator<Item = &str> {
     pieces(text).filter_map(|piece| match piece {
         Piece::Word(word) => Some(word),
@@ -8,8 +8,8 @@ pub fn words_in_braces(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The text with every variable replaced by what `value_of` gives for it; one for which it gives
-/// nothing stays as it stands.
+/// Replaces every variable of a text by what `value_of` returns for it. A variable without a value
+/// stays as it is.
 pub fn fill(text: &str, value_of: impl Fn(&str) -> Option<String>) -> String {
     pieces(text)
         .map(|piece| match piece {
@@ -20,7 +20,8 @@ pub fn fill(text: &str, value_of: impl Fn(&str) -> Option<String>) -> String {
         .collect()
 }
 
-/// Whether a text can be a variable: a lower-case letter, then such letters, digits and `_`.
+/// Whether a text can be the name of a variable: a lower-case letter, followed by lower-case
+/// letters, digits and `_`.
 pub fn is_word(text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
     text.starts_with(|first: char| first.is_ascii_lowercase()) && text.bytes().all(plain)
@@ -35,7 +36,8 @@ enum Piece<'a> {
     Escaped(&'a str),
 }
 
-/// Braces around anything but a word are text: configurations are full of them.
+/// Splits a text. Braces around anything but a word are plain text, since configurations are full
+/// of them.
 fn pieces(mut text: &str) -> impl Iterator<Item = Piece<'_>> {
     std::iter::from_fn(move || {
         let (piece, rest) = next_piece(text)?;
@@ -59,7 +61,7 @@ fn next_piece(text: &str) -> Option<(Piece<'_>, &str)> {
     Some((Piece::Text(piece), rest))
 }
 
-/// A word between braces at the beginning of a text, and what follows.
+/// The word between braces at the beginning of a text, and the rest of the text.
 fn braced<'a>(text: &'a str, open: &str, close: &str) -> Option<(&'a str, &'a str)> {
     let (word, rest) = text.strip_prefix(open)?.split_once(close)?;
     is_word(word).then_some((word, rest))

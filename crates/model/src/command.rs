@@ -1,4 +1,4 @@
-//! A program to be run once, and what running it once came to.
+//! A program that is run once, and the result of that run.
 
 use std::collections::BTreeMap;
 
@@ -14,21 +14,21 @@ use crate::reading::MachineCpu;
 /// A program with everything that decides how it runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CommandSpec {
-    /// The program and its arguments; a shell, `-c` and a line where a shell is wanted.
+    /// The program and its arguments; for a command line: a shell, `-c` and the line.
     pub words: Vec<String>,
-    /// Variables beside those of our own environment, or in their place.
+    /// Variables that are added to our own environment, or replace those of the same name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
     /// Where its standard input comes from.
     pub input: CommandInput,
     /// Where its standard output goes.
     pub output: CommandOutput,
-    /// Ended by force when it takes longer, ms.
+    /// Longest time that it may take, ms; then it is ended by force.
     pub timeout_ms: Option<u64>,
 }
 
-/// A command in the folder that an agent made for a study: with the folder as its home, no input,
-/// and as nobody where the agent is root.
+/// A command that runs in the folder that an agent made for a study. The folder is its home, it has
+/// no input, and it runs as nobody if the agent is root.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FolderCommand {
     /// The program and its arguments, without a shell.
@@ -39,31 +39,32 @@ pub struct FolderCommand {
     pub cpus: CpuUse,
 }
 
-/// How such a command ended.
+/// The result of a command in such a folder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ran {
-    /// What the kernel told of it.
+    /// What the kernel reported of it.
     pub reading: CommandReading,
-    /// The beginning of its standard output; what is no UTF-8 in it is replaced.
+    /// The beginning of its standard output; what is not UTF-8 is replaced.
     pub output: String,
-    /// There was more of it.
+    /// Whether there was more output.
     pub is_cut: bool,
-    /// What the host did meanwhile.
+    /// What the host did while the command ran.
     pub meanwhile: Meanwhile,
 }
 
-/// What the host did while a command ran, our starting and awaiting it included.
+/// What the host did while a command ran, including the time in which we start and await it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Meanwhile {
-    /// How long that was, ns.
+    /// Length of that time, ns.
     pub window_ns: u64,
     /// CPU time of the command, of our own process, and of kernel threads that finish network work,
     /// ns.
     pub own_ns: u64,
-    /// CPU time of everything on all CPUs, from the tick-based totals; `None` where they are hidden.
+    /// CPU time of everything on all CPUs, from the tick-based totals, ns; `None` where they are
+    /// hidden.
     pub busy_ns: Option<u64>,
     /// Share of the time in which some task waited for a CPU, 0 to 1; null where the kernel does
-    /// not tell.
+    /// not report it.
     pub psi_some_share: Option<f64>,
 }
 
@@ -82,38 +83,39 @@ pub enum CommandInput {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandOutput {
-    /// `/dev/null`, which some programs know and then work less.
+    /// `/dev/null`, which some programs recognise and then do less work.
     #[default]
     Null,
-    /// A pipe that is read and thrown away.
+    /// A pipe that is read, and its content discarded.
     Pipe,
-    /// Ours, with standard error.
+    /// Our own standard output, and our standard error for its own.
     Inherit,
     /// A file.
     File(PathBuf),
 }
 
-/// One run of a command, as told by the kernel when it ended (wait4(2)).
+/// One run of a command, as the kernel reported it when the command ended (wait4(2)).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CommandReading {
     /// From exec to the end of the process, ns.
     pub wall_ns: u64,
-    /// CPU time of the process and of the children it waited for; what our fork cost is left out.
+    /// User CPU time of the process and of the children it waited for, ns, without the cost of our
+    /// fork.
     pub user_ns: u64,
     /// CPU time of the kernel on their behalf, ns.
     pub system_ns: u64,
-    /// The most memory that any one of these processes held at once, bytes.
+    /// The most memory that any one of these processes used at once, bytes.
     pub peak_memory_bytes: u64,
-    /// All CPUs of this host meanwhile, starting and awaiting it included; absent where they are
-    /// hidden, and in older runs.
+    /// CPU time of all CPUs of this host during the run, including our starting and awaiting it;
+    /// absent where it is hidden, and in older runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<MachineCpu>,
     /// How it ended.
     pub end: CommandEnd,
-    /// Processes of its group were still there when it had ended.
+    /// Whether processes of its group still existed when it had ended.
     #[serde(default)]
     pub left_running: bool,
-    /// The end of what it wrote to standard error; absent where that was nothing or it did well.
+    /// The end of what it wrote to standard error; absent if it wrote nothing or succeeded.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub last_words: String,
 }
@@ -124,7 +126,7 @@ impl CommandReading {
         self.user_ns + self.system_ns
     }
 
-    /// How it ended and what it said last, for a sentence.
+    /// Describes how it ended and what it wrote last, for a sentence.
     pub fn ending(&self) -> String {
         let end = self.end.words();
         match self.last_words.as_str() {
@@ -145,12 +147,12 @@ pub enum CommandEnd {
         /// Number of the signal.
         signal: i32,
     },
-    /// Ended by us because its time was up.
+    /// We ended it because its time was up.
     TimedOut,
 }
 
 impl CommandEnd {
-    /// Whether it is what a successful program does.
+    /// Whether the command ended as a successful program does.
     pub fn is_success(self) -> bool {
         self == Self::Exited(0)
     }
@@ -163,7 +165,7 @@ impl CommandEnd {
         }
     }
 
-    /// For a sentence: `exited with 3`.
+    /// Describes the end, for a sentence: `exited with 3`.
     pub fn words(self) -> String {
         match self {
             Self::Exited(code) => format!("exited with {code}"),
@@ -179,6 +181,6 @@ impl CommandEnd {
 pub enum CommandTrouble {
     /// Somebody asked us to stop, by SIGINT or SIGTERM.
     Stopped,
-    /// It could not be run.
+    /// The command could not be run.
     Failed(Failure),
 }

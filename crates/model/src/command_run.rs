@@ -1,4 +1,4 @@
-//! What is saved of a run of a study of commands, beside what every run saves.
+//! What is saved of a run of a study of commands, in addition to what every run saves.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::doubt::Doubt;
 use crate::run::{BlockRecord, Blocks, RunRecord};
 use crate::study::Role;
 
-/// Name of the file with the evidence, in the run folder; there when the run is done.
+/// Name of the file with the evidence in the run folder; it exists once the run is complete.
 pub const EVIDENCE_FILE: &str = "evidence.json";
 
 /// Everything that is known before the first block.
@@ -27,32 +27,32 @@ pub struct CommandArm {
     /// The names of its levels in the order of the factors, joined by dots; `control` for the
     /// baseline once more.
     pub name: String,
-    /// For a reader.
+    /// Title for a reader.
     pub title: String,
-    /// `Baseline` for the first of all and `Control` for that one again; every other is a `Step`.
+    /// `Baseline` for the first arm and `Control` for its repetition; every other is a `Step`.
     pub role: Role,
-    /// Factor to level, of the factors and levels of the study.
+    /// The arm's level of each factor, by the names in the study.
     pub levels: BTreeMap<String, String>,
-    /// The arm of the same cell that it is compared with; `None` where it is the one that others
-    /// are compared with.
+    /// The arm of the same cell that it is compared with; `None` if it is the one that others are
+    /// compared with.
     pub against: Option<String>,
 }
 
-/// What one run of the command gave.
+/// The result of one run of the command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Measured {
     /// Metric to value, in the metric's unit.
     pub values: BTreeMap<String, f64>,
-    /// What the kernel told of it; of a run that failed, of the command that did.
+    /// What the kernel reported of the command; if the run failed, of the command that failed.
     pub command: CommandReading,
     /// Which command of the run failed, how, and its last words. Nothing of such a run counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
-    /// What must agree in all runs of a cell, or where that is long its SHA-256; absent where
-    /// nothing must.
+    /// The output that must agree in all runs of a cell, or its SHA-256 if it is long; absent if
+    /// nothing must agree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agreed: Option<String>,
-    /// What the host did meanwhile; `None` where the run failed.
+    /// What the host did during the run; `None` if the run failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meanwhile: Option<Meanwhile>,
     /// Doubts about this run; absent where none.
@@ -60,31 +60,31 @@ pub struct Measured {
     pub doubts: Vec<Doubt>,
 }
 
-/// The pieces of evidence of a run, in the study's order, those that had to be left out missing.
+/// The evidence of a run, in the study's order, without the pieces that had to be left out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Evidence {
     /// Version of this shape: 1.
     pub format: u32,
     /// The pieces of evidence.
     pub pieces: Vec<EvidencePiece>,
-    /// Why pieces are missing, or are no evidence.
+    /// Why pieces are missing, or prove nothing.
     pub doubts: Vec<Doubt>,
 }
 
-/// What a command of the evidence said.
+/// The output of one command of the evidence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EvidencePiece {
     /// What it shows.
     pub title: String,
-    /// The command, as a person would type it; the study's folder is written `DIR`.
+    /// The command as a person would type it; `DIR` stands for the study's folder.
     pub command: String,
     /// How it ended.
     pub end: CommandEnd,
-    /// The first lines of its standard output, the study's folder written `DIR`.
+    /// The first lines of its standard output; `DIR` stands for the study's folder.
     pub output: String,
-    /// How many lines more it had.
+    /// Further lines of its output, count.
     pub lines_left_out: u32,
-    /// Text to how many lines of the output hold it; absent where none were counted.
+    /// How many lines of the output contain each text; absent if none were counted.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counts: BTreeMap<String, u32>,
 }

@@ -1,11 +1,11 @@
-//! A study of commands, as its file says it: factors whose levels fill in one command, and the
-//! metrics that are read from what it prints.
+//! A study of commands, as its file describes it: factors whose levels fill in one command, and the
+//! metrics that are read from its output.
 //!
-//! Variables in braces stand in the words of commands: `{dir}` for the study's own folder, `{arm}`
-//! for the name of the arm (for the control: of the baseline, whose builds it shares), `{linerate}`
-//! for a copy of this program, `{FACTOR}` for the value of a factor's level and `{FACTOR_level}` for
-//! that level's name, `{NEED}` for the path of a program that is needed, `{SIZE}` for a size.
-//! `{{word}}` stands for `{word}` itself. The values of levels may hold all but factors.
+//! Commands may contain variables in braces: `{dir}` for the study's own folder, `{arm}` for the
+//! name of the arm (for the control: of the baseline, whose builds it shares), `{linerate}` for a
+//! copy of this program, `{FACTOR}` for the value of a factor's level and `{FACTOR_level}` for that
+//! level's name, `{NEED}` for the path of a program that is needed, `{SIZE}` for a size. `{{word}}`
+//! stands for `{word}` itself. The values of levels may contain all of these but factors.
 
 use std::collections::BTreeMap;
 
@@ -41,16 +41,15 @@ pub struct CommandStudy {
     pub source: Option<Source>,
     /// How arms are compared.
     pub design: FactorialDesign,
-    /// The command, with what comes before and after it.
+    /// The command, with what is run before and after it.
     pub workload: CommandWorkload,
-    /// Numbers by name, for commands; absent where none.
+    /// Numbers by name, for use in commands; absent where none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sizes: BTreeMap<String, Size>,
-    /// Path below the study's folder to the text of the file that is written there; absent where
-    /// none.
+    /// Files to write: path below the study's folder, and text; absent where none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, String>,
-    /// Programs without which levels are left out; absent where none.
+    /// Programs that levels need; a level is left out where one is missing. Absent where none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<Need>,
     /// What is varied.
@@ -59,10 +58,10 @@ pub struct CommandStudy {
     /// Figures of each run; verdicts are about the first.
     #[serde(rename = "metric")]
     pub metrics: Vec<MetricSpec>,
-    /// Resources that hold a rate back; absent where none.
+    /// Resources that limit a rate; absent where none.
     #[serde(default, rename = "ceiling", skip_serializing_if = "Vec::is_empty")]
     pub ceilings: Vec<CeilingSpec>,
-    /// Figures of the article; absent where none.
+    /// Figures that the article published; absent where none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub published: Vec<PublishedFigure>,
     /// Commands that are run once at the end; absent where none.
@@ -76,20 +75,20 @@ pub struct CommandStudy {
 pub struct FactorialDesign {
     /// Every combination of levels is an arm.
     pub kind: FactorialKind,
-    /// Every arm once per round; also the number of pairs.
+    /// Rounds, each with every arm once; also the number of pairs.
     pub rounds: u32,
     /// The smallest change worth knowing, as a share: 0.03 is 3 %.
     pub smallest_effect: f64,
     /// The factor whose levels are compared, within every combination of the other factors.
     pub compare: String,
-    /// Whether a level is compared with the factor's first or with the one before it.
+    /// Whether a level is compared with the factor's first level or with the one before it.
     #[serde(default)]
     pub against: Against,
-    /// Two factors of which it is asked whether the effect of the one depends on the other; of
-    /// each its first two levels.
+    /// Two factors; the study asks whether the effect of one depends on the other. The first two
+    /// levels of each are used. Absent where not asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interaction: Option<[String; 2]>,
-    /// A factor over whose levels the geometric mean of the effects is asked for; absent where
+    /// A factor; the study asks for the geometric mean of the effects over its levels. Absent where
     /// none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_over: Option<String>,
@@ -115,14 +114,14 @@ pub enum Against {
     Previous,
 }
 
-/// A command, what comes before and after it, and where it runs.
+/// A command, what is run before and after it, and where it runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CommandWorkload {
     /// Kind of the workload.
     pub kind: CommandKind,
-    /// Commands before the first round, each once where it comes out alike for several arms; absent
-    /// where none.
+    /// Commands before the first round. One that is the same for several arms after its variables
+    /// are filled in is run once; absent where none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub build: Vec<Vec<String>>,
     /// Commands before each timed run; absent where none.
@@ -130,21 +129,22 @@ pub struct CommandWorkload {
     pub prepare: Vec<Vec<String>>,
     /// The timed command: a program and its arguments, without a shell, in the study's folder.
     pub run: Vec<String>,
-    /// A command beside each timed run, on the server's host where there are two: it is started when all is
-    /// prepared, must listen on TCP within `timeout_s`, and is ended after the run; absent where none.
+    /// A command that runs beside each timed run, on the server's host if there are two. It is
+    /// started after the preparation, must listen on TCP within `timeout_s`, and is ended after the
+    /// run; absent where none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub server: Vec<String>,
-    /// Commands after each timed run, also after one that failed or whose preparation did. Where one
-    /// of these fails the study ends.
+    /// Commands after each timed run, also if the run or its preparation failed. If one of these
+    /// fails, the study ends.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cleanup: Vec<Vec<String>>,
-    /// One run of any of them takes no longer, s; builds and evidence may take
+    /// Longest time that one run of any of these commands may take, s; builds and evidence may take
     /// [`LONGEST_STEP_S`].
     pub timeout_s: u32,
     /// Whether a timed command is bound to one CPU or may use all.
     #[serde(default)]
     pub cpus: CpuUse,
-    /// What all runs of a cell must agree on; absent where nothing.
+    /// The output on which all runs of a cell must agree; absent where none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agree: Option<Agreement>,
 }
@@ -161,21 +161,21 @@ pub enum CommandKind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CpuUse {
-    /// One, the same in all runs, so that it is never moved. Our own processes wait on others.
+    /// One CPU, the same in all runs, so that the command is never moved. Our own processes use
+    /// other CPUs.
     #[default]
     One,
-    /// All that we may use, for commands with several threads or processes.
+    /// All CPUs that we may use, for commands with several threads or processes.
     All,
 }
 
-/// A part of what a command printed that must be the same in all runs of a cell.
+/// A part of a command's output that must be the same in all runs of a cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Agreement {
-    /// The part of the output: all of it, or what is found in it.
+    /// The part of the output.
     pub on: OutputPart,
-    /// How far two numbers may lie apart, as a share of the larger; absent where texts are
-    /// compared.
+    /// How far two numbers may lie apart, as a share of the larger; absent if texts are compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tolerance: Option<f64>,
 }
@@ -184,21 +184,21 @@ pub struct Agreement {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OutputPart {
-    /// All of it.
+    /// The whole output.
     Stdout,
-    /// What the first group of a regular expression finds first.
+    /// The first match of a regular expression's first group.
     Regex(String),
-    /// What a JSON pointer (RFC 6901) leads to.
+    /// The value that a JSON pointer (RFC 6901) leads to.
     Json(String),
 }
 
-/// A number that is another in the smoke form.
+/// A number that differs in the smoke form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Size {
-    /// The number, in a unit of the study's own.
+    /// The number in the full form, in a unit of the study's own.
     pub full: u64,
-    /// In the smoke form, where less shows that everything works.
+    /// The number in the smoke form, which uses less and only shows that everything works.
     pub smoke: u64,
 }
 
@@ -206,13 +206,13 @@ pub struct Size {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Need {
-    /// Its variable.
+    /// Name of its variable in commands.
     pub name: String,
-    /// What readers call it.
+    /// Its name for readers.
     pub title: String,
-    /// How it is found, told from others, and had where it is absent.
+    /// How it is found, distinguished from other programs, and obtained where it is absent.
     pub find: Find,
-    /// Whether it is the server's host that needs it; absent for the client's, where there are two.
+    /// Whether the server's host needs it, where there are two hosts; absent if the client's does.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub on_server: bool,
 }
@@ -221,11 +221,11 @@ pub struct Need {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Factor {
-    /// Its variable.
+    /// Name of its variable in commands.
     pub name: String,
-    /// Words for a reader.
+    /// Title for a reader.
     pub title: String,
-    /// Its levels, the first being what others are compared with.
+    /// Its levels; the others are compared with the first.
     #[serde(rename = "level")]
     pub levels: Vec<Level>,
 }
@@ -234,25 +234,25 @@ pub struct Factor {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Level {
-    /// Lower-case words joined by hyphens: it becomes part of the arm's name.
+    /// Lower-case words joined by hyphens; they become part of the arm's name.
     pub name: String,
-    /// Words for a reader.
+    /// Title for a reader.
     pub title: String,
-    /// What stands for the factor in commands; absent where that is the name.
+    /// The text that replaces the factor's variable in commands; absent if it is the level's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<LevelValue>,
-    /// Programs without which the level is left out; absent where none.
+    /// Programs that the level needs; it is left out where one is missing. Absent where none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<String>,
 }
 
-/// What a level puts into commands.
+/// The value that a level fills into commands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum LevelValue {
-    /// Part of a word.
+    /// A part of a word.
     Text(String),
-    /// None, one or several words, in the place of a word that is the variable alone.
+    /// Any number of words, also none; they replace a word that consists of the variable alone.
     Words(Vec<String>),
 }
 
@@ -260,42 +260,45 @@ pub enum LevelValue {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MetricSpec {
-    /// With its unit last, as `compute_ns`.
+    /// Its name, which ends with its unit, as in `compute_ns`.
     pub name: String,
-    /// Words for a reader.
+    /// Title for a reader.
     pub title: String,
-    /// `ns` and `bytes` are shown in larger units where that reads better; any other as it stands.
+    /// Its unit. Values in `ns` and `bytes` are shown in larger units where that reads better;
+    /// others as they are.
     pub unit: String,
-    /// Which way it is better.
+    /// Whether lower or higher is better.
     pub better: Better,
     /// Where its value comes from: the kernel, or standard output.
     pub from: MetricSource,
-    /// Whether runs may be without it; absent for no.
+    /// Whether runs may lack it; absent for no.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub optional: bool,
 }
 
-/// A resource that holds a rate back: how much of it is in use, and how much there is.
+/// A resource that limits a rate: how much of it is in use, and how much there is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CeilingSpec {
     /// Lower-case words joined by hyphens.
     pub name: String,
-    /// As part of a sentence.
+    /// Its title, as part of a sentence.
     pub title: String,
-    /// The metric that can be no more than it lets through.
+    /// The metric whose value it limits.
     pub of: String,
-    /// The metrics whose product is in use; an arm without one of them is not bounded by it.
+    /// Metrics whose product is the amount in use; an arm without one of them is not bounded by the
+    /// resource.
     pub used: Vec<String>,
-    /// That product is taken so many times, to come to the unit; absent for once.
+    /// Factor by which that product is multiplied to get the unit; absent for 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub times: Option<f64>,
     /// The unit of what is in use.
     pub unit: String,
-    /// There is so much of it; absent where a probe tells.
+    /// How much of it there is, in the unit; absent if a probe measures that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most: Option<f64>,
-    /// The probe that tells how much there is, by the names of docs/probes.md; absent where it is known.
+    /// The probe that measures how much there is, by the names of docs/probes.md; absent if that is
+    /// known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<String>,
 }
@@ -324,34 +327,36 @@ pub enum MetricSource {
     Json(String),
 }
 
-/// A figure of the article.
+/// A figure that the article published.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PublishedFigure {
-    /// Factor to level; it is about every arm that has these.
+    /// Levels by factor; the figure is about every arm that has these.
     pub levels: BTreeMap<String, String>,
-    /// Other levels of some of these factors, where the article has a ratio: of the arms with
-    /// `levels` to those with these in their place.
+    /// If the article has a ratio, other levels of some of these factors: the ratio is of arms with
+    /// `levels` to those with these levels instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<BTreeMap<String, String>>,
     /// Name of the metric.
     pub metric: String,
-    /// In the metric's unit; a ratio where there is something that it is against.
+    /// The figure, in the metric's unit; a ratio if there is `against`.
     pub value: f64,
-    /// Lowest value here that bears the article's claim out, as `value` is; absent where any lower one does.
+    /// Lowest value here that supports the article's claim, in the unit of `value`; absent if there
+    /// is no lower limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least: Option<f64>,
-    /// Highest such value; a figure with neither is of its machine alone.
+    /// Highest such value. A figure with neither limit says nothing about other machines than its
+    /// own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_most: Option<f64>,
-    /// What it was measured on; several machines of one article are told apart by this.
+    /// The machine it was measured on; it distinguishes several machines of one article.
     pub machine: String,
-    /// What else is to be said of it; absent where nothing.
+    /// A further remark about it; absent where none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
 }
 
-/// A command that is run once at the end and whose output is kept.
+/// A command that is run once at the end and whose output is saved.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EvidenceSpec {
@@ -359,17 +364,17 @@ pub struct EvidenceSpec {
     pub title: String,
     /// The command.
     pub run: Vec<String>,
-    /// Factor to level, for the variables of the command; where one of these levels is left out,
-    /// so is the evidence.
+    /// Levels by factor, for the variables of the command. If one of these levels is left out, so
+    /// is the evidence.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub levels: BTreeMap<String, String>,
-    /// Programs without which it is left out; absent where none.
+    /// Programs that the evidence needs; it is left out where one is missing. Absent where none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<String>,
-    /// Texts of which the lines that hold them are counted; absent where none.
+    /// Texts; the lines of the output that contain each are counted. Absent where none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub count: Vec<String>,
-    /// Lines of its output that are kept, count.
+    /// Lines of its output that are saved, count.
     #[serde(default = "default_lines")]
     pub lines: u32,
 }
@@ -379,13 +384,13 @@ fn default_lines() -> u32 {
 }
 
 impl CommandStudy {
-    /// A factor by its name.
+    /// Finds a factor by its name.
     pub fn factor(&self, name: &str) -> Option<&Factor> {
         self.factors.iter().find(|factor| factor.name == name)
     }
 
-    /// Makes it the smoke form: the small sizes and so many rounds. What is doubtful of that is where a
-    /// size is another than in full.
+    /// Turns the study into its smoke form: the small sizes and `rounds` rounds. Returns a doubt if
+    /// any size differs from the full form.
     pub fn shorten_for_smoke(&mut self, rounds: u32) -> Option<CommandDoubt> {
         self.design.rounds = rounds;
         let mut sizes = self.sizes.clone();
@@ -398,7 +403,7 @@ impl CommandStudy {
 }
 
 impl Factor {
-    /// A level by its name.
+    /// Finds a level by its name.
     pub fn level(&self, name: &str) -> Option<&Level> {
         self.levels.iter().find(|level| level.name == name)
     }

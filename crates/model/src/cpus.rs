@@ -1,4 +1,4 @@
-//! Which CPUs each end of a measurement has, and how many workers a target.
+//! Which CPUs each end of a measurement uses, and how many workers a target has.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::doubt::Doubt;
 
-/// Which CPUs somebody wants for the two ends.
+/// Which CPUs the user wants for the two ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuWish {
-    /// Those of the server, as a list such as `0-3,8`; null for a choice of ours.
+    /// CPUs of the server, as a list such as `0-3,8`; null lets us choose.
     pub server: Option<String>,
-    /// Those of the client.
+    /// CPUs of the client, in the same form.
     pub client: Option<String>,
-    /// Which ends are on the host that is asked.
+    /// Which ends run on the host that is asked.
     #[serde(default)]
     pub side: Side,
 }
@@ -33,24 +33,24 @@ pub enum Side {
 /// How the CPUs of a host are shared between the two ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuShare {
-    /// Those that the server may have, as a list; it gets one a worker.
+    /// CPUs that the server may use, as a list; it gets one per worker.
     pub server: String,
-    /// Those of the client.
+    /// CPUs of the client, as a list.
     pub client: String,
-    /// Those of other memory nodes, which neither has; empty for none.
+    /// CPUs of other memory nodes, which neither end uses; empty for none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub left_out: String,
-    /// How many the server may have, count.
+    /// CPUs that the server may use, count.
     pub server_cpus: u32,
-    /// How many the client has, count.
+    /// CPUs of the client, count.
     pub client_cpus: u32,
-    /// How many both sides have, count; 0 where they are on two machines.
+    /// CPUs that both ends use, count; 0 if they are on two machines.
     #[serde(default, skip_serializing_if = "crate::reading::is_nought")]
     pub shared_cpus: u32,
 }
 
 impl CpuShare {
-    /// The wish that comes to the same.
+    /// The wish that leads to this same share.
     pub fn again(&self) -> CpuWish {
         CpuWish {
             server: Some(self.server.clone()),
@@ -59,14 +59,14 @@ impl CpuShare {
         }
     }
 
-    /// The doubt that both sides have CPUs in common.
+    /// The doubt to report if both ends have CPUs in common.
     pub fn doubt(&self) -> Option<Doubt> {
         let cpus = self.shared_cpus;
         (cpus > 0).then_some(Doubt::SharedCpus { cpus })
     }
 }
 
-/// In one line.
+/// Describes the share in one line.
 impl fmt::Display for CpuShare {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
@@ -79,7 +79,7 @@ impl fmt::Display for CpuShare {
         }
         write!(
             f,
-            "; CPU {} of other memory nodes left out: --server-cpus and --client-cpus take them",
+            "; CPU {} of other memory nodes left out: --server-cpus and --client-cpus can include them",
             self.left_out
         )
     }
@@ -89,11 +89,11 @@ impl fmt::Display for CpuShare {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Workers {
-    /// So many, each on a CPU of its own as far as there are any.
+    /// This number of workers, each on a CPU of its own as far as there are enough.
     Count(u32),
-    /// Each of these in one run, compared with the first.
+    /// Several numbers, all measured in one run and compared with the first.
     Each(Vec<u32>),
-    /// As the machine has CPUs for.
+    /// A number that depends on the CPUs of the machine.
     Named(NamedWorkers),
 }
 
@@ -103,7 +103,7 @@ pub enum Workers {
 pub enum NamedWorkers {
     /// One for each CPU of the server.
     All,
-    /// One, two, four and so on up to all, in one run.
+    /// All numbers up to 8, then two per doubling, and the number of CPUs, in one run.
     Scale,
 }
 
@@ -117,7 +117,8 @@ impl Default for Workers {
 }
 
 impl Workers {
-    /// The numbers to measure where the server may have so many CPUs: at least one.
+    /// The numbers of workers to measure if the server may use `server_cpus` CPUs; each is at least
+    /// 1.
     pub fn counts(&self, server_cpus: u32) -> Vec<u32> {
         let most = server_cpus.clamp(1, MOST_WORKERS);
         match self {
@@ -128,18 +129,18 @@ impl Workers {
         }
     }
 
-    /// Whether several numbers stand beside each other in one run.
+    /// Whether several numbers are compared in one run.
     pub fn are_compared(&self) -> bool {
         matches!(self, Self::Each(_) | Self::Named(NamedWorkers::Scale))
     }
 
-    /// Whether it is the one worker of a target of which nothing was said.
+    /// Whether this is the default: one worker.
     pub fn is_one(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// All numbers up to 8, then two for each doubling, and the last.
+/// All numbers up to 8, then two for each doubling, and `most` last.
 fn scale(most: u32) -> Vec<u32> {
     let doubling = (3..).map(|power| 1_u32 << power);
     let beyond = doubling.flat_map(|count| [count, count + count / 2]);
@@ -147,7 +148,7 @@ fn scale(most: u32) -> Vec<u32> {
     counts.chain([most]).collect()
 }
 
-/// As it is typed: `4`, `1,2,4` or `all`.
+/// Parses what a user types: `4`, `1,2,4` or `all`.
 impl FromStr for Workers {
     type Err = String;
 
@@ -166,7 +167,7 @@ impl FromStr for Workers {
                 Ok(Self::Each(counts.to_vec()))
             }
             _ => Err(format!(
-                "`{text}` is neither a number of workers from 1 to {MOST_WORKERS}, nor rising ones as 1,2,4, nor `all`"
+                "`{text}` is neither a number of workers from 1 to {MOST_WORKERS}, nor rising numbers such as 1,2,4, nor `all`"
             )),
         }
     }

@@ -1,4 +1,4 @@
-//! What a path carries for a while, and what it carries for ever.
+//! The rate that a path carries for a while, and the rate that it carries for ever.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,25 +8,25 @@ use crate::Estimate;
 /// A rate that holds for a part of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Plateau {
-    /// From the beginning of the test to its own, s.
+    /// When it begins, counted from the beginning of the test, s.
     pub from_seconds: f64,
-    /// From the beginning of the test to its end, s.
+    /// When it ends, counted from the beginning of the test, s.
     pub to_seconds: f64,
     /// Median of its readings, bit/s.
     pub bits_per_second: Estimate,
 }
 
-/// Credit, as of a token bucket: it is spent above the base rate and earned below it.
+/// Credit, like that of a token bucket: it is spent above the base rate and earned below it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Credit {
-    /// While there is credit, bit/s.
+    /// Rate while there is credit, bit/s.
     pub burst_bits_per_second: Estimate,
-    /// When it is spent, bit/s.
+    /// Rate when the credit is spent, bit/s.
     pub base_bits_per_second: Estimate,
-    /// What was carried above the base rate until then, bytes: all of the credit where it was full.
+    /// Bytes carried above the base rate until then: the whole credit if the bucket was full.
     pub credit_bytes: Estimate,
-    /// From the beginning of the test until it was spent, s.
+    /// Time from the beginning of the test until the credit was spent, s.
     pub spent_after_seconds: Estimate,
-    /// In which it is earned again where nothing is carried, s.
+    /// Time in which the credit is earned again if nothing is carried, s.
     pub refill_seconds: Estimate,
 }

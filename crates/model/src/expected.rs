@@ -1,4 +1,4 @@
-//! What an HTTP service answers by its own account, and by what an answer is told to be right.
+//! The answer that an HTTP service is expected to give, and how a right answer is recognised.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,33 +15,35 @@ use serde_json::Value;
 pub enum Expected {
     /// This body, byte for byte.
     Body(String),
-    /// Any answer that is like this; bodies may differ from one another.
+    /// Any answer with these properties; bodies may differ from one another.
     Like(Box<Likeness>),
 }
 
-/// What right answers have in common; all that is said must hold. Variables are none here.
+/// Properties that right answers share; all that are given must hold. Variables are not replaced
+/// here.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Likeness {
-    /// Status of HTTP, 200 to 399; null for any of them.
+    /// HTTP status, 200 to 399; null allows any of these.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
-    /// Name of a header to its exact value.
+    /// Required headers: name, and exact value.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub header: BTreeMap<String, String>,
-    /// The least and the most that its body may have, bytes.
+    /// Smallest and largest length of the body, bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub length: Option<[u64; 2]>,
-    /// A regular expression that finds something in its body.
+    /// A regular expression that must match somewhere in the body.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub regex: Option<String>,
-    /// JSON pointer (RFC 6901) to the text, number or truth value that its body has there.
+    /// Required values of a JSON body: JSON pointer (RFC 6901), and the text, number or truth value
+    /// there.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub json: BTreeMap<String, Value>,
 }
 
 impl Expected {
-    /// The text of an exact body, in which variables may stand.
+    /// The text of an exact body, which may contain variables.
     pub(crate) fn text_mut(&mut self) -> Option<&mut String> {
         match self {
             Self::Body(text) => Some(text),
@@ -50,7 +52,8 @@ impl Expected {
     }
 }
 
-/// By hand, so that an error is about the field that is wrong and not about all that might have stood there.
+/// Written by hand, so that an error names the field that is wrong and not everything that could
+/// have been there.
 impl<'de> Deserialize<'de> for Expected {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(BodyOrTable)

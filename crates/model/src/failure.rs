@@ -3,17 +3,17 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Why an ask could not be carried out, for a reader.
+/// Why a request could not be carried out, for a reader.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Failure {
-    /// What is doubtful, in one sentence.
+    /// What went wrong, in one sentence.
     pub what: String,
     /// What to do about it; may be empty.
     pub advice: String,
 }
 
 impl Failure {
-    /// One that says itself what there is to do, or of which nobody knows that.
+    /// Creates a failure without advice: the sentence itself says what to do, or nobody knows.
     pub fn plain(what: impl Into<String>) -> Self {
         Self {
             what: what.into(),

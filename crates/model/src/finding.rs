@@ -9,27 +9,27 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// Looked at, and as it should be.
+    /// It was checked, and is as it should be.
     Fine,
-    /// Could not be looked at; the evidence says why.
+    /// It could not be checked; the evidence says why.
     Unknown,
-    /// Costs something, or may.
+    /// It costs something, or may do so.
     Notice,
-    /// Makes measurements on this machine untrustworthy, or costs a lot.
+    /// It makes measurements on this machine untrustworthy, or costs a lot.
     Problem,
 }
 
-/// One thing that was looked at: what was found, what it costs and what to do about it.
+/// The result of one check: what was found, what it costs and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
     /// Short stable name, such as `packet-taps`.
     pub name: String,
-    /// How much it matters: as it should be, could not be looked at, costs something or may, spoils
-    /// measurements or costs a lot.
+    /// How much it matters: it is as it should be, could not be checked, costs something or may do
+    /// so, or spoils measurements or costs a lot.
     pub severity: Severity,
     /// What was found, in one sentence.
     pub what: String,
-    /// The files or calls that show it, and what they said.
+    /// The files or calls that show it, and their contents.
     pub evidence: String,
     /// What it costs, with the source of the figure; empty when it costs nothing.
     pub cost: String,

@@ -1,4 +1,4 @@
-//! A gate between two commits: what is built of each, how it is measured, and whether the second may pass.
+//! A gate between two commits: how each is built and measured, and whether the second may pass.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,47 +6,47 @@ use serde::{Deserialize, Serialize};
 use crate::request::RequestSpec;
 use crate::verdict::Effect;
 
-/// A commit that an agent checks out and builds in a worktree of its own. All its commands are lines for `sh`, which
-/// are run as whoever asked for them, in his environment.
+/// A commit that an agent checks out and builds in a worktree of its own. All its commands are
+/// lines for `sh`, which run as the user who asked for them, in that user's environment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Build {
-    /// What [`crate::study::Program::Built`] calls it, and the name of its folder.
+    /// Name of the build, for [`crate::study::Program::Built`] and for its folder.
     pub name: String,
-    /// What readers call it.
+    /// Name for readers.
     pub title: String,
     /// The folder with the repository.
     pub repository: String,
-    /// Where the commands are run below the root of the worktree; empty for there.
+    /// Folder below the root of the worktree in which the commands run; empty for the root.
     pub below: String,
-    /// The commit, by its whole hash.
+    /// The commit, by its full hash.
     pub commit: String,
-    /// What builds it.
+    /// The command that builds it.
     pub command: String,
-    /// What is measured of it.
+    /// How the build is measured.
     pub job: Job,
 }
 
-/// What is measured of a build.
+/// How a build is measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Job {
-    /// A server that is loaded.
+    /// A server, which is put under load.
     Serve {
-        /// What starts it; `{port}` becomes the port on which it shall listen.
+        /// The command that starts it; `{port}` is replaced by the port on which it must listen.
         command: String,
-        /// What it is asked, at any port.
+        /// The request that it is sent, at any port.
         request: Box<RequestSpec>,
-        /// How long it may take until it listens, ms.
+        /// Longest time until it must listen, ms.
         within_ms: u32,
     },
-    /// A command that is run to its end.
+    /// A command, which is run to its end.
     Run {
-        /// A line of the shell, in the tree of its commit.
+        /// The command: a line of the shell, run in the tree of its commit.
         command: String,
     },
 }
 
-/// What one unit of work is.
+/// The unit of work whose cost is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
@@ -56,26 +56,27 @@ pub enum Unit {
     Run,
 }
 
-/// What a gate asks of a comparison.
+/// The limits and the plan of a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GateDesign {
     /// How much more the second commit may cost and still pass, as a share.
     pub bar: f64,
-    /// What the cost is of.
+    /// The unit of work that the cost is of.
     pub unit: Unit,
-    /// How long it is measured, ms: it ends with the round in which they are over, after 16 at the least. 0 where the
-    /// number of rounds was given.
+    /// Length of the measurement, ms: it ends with the round in which this time is over, after at
+    /// least 16 rounds. 0 if the number of rounds was given.
     pub most_ms: u64,
-    /// How often each commit was built, and the first as often again as the control; from 2 to [`MOST_BUILDS`].
+    /// How often each commit is built; the first is built as often again for the control. 2 to
+    /// [`MOST_BUILDS`].
     pub builds: u32,
 }
 
-/// More builds of a commit than anybody waits for.
+/// Most builds of a commit; nobody waits for more.
 pub const MOST_BUILDS: u32 = 8;
 
 impl GateDesign {
-    /// Which builds a round measures, counted from none: in turn one of each arm.
+    /// Index of the build of each arm that a round measures; the builds take turns.
     pub const fn set(&self, round: u32) -> u32 {
         if self.builds == 0 {
             0
@@ -85,7 +86,7 @@ impl GateDesign {
     }
 }
 
-/// The name of one of an arm's builds, as of [`crate::study::Program::Built`].
+/// Name of one of an arm's builds, for [`crate::study::Program::Built`].
 pub fn of_set(arm: &str, set: u32) -> String {
     format!("{arm}-{}", set + 1)
 }
@@ -94,60 +95,61 @@ pub fn of_set(arm: &str, set: u32) -> String {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Passage {
-    /// All that the data leave possible lies below the bar.
+    /// The whole interval lies below the bar.
     Passes,
-    /// All of it lies above the bar.
+    /// The whole interval lies above the bar.
     Slower,
-    /// Neither may be said; [`Untold`] says why.
+    /// Neither can be said; [`Untold`] says why.
     CannotTell,
 }
 
-/// Why it is not told whether the second commit passes.
+/// Why it cannot be told whether the second commit passes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Untold {
-    /// The bar lies within all that the data leave possible.
+    /// The bar lies within the interval.
     BarWithin,
-    /// No round has a figure of each build.
+    /// No round has a figure for each build.
     NothingMeasured,
-    /// So few rounds have one, where a verdict takes so many.
+    /// Too few rounds have a figure for each build.
     FewRounds {
-        /// Rounds with a figure of each build, count.
+        /// Rounds with a figure for each build, count.
         rounds: u32,
-        /// The fewest for a verdict, count.
+        /// Fewest rounds for a verdict, count.
         needed: u32,
     },
-    /// Of the requests to the first commit and of those to the second other shares failed.
+    /// Different shares of the requests to the two commits failed.
     Failures {
-        /// Of the requests to the first, 0 to 1.
+        /// Share of the requests to the first commit that failed, 0 to 1.
         base_share: f64,
-        /// Of the requests to the second, 0 to 1.
+        /// Share of the requests to the second commit that failed, 0 to 1.
         head_share: f64,
     },
-    /// CPU time is hidden, and the client was the limit of the rate that is compared instead.
+    /// CPU time is hidden, and the client limited the rate that is compared instead.
     ClientIsLimit,
 }
 
-/// What a gate came to.
+/// The result of a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GateResult {
     /// Whether the second commit passes.
     pub passage: Passage,
     /// Why it cannot be told; null where it can.
     pub untold: Option<Untold>,
-    /// How much more it may cost, as a share.
+    /// How much more the second commit may cost, as a share.
     pub bar: f64,
-    /// What the cost is of.
+    /// The unit of work that the cost is of.
     pub unit: Unit,
-    /// How many times the cost of the first it costs, of which each round has the mean of two builds; its interval is
-    /// the wider of that by rounds and that by builds. Null without rounds.
+    /// Cost of the second commit ÷ cost of the first, which in each round is the mean of two
+    /// builds. The interval is the wider one of those by rounds and by builds. Null without rounds.
     pub cost: Option<Effect>,
-    /// How far off the cost may be for what builds of one commit lie apart, as a share: half of the interval by builds;
-    /// null without rounds.
+    /// Uncertainty of the cost that comes from differences between builds of one commit, as a
+    /// share: half of the interval by builds; null without rounds.
     pub floor: Option<f64>,
-    /// Where the bar lies within the interval, how many rounds would tell if all goes on as it did; null where more of
-    /// them would not.
+    /// If the bar lies within the interval: rounds that would decide it, if all else stays as it
+    /// was, count. Null if more rounds would not.
     pub rounds_needed: Option<u32>,
-    /// Where more rounds would not tell, how many builds of each commit would; null where up to [`MOST_BUILDS`] would not.
+    /// If more rounds would not decide it: builds of each commit that would, count. Null if up to
+    /// [`MOST_BUILDS`] would not.
     pub builds_needed: Option<u32>,
 }

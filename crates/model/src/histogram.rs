@@ -5,20 +5,20 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Sub-buckets per power of two, as a power of two: 128, so a value is known to 0.8 %.
+/// Sub-buckets per power of two, as a power of two: 128, so a value is known to within 0.8 %.
 const SUB_BITS: u32 = 7;
 const SUB_COUNT: usize = 1 << SUB_BITS;
-/// Values from 2^47 ns (39 hours) on share the last bucket: a request may be waited for a day.
+/// All values from 2^47 ns (39 hours) share the last bucket: a load may wait a day for an answer.
 const MAX_BITS: u32 = 47;
 pub(crate) const BUCKETS: usize = ((MAX_BITS - SUB_BITS + 1) as usize) * SUB_COUNT;
 
 /// Counts of durations in nanoseconds, from 0 to 39 hours, each known to within 0.8 %.
 #[derive(Clone)]
 pub struct Histogram {
-    /// All of them, or none as long as `read` has what is counted.
+    /// Counts of all buckets; empty as long as `read` holds the counts.
     counts: Box<[u64]>,
-    /// The filled buckets as they were read, shortest first: all of them would take 42 KB, of however
-    /// short a text.
+    /// The filled buckets of a histogram that was deserialized, shortest first. All buckets would
+    /// take 42 KB, however short the text was.
     read: Vec<(usize, u64)>,
     total: u64,
 }
@@ -42,10 +42,10 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// The longest duration that it knows, ns.
+    /// The longest duration that it can represent, ns.
     pub const LONGEST_NS: u64 = (1 << MAX_BITS) - 1;
 
-    /// Counts one duration; a longer one than it knows counts as the longest.
+    /// Counts one duration; one beyond [`Self::LONGEST_NS`] counts as the longest.
     #[inline]
     pub fn record(&mut self, duration_ns: u64) {
         let bucket = bucket_of(duration_ns);
@@ -56,7 +56,7 @@ impl Histogram {
         self.total += 1;
     }
 
-    /// Gives what was read a bucket each, to be counted on.
+    /// Copies what was read into one bucket each, so that more can be counted.
     #[cold]
     fn spread(&mut self) {
         let mut counts = vec![0; BUCKETS].into_boxed_slice();
@@ -66,7 +66,7 @@ impl Histogram {
         self.read = Vec::new();
     }
 
-    /// Of the counts of each bucket, the shortest first.
+    /// Builds a histogram from the counts of all buckets, shortest first.
     pub(crate) fn of_counts(counts: impl Iterator<Item = u64>) -> Self {
         let mut histogram = Self::default();
         for (mine, count) in histogram.counts.iter_mut().zip(counts) {
@@ -76,7 +76,7 @@ impl Histogram {
         histogram
     }
 
-    /// What was counted since an earlier reading of the same counts.
+    /// Returns what was counted since an earlier copy of this histogram.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let (mut now, mut then) = (self.clone(), earlier.clone());
@@ -91,8 +91,8 @@ impl Histogram {
         self.total
     }
 
-    /// Adds the counts of another histogram to this one. Those of a far host or a run folder may be any,
-    /// and stay at the most there is.
+    /// Adds the counts of another histogram to this one. Counts from a remote host or a run folder
+    /// may be arbitrary, so sums saturate.
     pub fn merge(&mut self, other: &Self) {
         if self.counts.is_empty() {
             self.spread();
@@ -111,16 +111,16 @@ impl Histogram {
         reason = "a rank lies between 0 and the total"
     )]
     pub fn quantile(&self, quantile: f64) -> Option<u64> {
-        // Less a hair, since 99.9 / 100 is a little more than it should be.
+        // Slightly less, since 99.9 / 100 is a little more than it should be.
         let rank = (quantile.clamp(0.0, 1.0) * self.total as f64 - 1e-6).ceil() as u64;
         self.at_rank(rank.max(1))
     }
 
-    /// The quantile; `None` where fewer than ten observations lie beyond it, which carry none.
+    /// The quantile; `None` if fewer than ten observations lie beyond it, which are too few for it.
     pub fn carried(&self, quantile: f64) -> Option<u64> {
         const BEYOND: f64 = 10.0;
         let beyond = self.total as f64 * (1.0 - quantile);
-        // The small sum is for 1 − 0.99, which is a little less than it should be.
+        // The small summand makes up for 1 − 0.99, which is a little less than it should be.
         (beyond + 1e-6 >= BEYOND).then(|| self.quantile(quantile))?
     }
 
@@ -133,7 +133,7 @@ impl Histogram {
         })
     }
 
-    /// Mean in ns, from bucket middles. `None` while nothing is counted.
+    /// Mean in ns, from the middles of buckets. `None` while nothing is counted.
     pub fn mean(&self) -> Option<f64> {
         let sum: f64 = self
             .filled()
@@ -142,7 +142,7 @@ impl Histogram {
         (self.total > 0).then(|| sum / self.total as f64)
     }
 
-    /// The counted buckets, shortest first: upper edge in ns, and count.
+    /// The filled buckets, shortest first: upper edge in ns, and count.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.filled()
             .map(|(index, count)| (upper_edge_of(index), count))
@@ -166,12 +166,13 @@ impl std::fmt::Debug for Histogram {
     }
 }
 
-/// What the buckets say, for who reads a histogram without us.
+/// Describes the buckets to those who read a histogram without this program.
 const SHAPE: &str = "Filled buckets of a log-linear histogram, shortest first, each as [bucket, count]: with \
                      g = max(0, ⌊bucket ÷ 128⌋ − 1), a bucket begins at (bucket − 128 × g) × 2^g ns and is \
                      2^g ns wide";
 
-/// Saved as pairs `[bucket, count]` of the filled buckets: a hundred numbers, not five thousand.
+/// Serialized as pairs `[bucket, count]` of the filled buckets: a hundred numbers instead of five
+/// thousand.
 impl Serialize for Histogram {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.filled())
@@ -216,8 +217,8 @@ impl<'de> Deserialize<'de> for Histogram {
     }
 }
 
-/// Values below 128 have a bucket each; above, the leading bit picks the group of 128 and the
-/// seven bits behind it pick the bucket within.
+/// Index of a value's bucket. Values below 128 have a bucket each; above that, the leading bit
+/// selects the group of 128 and the seven bits after it select the bucket within the group.
 #[inline]
 pub(crate) fn bucket_of(value: u64) -> usize {
     let value = value.min(Histogram::LONGEST_NS);

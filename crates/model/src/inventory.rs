@@ -1,6 +1,6 @@
-//! What a machine has, on one page: more than the facts that a run keeps, and as much an
-//! allow-list. Names, addresses and serial numbers have fields of their own, which are filled only
-//! when they were asked for.
+//! What a machine has, on one page: more than the facts that a run saves, and also an allow-list.
+//! Names, addresses and serial numbers have fields of their own, which are filled only when they
+//! were asked for.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,16 +10,16 @@ use crate::Facts;
 /// The version of the shape of `linerate facts --json`.
 pub const INVENTORY_FORMAT: u32 = 1;
 
-/// One machine as it was seen by one process.
+/// One machine as one process saw it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Inventory {
     /// Version of this shape.
     pub format: u32,
-    /// What a run keeps of its machine.
+    /// The facts that a run saves of its machine.
     pub facts: Facts,
-    /// The CPUs, as lscpu tells of them.
+    /// The CPUs, as lscpu reports them.
     pub cpu: Cpu,
-    /// Memory, as free and lsmem tell of it.
+    /// Memory, as free and lsmem report it.
     pub memory: Memory,
     /// Block devices and partitions, without empty loop devices.
     pub disks: Vec<Disk>,
@@ -29,33 +29,33 @@ pub struct Inventory {
     pub usb: Vec<UsbDevice>,
     /// Devices of the network namespace, by number.
     pub links: Vec<Link>,
-    /// What new sockets and devices get.
+    /// Settings that new sockets and devices get.
     pub network: Network,
     /// What the kernel can do and how it was started.
     pub kernel: Kernel,
     /// What the control group of the process grants.
     pub control_group: ControlGroup,
-    /// How much of something may be had.
+    /// Limits on resources such as files and threads.
     pub limits: Limits,
     /// What this process may do.
     pub permissions: Permissions,
-    /// What could not be seen.
+    /// What could not be seen, and why.
     pub hidden: Vec<Hidden>,
 }
 
 /// Something that could not be seen, and why.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct Hidden {
-    /// What it is.
+    /// What could not be seen.
     pub what: String,
     /// The file or call, and its errno.
     pub why: String,
 }
 
-/// The processors, as `lscpu` tells of them.
+/// The processors, as `lscpu` reports them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Cpu {
-    /// Maker, as CPUID or the implementer's number has it.
+    /// Maker, as CPUID or the implementer's number names it.
     pub vendor: Option<String>,
     /// Family, number.
     pub family: Option<u32>,
@@ -71,11 +71,11 @@ pub struct Cpu {
     pub isolated: Option<String>,
     /// Sockets, count; 0 where they cannot be seen.
     pub sockets: u32,
-    /// Cores of the socket with most, count.
+    /// Cores of the socket with the most cores, count.
     pub cores_per_socket: u32,
-    /// Threads of the core with most, count.
+    /// Threads of the core with the most threads, count.
     pub threads_per_core: u32,
-    /// The kernel's word on simultaneous multithreading, such as "on" or "notsupported".
+    /// State of simultaneous multithreading as the kernel names it, such as "on" or "notsupported".
     pub smt: Option<String>,
     /// Caches by level and type.
     pub caches: Vec<Cache>,
@@ -91,14 +91,14 @@ pub struct Cpu {
     pub idle_states: Vec<String>,
     /// Clocksources that the kernel could use.
     pub available_clocksources: Vec<String>,
-    /// What the CPUs can do.
+    /// Features of the CPUs.
     pub flags: Vec<String>,
 }
 
 /// All caches of one level and type.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Cache {
-    /// As `lscpu` names it: L1d, L1i, L2, L3.
+    /// Name as in `lscpu`: L1d, L1i, L2, L3.
     pub name: String,
     /// Size of one, bytes.
     pub size_bytes: u64,
@@ -106,20 +106,20 @@ pub struct Cache {
     pub instances: u32,
 }
 
-/// Memory, as `free`, `lsmem` and `numactl --hardware` tell of it.
+/// Memory, as `free`, `lsmem` and `numactl --hardware` report it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Memory {
-    /// Memory that can be had without swapping, bytes.
+    /// Memory that is available without swapping, bytes.
     pub available_bytes: Option<u64>,
     /// Swap space, bytes.
     pub swap_bytes: Option<u64>,
-    /// Vm.swappiness, 0 to 200.
+    /// The setting `vm.swappiness`, 0 to 200.
     pub swappiness: Option<u32>,
-    /// Unit in which memory is put on and off line, bytes.
+    /// Unit in which memory is put on line and off line, bytes.
     pub block_bytes: Option<u64>,
-    /// Memory that is on line, holes and the kernel's own included, bytes.
+    /// Memory that is on line, including holes and the kernel's own, bytes.
     pub online_bytes: Option<u64>,
-    /// When huge pages are made unasked: always, madvise, never.
+    /// When the kernel uses huge pages unasked: always, madvise, never.
     pub transparent_huge_pages: Option<String>,
     /// Reserved huge pages by size.
     pub huge_pages: Vec<HugePages>,
@@ -147,26 +147,26 @@ pub struct NumaNode {
     pub cpus: String,
     /// Its memory, bytes.
     pub memory_bytes: Option<u64>,
-    /// To each node in order; 10 is the node itself.
+    /// Distance to each node in order; 10 is the node itself.
     pub distances: Vec<u32>,
 }
 
-/// A block device, as `lsblk` tells of it.
+/// A block device, as `lsblk` reports it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Disk {
     /// The kernel's name.
     pub name: String,
-    /// The device it is a part of.
+    /// The device that it is a part of.
     pub part_of: Option<String>,
     /// Size, bytes.
     pub size_bytes: u64,
-    /// Model, as the device says.
+    /// Model, as the device reports it.
     pub model: Option<String>,
-    /// Whether it says that it rotates, as virtual disks often do.
+    /// Whether it reports that it rotates, as virtual disks often do.
     pub is_rotational: Option<bool>,
     /// Whether it cannot be written.
     pub is_read_only: Option<bool>,
-    /// Whether it can be taken out.
+    /// Whether it can be removed.
     pub is_removable: Option<bool>,
     /// I/O scheduler in use.
     pub scheduler: Option<String>,
@@ -174,16 +174,16 @@ pub struct Disk {
     pub logical_block_bytes: Option<u32>,
     /// Smallest block that is written at once, bytes.
     pub physical_block_bytes: Option<u32>,
-    /// Requests that its queue holds at most, count.
+    /// Most requests that its queue holds, count.
     pub queue_requests: Option<u32>,
-    /// Where it is mounted; folders beside the usual ones only when identity was asked for.
+    /// Where it is mounted; folders other than the usual ones only when identity was asked for.
     pub mount_points: Vec<String>,
     /// Serial number, only with --full.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub serial: Option<String>,
 }
 
-/// A device of the PCI bus, as `lspci` tells of it.
+/// A device of the PCI bus, as `lspci` reports it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PciDevice {
     /// Domain, bus, device and function, such as 0000:00:03.0.
@@ -192,30 +192,30 @@ pub struct PciDevice {
     pub class: String,
     /// The class in words.
     pub class_name: String,
-    /// Four hexadecimal digits each.
+    /// Vendor, four hexadecimal digits.
     pub vendor: String,
     /// Device, four hexadecimal digits.
     pub device: String,
-    /// Where a list of names is installed.
+    /// Vendor by name, where a list of names is installed.
     pub vendor_name: Option<String>,
     /// Device by name, where a list of names is installed.
     pub device_name: Option<String>,
-    /// Driver that has it.
+    /// Driver that is bound to it.
     pub driver: Option<String>,
     /// Node that it is near, number.
     pub numa_node: Option<u32>,
-    /// Such as "8.0 GT/s PCIe ×4", of the link as it is.
+    /// Current speed and width of its link, such as "8.0 GT/s PCIe ×4".
     pub link: Option<String>,
 }
 
-/// A device of the USB, as `lsusb` tells of it.
+/// A device of the USB, as `lsusb` reports it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct UsbDevice {
     /// Bus, number.
     pub bus: u32,
     /// Device on the bus, number.
     pub number: u32,
-    /// Four hexadecimal digits each.
+    /// Vendor, four hexadecimal digits.
     pub vendor: String,
     /// Product, four hexadecimal digits.
     pub product: String,
@@ -228,25 +228,25 @@ pub struct UsbDevice {
     pub serial: Option<String>,
 }
 
-/// A network device, as `ip link` and `ethtool` tell of it.
+/// A network device, as `ip link` and `ethtool` report it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Link {
-    /// The kernel's number of it.
+    /// Number that the kernel gives it.
     pub index: u32,
-    /// Its name, if it is one that the kernel or systemd gives by rule; else a substitute, unless
-    /// identity was asked for.
+    /// Its name, if it is one that the kernel or systemd gives by rule; otherwise a substitute,
+    /// unless identity was asked for.
     pub name: String,
-    /// Such as loopback, ether, or the kind of a virtual device.
+    /// Kind, such as loopback, ether, or the kind of a virtual device.
     pub kind: String,
-    /// Flags, as ip link writes them.
+    /// Flags, as `ip link` writes them.
     pub flags: Vec<String>,
-    /// Such as UP, DOWN or UNKNOWN.
+    /// State, such as UP, DOWN or UNKNOWN.
     pub state: String,
     /// Largest packet, bytes.
     pub mtu: u32,
     /// Queueing discipline at its root.
     pub qdisc: Option<String>,
-    /// Packets that wait to be sent at most, count.
+    /// Most packets that wait to be sent, count.
     pub transmit_queue_packets: Option<u32>,
     /// Receive queues, count.
     pub receive_queues: u32,
@@ -254,11 +254,11 @@ pub struct Link {
     pub transmit_queues: u32,
     /// Speed, Mbit/s.
     pub speed_mbit: Option<u32>,
-    /// Full or half.
+    /// Duplex mode: full or half.
     pub duplex: Option<String>,
     /// Node that it is near, number.
     pub numa_node: Option<u32>,
-    /// Number of the BPF program that sees each packet first, of those attached as XDP.
+    /// Number of the BPF program attached as XDP that sees each packet first.
     pub xdp_program: Option<u32>,
     /// Driver.
     pub driver: Option<String>,
@@ -270,49 +270,49 @@ pub struct Link {
     pub channels: Option<Channels>,
     /// How interrupts are held back.
     pub coalescing: Option<Coalescing>,
-    /// What it, or the kernel for it, can do.
+    /// Features of the device, or of the kernel on its behalf.
     pub features: Vec<Feature>,
     /// Hardware address, only with --full.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mac_address: Option<String>,
 }
 
-/// Descriptors of the receive and transmit rings: as set, and at most.
+/// Descriptors of the receive and transmit rings: the current and the largest numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Rings {
-    /// Receive, as set, count.
+    /// Receive descriptors as set, count.
     pub receive: u32,
-    /// Receive, at most, count.
+    /// Most receive descriptors, count.
     pub receive_most: u32,
-    /// Transmit, as set, count.
+    /// Transmit descriptors as set, count.
     pub transmit: u32,
-    /// Transmit, at most, count.
+    /// Most transmit descriptors, count.
     pub transmit_most: u32,
 }
 
-/// Queues with an interrupt of their own: as set, and at most.
+/// Queues with an interrupt of their own: the current and the largest numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Channels {
-    /// Receive only, count.
+    /// Queues for receiving only, count.
     pub receive: u32,
-    /// Transmit only, count.
+    /// Queues for transmitting only, count.
     pub transmit: u32,
-    /// Both ways, count.
+    /// Queues for both directions, count.
     pub combined: u32,
-    /// Both ways, at most, count.
+    /// Most queues for both directions, count.
     pub combined_most: u32,
 }
 
-/// How long interrupts are held back to be sent together.
+/// How long interrupts are held back, so that one serves several packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Coalescing {
-    /// Receive, µs.
+    /// Longest wait for receive interrupts, µs.
     pub receive_us: u32,
-    /// Receive, packets; 0 where the time decides.
+    /// Most received packets per interrupt; 0 if the time decides.
     pub receive_frames: u32,
-    /// Transmit, µs.
+    /// Longest wait for transmit interrupts, µs.
     pub transmit_us: u32,
-    /// Transmit, packets; 0 where the time decides.
+    /// Most transmitted packets per interrupt; 0 if the time decides.
     pub transmit_frames: u32,
     /// Whether the receive times follow the load.
     pub is_adaptive_receive: bool,
@@ -320,7 +320,7 @@ pub struct Coalescing {
     pub is_adaptive_transmit: bool,
 }
 
-/// Something that the device, or the kernel for it, can do.
+/// A feature of a device, or of the kernel on its behalf.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Feature {
     /// The kernel's name for it, such as tx-tcp-segmentation.
@@ -331,16 +331,16 @@ pub struct Feature {
     pub can_change: bool,
 }
 
-/// What new sockets and devices get.
+/// Settings that new sockets and devices get.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Network {
     /// TCP congestion controls that are loaded.
     pub available_congestion_controls: Vec<String>,
     /// Queueing discipline of new devices.
     pub default_qdisc: Option<String>,
-    /// Connections that may wait to be accepted at most, count.
+    /// Most connections that may wait to be accepted, count.
     pub listen_backlog_most: Option<u32>,
-    /// Packets that may wait for a CPU at most, count.
+    /// Most packets that may wait for a CPU, count.
     pub device_backlog_packets: Option<u32>,
     /// First and last port of outgoing connections.
     pub local_ports: Option<String>,
@@ -348,32 +348,32 @@ pub struct Network {
     pub receive_buffer_bytes: Option<String>,
     /// TCP send buffer: least, default, most, bytes.
     pub send_buffer_bytes: Option<String>,
-    /// Time that poll spins for packets, µs.
+    /// Time for which poll spins for packets, µs.
     pub busy_poll_us: Option<u32>,
 }
 
 /// What the kernel can do and how it was started.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Kernel {
-    /// How it lets tasks interrupt one another, such as PREEMPT_DYNAMIC.
+    /// Preemption model of the kernel, such as PREEMPT_DYNAMIC.
     pub preemption: Option<String>,
-    /// Options of its command line that bear on speed.
+    /// Options of its command line that affect speed.
     pub boot_options: Vec<String>,
-    /// Security modules that are asked for each access.
+    /// Security modules that are consulted at each access.
     pub security_modules: Vec<String>,
-    /// Parts that measurements may want.
+    /// Parts of the kernel that measurements may need.
     pub parts: Vec<Part>,
 }
 
 /// A part of the kernel, and whether it can be used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Part {
-    /// Name.
+    /// Name of the part.
     pub name: String,
-    /// Whether it can be used: there, a module that is not loaded, there but refused to this
-    /// process, not there, or not to be seen.
+    /// Whether it can be used: present, a module that is not loaded, present but forbidden to this
+    /// process, absent, or not visible.
     pub state: Availability,
-    /// What shows it.
+    /// The observation that shows it.
     pub evidence: String,
 }
 
@@ -384,7 +384,7 @@ pub enum Availability {
     Present,
     /// A module that is not loaded.
     Loadable,
-    /// There, and forbidden to this process.
+    /// Present, but forbidden to this process.
     Forbidden,
     Absent,
     Unknown,
@@ -393,7 +393,7 @@ pub enum Availability {
 /// What the control group of this process grants.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ControlGroup {
-    /// 1 or 2, of the hierarchy that limits CPU time.
+    /// Version of the hierarchy that limits CPU time, 1 or 2.
     pub version: Option<u32>,
     /// CPUs that it may run on, as a list.
     pub cpus: Option<String>,
@@ -401,31 +401,31 @@ pub struct ControlGroup {
     pub memory_bytes: Option<u64>,
 }
 
-/// How much of something may be had.
+/// Limits on resources such as files and threads.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Limits {
-    /// Of this process.
+    /// Limits of this process.
     pub process: Vec<ProcessLimit>,
-    /// Open files of the machine, count.
+    /// Most open files of the machine, count.
     pub open_files: Option<u64>,
-    /// Processes of the machine, count.
+    /// Most processes of the machine, count.
     pub processes: Option<u64>,
-    /// Threads of the machine, count.
+    /// Most threads of the machine, count.
     pub threads: Option<u64>,
-    /// Memory maps of a process, count.
+    /// Most memory maps of a process, count.
     pub memory_maps: Option<u64>,
 }
 
-/// A limit of this process, as `ulimit` tells of it.
+/// A limit of this process, as `ulimit` reports it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ProcessLimit {
-    /// Name, as /proc/PID/limits has it.
+    /// Name, as in /proc/PID/limits.
     pub name: String,
-    /// Unit.
+    /// Unit of the two limits.
     pub unit: String,
-    /// As it is; null is unlimited.
+    /// Limit in force; null is unlimited.
     pub soft: Option<u64>,
-    /// What it may be raised to; null is unlimited.
+    /// Limit to which the soft limit may be raised; null is unlimited.
     pub hard: Option<u64>,
 }
 
@@ -434,16 +434,16 @@ pub struct ProcessLimit {
 pub struct Permissions {
     /// Whether the effective user is root.
     pub is_root: bool,
-    /// Those that bear on measuring, such as net_admin.
+    /// Capabilities that matter to measuring, such as net_admin.
     pub capabilities: Vec<String>,
-    /// Settings by which the kernel grants or refuses, with what they say.
+    /// Kernel settings that grant or refuse access, with their values.
     pub settings: Vec<Setting>,
 }
 
 /// A setting of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Setting {
-    /// As `sysctl` names it.
+    /// Name, as in `sysctl`.
     pub name: String,
     /// Its value.
     pub value: String,

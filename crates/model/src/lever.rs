@@ -1,5 +1,5 @@
 //! Levers by name: settings of process, socket, namespace, device or host that we change and
-//! restore. What they do lives in `machine`; this is only how they are written down.
+//! restore. The crate `machine` implements them; this module only defines how they are written.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -29,23 +29,26 @@ pub enum Binds {
     Boot,
 }
 
-/// How far levers may reach beyond network namespaces of our own and what is started there.
+/// How far levers may reach beyond our own network namespaces and the processes that are started
+/// there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Leave {
-    /// To this whole machine.
+    /// Whether they may reach the whole machine.
     pub on_host: bool,
-    /// To the network namespace that the agent is in, where a server runs that we have not started.
+    /// Whether they may reach the network namespace that the agent is in, in which a server runs
+    /// that we did not start.
     #[serde(default)]
     pub in_place: bool,
-    /// To the network device that has this address of the host, by which another machine loads it; `None` where
-    /// the load comes over no such device.
+    /// They may reach the network device that has this address of the host, by which another
+    /// machine puts load on it; `None` if the load comes over no such device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub card_at: Option<IpAddr>,
 }
 
-/// What is missing for all that deals work out to CPUs, where a server has one worker.
-pub const ONE_WORKER: &str = "the server has one worker, so there is no CPU to choose; `--workers all` has one on \
-                              each of its CPUs";
+/// The reason why levers that distribute work over CPUs are not available if a server has one
+/// worker.
+pub const ONE_WORKER: &str = "the server has one worker, so there is no CPU to choose; \
+                              `--workers all` starts one on each of its CPUs";
 
 /// A lever and the value it is set to, written `name` or `name=value`.
 #[derive(
@@ -53,9 +56,9 @@ pub const ONE_WORKER: &str = "the server has one worker, so there is no CPU to c
 )]
 #[serde(into = "String", try_from = "String")]
 pub struct LeverSetting {
-    /// As sysctl names it.
+    /// Name: lower-case letters, digits and hyphens.
     pub name: String,
-    /// One word, as a person types it.
+    /// Value: one word, as a person types it.
     pub value: Option<String>,
 }
 
@@ -103,15 +106,15 @@ pub struct LeverShape {
 /// The values that a lever takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Takes {
-    /// It is on or off.
+    /// None: the lever is on or off.
     Nothing,
     Number(RangeInclusive<u64>),
-    /// What these words say; whether a value is one of them, only the host can tell.
+    /// Values that this text describes; only the host can tell whether a value is one of them.
     Words(String),
 }
 
 impl LeverShape {
-    /// Whether it may take this value; without one it has its default.
+    /// Whether the lever accepts this value; without a value it uses its default.
     pub fn takes(&self, value: Option<&str>) -> bool {
         value.is_none_or(|value| match &self.takes {
             Takes::Nothing => false,
@@ -137,19 +140,19 @@ impl fmt::Display for LeverShape {
     }
 }
 
-/// Whether a lever can be set so on a host, and if not, why.
+/// Whether a lever can be set to a value on a host, and if not, why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LeverState {
     /// The lever with its value.
     pub setting: LeverSetting,
     /// When a change takes hold.
     pub binds: Binds,
-    /// `None` where it can be used; otherwise the reason with its errno.
+    /// `None` if it can be used; otherwise the reason with its errno.
     pub unavailable: Option<String>,
-    /// Whether the host holds that value as it is, so that there is nothing to set.
+    /// Whether the host already has that value, so that there is nothing to set.
     #[serde(default)]
     pub is_so: bool,
-    /// Whether it is a switch of our own server, that no other program has.
+    /// Whether it is a switch of our own server, which no other program has.
     #[serde(default)]
     pub only_serve: bool,
 }

@@ -1,4 +1,4 @@
-//! The words of Linerate as types: what is planned, sent between processes, saved and judged.
+//! The terms of Linerate as types: what is planned, sent between processes, saved and judged.
 //!
 //! There is no I/O here, no clock and no arithmetic beyond the types' own, so a run folder reads
 //! the same on the machine that wrote it and on a laptop that only renders it.

@@ -1,5 +1,5 @@
-//! A load of many blocks, as its run folder describes it: level by level, or a search for the highest
-//! rate that holds an objective.
+//! A load of many blocks, as its run folder describes it: a sweep over levels, or a search for the
+//! highest rate that holds an objective.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,15 +9,15 @@ use crate::run::RunRecord;
 use crate::sweep::{Axis, Sweep};
 use crate::workload::Arrivals;
 
-/// A load of many blocks as its run folder describes it. Its blocks have ordinary readings.
+/// A load of many blocks, as its run folder describes it. Its blocks have ordinary readings.
 pub type SavedLoad = RunRecord<LoadStudy, Level>;
 
-/// What is asked of a target, and how it is loaded.
+/// What is measured of a target, and how it is loaded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadStudy {
     /// The question.
     pub workload: LoadWorkload,
-    /// The URL without its query.
+    /// The URL of the target without its query.
     pub target: String,
     /// The address that is loaded, as ADDR:PORT, or as unix:PATH.
     pub address: String,
@@ -25,9 +25,9 @@ pub struct LoadStudy {
     pub http: HttpVersion,
     /// Requests under way at once on each connection, count; 1 for HTTP/1.1 without --pipeline.
     pub streams: u32,
-    /// Connections held open at once, count; at the most where they are swept.
+    /// Connections held open at once, count; the most of them if they are swept.
     pub connections: u32,
-    /// Load threads at most, count.
+    /// Most load threads, count.
     pub threads: u32,
     /// How the requests of an open loop are spread over time.
     pub arrivals: Arrivals,
@@ -35,11 +35,11 @@ pub struct LoadStudy {
     pub settle_ns: u64,
     /// Length of each block's scored window, ns.
     pub score_ns: u64,
-    /// A request unanswered for so long has failed, ns.
+    /// Time after which an unanswered request has failed, ns.
     pub timeout_ns: u64,
-    /// By which another request, other CPUs of the load threads or another engine are told from these: the
-    /// first digits of a hash, so few that many requests share them, whatever secrets are in them. Absent
-    /// in older folders.
+    /// Distinguishes this load from one with another request, other CPUs for the load threads or
+    /// another engine: the first digits of a hash. They are so few that many requests share them,
+    /// so they reveal no secret in a request. Absent in older folders.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mark: Option<String>,
     /// Remarks about how it is measured, each a sentence.
@@ -50,16 +50,16 @@ pub struct LoadStudy {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum LoadWorkload {
-    /// What comes of each level; each is measured once a round, in random order.
+    /// The figures of each level; each level is measured once per round, in random order.
     Sweep {
-        /// From the lowest level to the highest.
+        /// The levels, from the lowest to the highest.
         range: Sweep,
         /// Rounds, count.
         rounds: u32,
     },
     /// The highest rate that holds an objective.
     Capacity {
-        /// What has to hold.
+        /// The objective that must hold.
         objective: Objective,
     },
 }
@@ -76,14 +76,14 @@ pub enum HttpVersion {
 /// One level of a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Level {
-    /// What its blocks call it.
+    /// Name of the level in its blocks.
     pub name: String,
-    /// Connections, or requests/s offered.
+    /// The load: connections, or requests/s offered.
     pub load: f64,
 }
 
 impl Level {
-    /// All levels of a sweep, the lowest first.
+    /// Lists all levels of a sweep, the lowest first.
     pub fn all_of(sweep: &Sweep) -> Vec<Self> {
         let unit = match sweep.axis {
             Axis::Connections => "connections",

@@ -1,8 +1,9 @@
-//! What a study asks of an agent and what the agent tells: one JSON value a line, each way.
+//! What a study asks of an agent and what the agent answers: one JSON value per line, in each
+//! direction.
 //!
-//! The study asks, the agent answers each ask with exactly one tell, in order. When its input
-//! ends the agent undoes everything and goes. A line without a word asks for nothing: it tells a far
-//! agent that the line holds.
+//! The study sends asks, and the agent answers each with exactly one tell, in order. When its input
+//! ends, the agent undoes everything and exits. A blank line asks for nothing: it shows a remote
+//! agent that the connection still works.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -36,97 +37,98 @@ pub const PROTOCOL: u32 = 13;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "ask", rename_all = "snake_case")]
 pub enum Ask {
-    /// Always the first.
+    /// Opens the conversation; always the first ask.
     Hello {
-        /// Version of the protocol; both ends must be of one.
+        /// Version of the protocol; it must be the same at both ends.
         protocol: u32,
     },
     Facts {
-        /// With names and addresses.
+        /// Whether to include names and addresses.
         full: bool,
     },
-    /// Share the CPUs between both ends, by what somebody wants.
+    /// Share the CPUs between both ends, in the way that the user wants.
     Cpus(CpuWish),
-    /// Which of these can be set here?
+    /// Which of these levers can be set here?
     Levers {
         /// The settings that arms may have.
         wanted: Vec<LeverSetting>,
-        /// Those of the first state, upon which the others are tried: one may need another.
+        /// The levers of the first state, on which the others are tried; one may need another.
         first: Vec<LeverSetting>,
-        /// How far what is set may reach, now and in the blocks to come.
+        /// How far the levers may reach, now and in the blocks to come.
         #[serde(flatten)]
         leave: Leave,
         /// How many workers the servers have, each on a CPU of its own.
         workers: u32,
     },
-    /// How was the kernel started, and how would a person have it started with this?
+    /// How was the kernel started, and how would a person start it with this lever?
     Boot {
-        /// A lever that binds at the boot.
+        /// A lever that takes hold at boot.
         wanted: LeverSetting,
     },
-    /// Look at the machine at rest for so long.
+    /// Observe the machine at rest.
     Watch {
-        /// For so long, ms.
+        /// Length of the observation, ms.
         watch_ms: u32,
     },
-    /// Is the program of this service here? From then on [`Program::Service`] means it.
+    /// Is the program of this service here? From now on [`Program::Service`] means it.
     Find {
-        /// The service; from then on it is what its name means in a program.
+        /// The service; from now on its name in a program means this one.
         service: Box<Service>,
     },
-    /// Check a commit out, and build it. From then on [`Program::Built`] means it.
+    /// Check a commit out, and build it. From now on [`Program::Built`] means it.
     Build(Box<Build>),
-    /// Bring a target up and wait until it answers. `levers` are all of the arm's; those that
+    /// Start a target and wait until it answers. `levers` are all of the arm's; those that
     /// bind at start take hold now, live ones at each block.
     Start {
-        /// Name to give it.
+        /// Name that the target gets.
         target: String,
-        /// What is served to.
+        /// The program to start.
         program: Program,
         /// Levers of the arm: those that bind at start take hold now, live ones at each block.
         levers: Vec<LeverSetting>,
-        /// What will drive it.
+        /// The workload that will drive it.
         workload: Workload,
-        /// The address of this host by which the client's host reaches it; `None` where one agent
-        /// is both, which takes loopback.
+        /// The address of this host by which the client's host reaches it; `None` if one agent is
+        /// both ends, which use loopback.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         listen: Option<IpAddr>,
     },
-    /// Put one block of load on a target that is up, and read its counters meanwhile.
+    /// Put one block of load on a running target, and read its counters during the block.
     Block(Box<BlockAsk>),
-    /// Look at a program at work: a target under load, or one that runs already at what it does.
+    /// Observe a program at work: a target under load, or a program that already runs.
     Observe(Box<ObserveAsk>),
-    /// What can this host do at most?
+    /// Measure what this host can do at most.
     Probe(ProbeAsk),
-    /// Put one block of load on a target, with somebody hindered all the while.
+    /// Put one block of load on a target while a resource is hindered.
     Hinder(Box<HinderAsk>),
-    /// Take up with a target that the agent of another host has brought up.
+    /// Connect to a target that the agent of another host has started.
     Meet {
-        /// Name to give it.
+        /// Name that the target gets.
         target: String,
-        /// How to get there.
+        /// Its address and protocol.
         reach: Reach,
     },
-    /// Put one block of load on a target that was met. Its counters are read at its own host.
+    /// Put one block of load on a target that [`Ask::Meet`] named. Its counters are read at its own
+    /// host.
     Load(Box<BlockAsk>),
-    /// Put the live levers of a target on, and read its counters every so often from now on.
+    /// Set the live levers of a target, and read its counters regularly from now on.
     Count {
         /// Name of the target.
         target: String,
-        /// Between two readings, ms.
+        /// Time between two readings, ms.
         interval_ms: u32,
     },
-    /// Read them no more, and tell what they rose by between two readings: near these two moments
-    /// of this host's clock, and within them.
+    /// Stop reading the counters, and report by how much they rose between two readings that lie
+    /// near these two moments of this host's clock, and within them.
     Counted {
         /// Name of the target.
         target: String,
-        /// The earlier one, on this host's monotonic clock, ns.
+        /// The earlier moment, on this host's monotonic clock, ns.
         from_ns: u64,
-        /// The later one, ns.
+        /// The later moment, ns.
         to_ns: u64,
     },
-    /// What time is it there?
+    /// What is the time on this host?
     Clock,
     Stop {
         /// Name of the target.
@@ -137,23 +139,23 @@ pub enum Ask {
         /// The program.
         need: Box<Need>,
     },
-    /// Make a folder for commands, in the place of one that was made before.
+    /// Make a folder for commands; it replaces one that was made before.
     MakeFolder {
-        /// Path below it to the text of a file.
+        /// Files to write: path below the folder, and text.
         files: BTreeMap<String, String>,
-        /// Whether a copy of this program shall be in it, as `linerate`.
+        /// Whether to put a copy of this program into it, as `linerate`.
         with_linerate: bool,
     },
     /// Run a command in that folder.
     Run(FolderCommand),
     /// Start a command in the folder of the server's host, and wait until it listens on TCP.
     Serve(FolderCommand),
-    /// End it, and all that it started; it must have run until now.
+    /// End that command and everything that it started; it must have run until now.
     EndServing,
 }
 
 impl Ask {
-    /// Whether this is what it may be answered with, where it can be carried out.
+    /// Whether this is the kind of answer that the ask gets if it can be carried out.
     #[must_use]
     pub fn is_answered_by(&self, tell: &Tell) -> bool {
         match (self, tell) {
@@ -176,10 +178,10 @@ impl Ask {
             | (Self::Serve(_), Tell::Serving { .. })
             | (Self::EndServing, Tell::Served) => true,
             (Self::Build(build), Tell::Built { name }) => build.name == *name,
-            (Self::Start { target, .. }, Tell::Started { target: told, .. })
-            | (Self::Meet { target, .. }, Tell::Met { target: told })
-            | (Self::Count { target, .. }, Tell::Counting { target: told })
-            | (Self::Stop { target }, Tell::Stopped { target: told }) => target == told,
+            (Self::Start { target, .. }, Tell::Started { target: name, .. })
+            | (Self::Meet { target, .. }, Tell::Met { target: name })
+            | (Self::Count { target, .. }, Tell::Counting { target: name })
+            | (Self::Stop { target }, Tell::Stopped { target: name }) => target == name,
             _ => false,
         }
     }
@@ -200,94 +202,97 @@ pub struct BlockAsk {
     pub score_ms: u32,
 }
 
-/// A look at a program.
+/// The request for an observation of a program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ObserveAsk {
-    /// At which.
+    /// The program to observe.
     pub whom: Whom,
-    /// For so long at most, where there is no block of load that lasts its time, ms.
+    /// Longest time of the observation if no block of load determines it, ms.
     pub look_ms: u32,
-    /// Of the moments that are drawn.
+    /// Seed of the moments that are drawn.
     pub seed: u64,
-    /// These processes, to which a target under load leads, in the place of its own; empty for those.
+    /// Processes behind a target under load, to observe in place of its own; empty to observe its
+    /// own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub behind: Vec<u32>,
-    /// Which bursts follow it.
+    /// Bursts that follow the observation.
     #[serde(default)]
     pub bursts: BurstsAsk,
 }
 
-/// Which bursts follow a look.
+/// Which bursts follow an observation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BurstsAsk {
-    /// All that there are.
+    /// All bursts.
     #[default]
     All,
-    /// Where threads are on a CPU.
+    /// The burst that shows where threads are on a CPU.
     OnCpu,
-    /// Which system calls are made.
+    /// The burst that shows which system calls are made.
     Calls,
 }
 
-/// Probes of a host.
+/// The request for probes of a host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProbeAsk {
-    /// Which, by the names of docs/probes.md; one that is not known has no values.
+    /// The probes, by the names of docs/probes.md; an unknown one gets no values.
     pub names: Vec<String>,
-    /// Of the order of probes within a round.
+    /// Seed of the order of probes within a round.
     pub seed: u64,
 }
 
-/// Which program is looked at.
+/// Which program is observed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Whom {
     /// The processes of a target, within the scored window of a block.
     Loaded(BlockAsk),
-    /// The processes of a target that another host loads.
+    /// The processes of a target that another host puts under load.
     Target {
-        /// Its name.
+        /// Name of the target.
         name: String,
-        /// The look begins so long after it is asked for, ms.
+        /// Time from this ask to the beginning of the observation, ms.
         settle_ms: u32,
     },
     /// A process and its descendants.
     Process(u32),
-    /// Those that listen there.
+    /// The processes that listen at an address.
     Listener {
         /// IP address and port.
         address: SocketAddr,
     },
-    /// A program that is started for it, with all that it starts, until it ends or the look does; then it is ended.
+    /// A program that is started for the observation, with everything that it starts, until it or
+    /// the observation ends; in the latter case it is ended.
     Command {
         /// The program and its arguments.
         words: Vec<String>,
     },
 }
 
-/// A block of load with somebody hindered.
+/// A block of load while a resource is hindered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HinderAsk {
-    /// The block.
+    /// The block of load.
     pub block: BlockAsk,
-    /// Who is hindered.
+    /// The resource that is hindered.
     pub whom: Hindrance,
-    /// Share that is taken of the time of each CPU, or of the quota, 0 to 1; of no meaning where calls begin later.
+    /// Share to take of the time of each CPU, or of the quota, 0 to 1; it has no meaning for system
+    /// calls that end later.
     pub take: f64,
 }
 
-/// What came of it.
+/// The result of a block with a hindrance.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HinderedBlock {
-    /// What the load came to.
+    /// The reading of the block.
     pub reading: Reading,
-    /// Share of the time that was taken, of each CPU, of the quota, or of those that make the calls, 0 to 1; 0 of a quota
-    /// that could not be lowered.
+    /// Share of the time that was taken, from each CPU, from the quota, or from the threads that
+    /// make the calls, 0 to 1; 0 if a quota could not be lowered.
     pub taken: f64,
 }
 
-/// How a target is reached from another host, and what it speaks.
+/// How a target is reached from another host, and which protocol it speaks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Reach {
     /// IP address and port.
@@ -299,24 +304,24 @@ pub struct Reach {
 /// The folder of commands at the server's host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerFolder {
-    /// Where it is.
+    /// Path of the folder.
     pub path: String,
-    /// The address by which the client's host reaches that of the server.
+    /// The address by which the client's host reaches the server's host.
     pub address: IpAddr,
 }
 
-/// What a server answers to the request of a run.
+/// What a server answers to a request of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerAnswer {
-    /// The kind of request of a mix; null where there is one request.
+    /// The kind of request in a mix; null if there is only one request.
     pub request: Option<String>,
-    /// Status of HTTP.
+    /// HTTP status.
     pub status: u16,
-    /// Content type; null where the head has none.
+    /// Content type; null if the header has none.
     pub content_type: Option<String>,
-    /// Length of the body, bytes; null where two answers had different ones.
+    /// Length of the body, bytes; null if two answers had different lengths.
     pub body_bytes: Option<u64>,
-    /// FNV-1a of the body in hexadecimal digits; null where two answers had different ones.
+    /// FNV-1a hash of the body in hexadecimal digits; null if two answers had different ones.
     pub body_hash: Option<String>,
 }
 
@@ -328,36 +333,36 @@ pub enum Speaks {
     Http {
         /// Path and query of the request.
         path: String,
-        /// Whether bodies differ from one another by right; absent for no.
+        /// Whether bodies may rightly differ from one another; absent for no.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         varies: bool,
     },
-    /// Bare bytes, as many each time.
+    /// Bare bytes, the same number each time.
     Echo {
-        /// Of a request.
+        /// Length of a request, bytes.
         request_bytes: usize,
-        /// Of an answer.
+        /// Length of an answer, bytes.
         answer_bytes: usize,
     },
 }
 
-/// What a block of load on a target of another host gave.
+/// The result of a block of load on a target of another host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Loaded {
-    /// When the scored window opened, on the clock that [`Ask::Clock`] tells.
+    /// When the scored window opened, on the clock that [`Ask::Clock`] reads, ns.
     pub opened_ns: u64,
-    /// When it closed, ns.
+    /// When the scored window closed, ns.
     pub closed_ns: u64,
-    /// What was counted at this host: without the target's CPU time.
+    /// The counts at this host, without the target's CPU time.
     pub reading: Reading,
 }
 
 /// The time at a host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ClockTell {
-    /// `CLOCK_MONOTONIC` of the host.
+    /// `CLOCK_MONOTONIC` of the host, ns.
     pub monotonic_ns: u64,
-    /// Of the kernel that runs there (`/proc/sys/kernel/random/boot_id`); hosts that give the same
+    /// Identifies the running kernel (`/proc/sys/kernel/random/boot_id`); hosts with the same one
     /// are one machine. It is compared and never saved.
     pub boot_id: String,
 }
@@ -367,18 +372,18 @@ pub struct ClockTell {
 #[serde(tag = "tell", rename_all = "snake_case")]
 pub enum Tell {
     Hello {
-        /// Version of the protocol; both ends must be of one.
+        /// Version of the protocol; it must be the same at both ends.
         protocol: u32,
         /// Version of the program.
         linerate_version: String,
-        /// Where it works.
+        /// The rig in which it works.
         rig: Rig,
     },
     Facts(Box<Facts>),
-    /// So they are shared from now on.
+    /// How the CPUs are shared from now on.
     Cpus(CpuShare),
     Levers {
-        /// One entry for each that was asked for and is known.
+        /// One entry for each lever that was asked for and is known.
         levers: Vec<LeverState>,
     },
     Boot(Box<BootTell>),
@@ -391,19 +396,19 @@ pub enum Tell {
     Started {
         /// Name of the target.
         target: String,
-        /// Doubts about it.
+        /// Doubts about the target.
         doubts: Vec<Doubt>,
-        /// How another host gets there; `None` where it listens on loopback.
+        /// How another host reaches it; `None` if it listens on loopback.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reach: Option<Reach>,
-        /// What it answers to each kind of request; none of a target that is started here.
+        /// Its answer to each kind of request; empty for a target that was started here.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         answers: Vec<ServerAnswer>,
     },
     Reading(Box<Reading>),
     Observed(Box<Observation>),
     Probed {
-        /// None of a probe that cannot be taken here.
+        /// The values of each probe; a probe that cannot run here has none.
         values: ProbeValues,
     },
     Hindered(Box<HinderedBlock>),
@@ -419,11 +424,11 @@ pub enum Tell {
     Counts {
         #[serde(flatten)]
         counts: Counts,
-        /// What the target makes doubtful; absent where nothing.
+        /// Doubts about the target; absent if there are none.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         doubts: Vec<Doubt>,
     },
-    /// They were not read twice within the two moments.
+    /// The counters were not read twice within the two moments.
     Uncounted {
         /// Name of the target.
         target: String,
@@ -433,20 +438,20 @@ pub enum Tell {
         /// Name of the target.
         target: String,
     },
-    /// The folder is there.
+    /// The folder exists.
     Folder {
-        /// Where it is.
+        /// Path of the folder.
         path: String,
-        /// That of the server's host; absent where it is the same.
+        /// The folder on the server's host; absent if there is only one host.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         server: Option<ServerFolder>,
     },
-    /// The command that was to serve listens.
+    /// The command that was started to serve listens now.
     Serving {
-        /// A port at which it listens.
+        /// A port on which it listens.
         port: u16,
     },
-    /// It has been ended.
+    /// The command that served has been ended.
     Served,
     /// A command ended.
     Ran(Box<Ran>),
@@ -455,7 +460,7 @@ pub enum Tell {
 }
 
 impl Tell {
-    /// What it makes doubtful.
+    /// The doubts that the answer contains.
     #[must_use]
     pub fn doubts(&self) -> &[Doubt] {
         match self {

@@ -1,6 +1,8 @@
-//! Values written in study files and on command lines as they are in JSON: words of one kind, and texts.
+//! Macros for values that are written alike in study files, on command lines and in JSON: enums of
+//! words, and texts.
 
-/// An enum whose variants are one word each: all of them, their words, and from a word back.
+/// Declares an enum whose variants are one word each, with a list of all variants, their words and
+/// the way back from a word.
 #[macro_export]
 macro_rules! named {
     (
@@ -13,10 +15,10 @@ macro_rules! named {
         }
 
         impl $name {
-            /// All there are.
+            /// All variants.
             pub const ALL: [Self; [$($word),+].len()] = [$(Self::$variant),+];
 
-            /// As it is written in study files and on command lines.
+            /// The word for it in study files and on command lines.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $word,)+
@@ -30,7 +32,7 @@ macro_rules! named {
             }
         }
 
-        /// The error names those that there are.
+        /// The error message lists all words.
         impl std::str::FromStr for $name {
             type Err = String;
 
@@ -45,7 +47,7 @@ macro_rules! named {
     };
 }
 
-/// Types that stand as text where serde meets them: what they display, and what is read from a string.
+/// Lets serde read and write types as strings, by `Display` and `FromStr`.
 #[macro_export]
 macro_rules! as_text {
     ($($name:ty),*) => {$(

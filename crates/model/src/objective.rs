@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::named::as_text;
 
-/// Limits that all must hold at once; there is at least one.
+/// Limits that must all hold at once; there is at least one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 #[schemars(with = "String")]
@@ -28,7 +28,7 @@ pub enum Term {
 /// A figure of the distribution of response times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Figure {
-    /// In per cent as it was typed, above 0 and below 100: 99.9.
+    /// The percentile as it was typed, above 0 and below 100, such as 99.9.
     Quantile {
         percent: f64,
     },
@@ -37,12 +37,12 @@ pub enum Figure {
 }
 
 impl Objective {
-    /// In the order in which they were typed.
+    /// The limits, in the order in which they were typed.
     pub fn terms(&self) -> &[Term] {
         &self.terms
     }
 
-    /// Whether one of them is of errors.
+    /// Whether one of the limits is on errors.
     pub fn limits_errors(&self) -> bool {
         let is_of_errors = |term: &Term| matches!(term, Term::Errors { .. });
         self.terms.iter().any(is_of_errors)
@@ -59,12 +59,12 @@ const UNITS: [(&str, f64); 7] = [
     ("s", 1e9),
     ("m", 60e9),
 ];
-/// Longer than this no load waits for an answer: a day.
+/// Longest limit of a time, ns: no load waits longer than a day for an answer.
 const LONGEST_NS: f64 = 86_400e9;
-/// More of a wrong limit is not repeated, letters.
+/// An error message repeats no more than this of a wrong limit, letters.
 const MOST_SHOWN: usize = 40;
 
-/// What is wrong with a text that is no objective.
+/// What is wrong with a text that is not an objective.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{limit}`: {problem}; an objective looks like p99<5ms, or \
@@ -75,7 +75,7 @@ pub struct ObjectiveError {
     problem: &'static str,
 }
 
-/// Limits with commas or `and` between them, in letters of either case.
+/// Parses limits with commas or `and` between them, in upper or lower case.
 impl FromStr for Objective {
     type Err = ObjectiveError;
 
@@ -90,7 +90,7 @@ impl FromStr for Objective {
             };
             let term = term(limit).map_err(wrong)?;
             if terms.iter().any(|known| is_of_same(known, &term)) {
-                return Err(wrong("the same figure stands there twice"));
+                return Err(wrong("the same figure is given twice"));
             }
             terms.push(term);
         }
@@ -159,7 +159,7 @@ fn share(text: &str) -> Result<f64, &'static str> {
     Err("a share of errors lies above 0 and is at most 100 %")
 }
 
-/// A number without sign and exponent.
+/// Parses a number without sign and exponent.
 fn number(text: &str) -> Option<f64> {
     let number = text.parse().ok();
     number.filter(|_| text.chars().all(is_of_number))
@@ -188,7 +188,8 @@ impl fmt::Display for Term {
                 let (unit_ns, unit) = unit_of(*below_ns);
                 write!(formatter, "{figure}<{}{unit}", *below_ns as f64 / unit_ns)
             }
-            // Rounded to what can be typed: 0.1 % is 0.001, and that a little more in per cent.
+            // Rounded to the digits that can be typed: 0.1 % is 0.001, which is a little more than
+            // 0.1 in per cent.
             Self::Errors { below_share } => {
                 let percent = (below_share * 1e8).round() / 1e6;
                 write!(formatter, "errors<{percent}%")
@@ -197,7 +198,7 @@ impl fmt::Display for Term {
     }
 }
 
-/// The largest unit of which there is at least one.
+/// The largest unit of which the time has at least one, and its length in ns.
 fn unit_of(time_ns: u64) -> (f64, &'static str) {
     match time_ns {
         1_000_000_000.. => (1e9, "s"),

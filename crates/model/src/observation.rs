@@ -1,4 +1,5 @@
-//! What was seen of a program at work: values without a judgement, of which the judge finds what holds it back.
+//! What was seen of a program at work: values without a judgement. From them the judge finds what
+//! holds the program back.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -17,71 +18,78 @@ pub struct Observation {
     /// Length of the look, ns.
     #[serde(deserialize_with = "bounded")]
     pub window_ns: u64,
-    /// What our own load came to within it; absent where the program was seen at its own work.
+    /// The results of our own load in the look; absent if the program was seen at its own work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<SeenLoad>,
-    /// The addresses of TCP that it listens on; absent where there are none, or they are hidden.
+    /// The TCP addresses that it listens on; absent if there are none, or they are hidden.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub listens: Vec<SocketAddr>,
-    /// How it ended where it was started for the look; absent where it ran already.
+    /// How it ended, if it was started for the look; absent if it was already running.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<CommandReading>,
     /// Its threads that ran within the look, the busiest first.
     pub threads: Vec<SeenThread>,
-    /// What was going on at moments drawn at random.
+    /// What went on at moments drawn at random.
     pub moments: Vec<Moment>,
-    /// What counters of the kernel rose by, and what limits stood at, by names that
+    /// By how much counters of the kernel rose, and the values of limits, by names that
     /// docs/instruments/counters.md explains.
     #[serde(deserialize_with = "all_bounded")]
     pub counters: BTreeMap<String, u64>,
-    /// What the machine can do at most, by probes before the look: the values of each, by the names of docs/probes.md.
+    /// The values of probes that ran before the look, by the names of docs/probes.md: what the
+    /// machine can do at most.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub probed: ProbeValues,
-    /// Where its threads were on a CPU, in a burst after the look; absent where that could not be seen.
+    /// Where its threads were on a CPU, in a burst after the look; absent if that could not be
+    /// seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stacks: Option<Stacks>,
-    /// Where those of our own load were meanwhile; absent likewise, and where there was none.
+    /// Where the threads of our own load were in that burst; absent if that could not be seen, or
+    /// there was no load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_stacks: Option<Stacks>,
-    /// What its threads slept in, in a burst after that; absent where that could not be seen.
+    /// What its threads slept in, in a later burst; absent if that could not be seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asleep: Option<Stacks>,
-    /// The system calls of its threads, in a burst after that; absent where they could not be counted.
+    /// The system calls of its threads, in a still later burst; absent if they could not be
+    /// counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<SeenCalls>,
-    /// What it cost the program to be looked at; absent in older runs, and where it is not told apart from our load.
+    /// What the observation cost the program; absent in older runs, and if it cannot be told from
+    /// our load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<LookCost>,
-    /// Who is at the other end of connections that it opened itself, those that it waits for first; absent where there
-    /// are none, or its files are hidden.
+    /// The other ends of connections that the program opened itself, those that it waits for first;
+    /// absent if there are none, or its files are hidden.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub behind: Vec<Behind>,
-    /// Other programs that had the most CPU time, the busiest first.
+    /// Other programs that used the most CPU time, the busiest first.
     pub others: Vec<OtherProgram>,
-    /// What could not be looked at.
+    /// What could not be observed, and why.
     pub unseen: Vec<Unseen>,
 }
 
-/// Load of ours on the program.
+/// Our load on the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SeenLoad {
-    /// Connections on each of which one request after another is asked, count.
+    /// Connections, on each of which one request follows another, count.
     pub connections: u32,
-    /// Right answers, count.
+    /// Requests with a right answer, count.
     pub answered: u64,
-    /// Mean time from a request to its answer by the client's own clock, µs; null where nothing was answered.
+    /// Mean time from a request to its answer by the client's own clock, µs; null if nothing was
+    /// answered.
     #[serde(default)]
     pub response_us: Option<f64>,
-    /// Mean time of a handshake of TLS, from the connection to its end, by the client's own clock, µs; null in the clear.
+    /// Mean time of a TLS handshake, from the established connection to the end of the handshake,
+    /// by the client's own clock, µs; null without TLS.
     #[serde(default)]
     pub handshake_us: Option<f64>,
     /// Requests without a right answer, by fate.
     pub errors: Errors,
     /// CPU time of all threads of the load generator, ns.
     pub client_ns: u64,
-    /// Share of the time for which the busiest of them had a CPU, 0 to 1.
+    /// Share of the time in which the busiest of these threads had a CPU, 0 to 1.
     pub client_busy_share: f64,
-    /// Share of the time for which that one could have run and had none, 0 to 1.
+    /// Share of the time in which that thread could have run but had no CPU, 0 to 1.
     #[serde(default)]
     pub client_ready_share: f64,
 }
@@ -89,42 +97,44 @@ pub struct SeenLoad {
 /// One thread of the program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SeenThread {
-    /// Its process.
+    /// Process id of its process.
     pub pid: u32,
-    /// Its own number.
+    /// Thread id.
     pub id: u32,
-    /// Its name, as the kernel has it.
+    /// Its name in the kernel.
     pub name: String,
-    /// It had a CPU, ns.
+    /// Time for which it had a CPU, ns.
     #[serde(deserialize_with = "bounded")]
     pub running_ns: u64,
-    /// It could have run and had none, ns.
+    /// Time for which it could have run but had no CPU, ns.
     #[serde(deserialize_with = "bounded")]
     pub ready_ns: u64,
-    /// Of the time on a CPU, in the program's own code, ns; by samples at the kernel's ticks.
+    /// Part of the time on a CPU that it spent in the program's own code, ns; from samples at the
+    /// kernel's ticks.
     #[serde(deserialize_with = "bounded")]
     pub user_ns: u64,
-    /// In the kernel, ns; likewise.
+    /// Part of the time on a CPU that it spent in the kernel, ns; from samples at the kernel's
+    /// ticks.
     #[serde(deserialize_with = "bounded")]
     pub system_ns: u64,
-    /// It gave its CPU up to wait, count.
+    /// Times that it gave up its CPU to wait, count.
     #[serde(deserialize_with = "bounded")]
     pub waits: u64,
-    /// Its CPU was taken from it, count.
+    /// Times that its CPU was taken from it, count.
     #[serde(deserialize_with = "bounded")]
     pub preemptions: u64,
-    /// How many CPUs it may run on, count.
+    /// CPUs that it may run on, count.
     pub cpus: u32,
 }
 
-/// So many of the moments at which a request was held there, while the program did this.
+/// The number of moments at which a request had this holder while the program did this.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Moment {
-    /// Who had the request of a connection drawn at random.
+    /// Who had the request of a connection that was drawn at random.
     pub holder: Holder,
     /// What the program did.
     pub doing: Doing,
-    /// Moments: parts of one where several threads did different things.
+    /// Number of moments; a moment at which several threads did different things counts in parts.
     pub count: f64,
 }
 
@@ -134,26 +144,30 @@ pub struct Moment {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Holder {
-    /// Nobody: a connection is being opened for it, or that of the one before closed.
+    /// Nobody: a connection is being opened for the request, or the one of the previous request
+    /// closed.
     Opening,
-    /// The network: the request is written, and not all there.
+    /// The network: the request is written but has not fully arrived.
     Asking,
-    /// The server's kernel: it came in, and the program has not read it.
+    /// The server's kernel: the request has arrived, and the program has not read it.
     Unread,
-    /// The program: it has read all that came, and all that it wrote is read or there. Between requests of a client
-    /// that is not ours this is nobody.
+    /// The program: it has read all that arrived, and all that it wrote was read or has arrived.
+    /// Between the requests of a client that is not ours this means nobody.
     Program,
-    /// The network: the answer is written, and not all there.
+    /// The network: the answer is written but has not fully arrived.
     Network,
-    /// The server's kernel: a part of the answer is written, and nothing is on the way though the client has room.
+    /// The server's kernel: a part of the answer is written, and nothing is on the way although the
+    /// client has room.
     HeldBack,
-    /// The server's kernel: all that is written is there, its send buffer is full, and no acknowledgement has come.
+    /// The server's kernel: all that is written has arrived, its send buffer is full, and no
+    /// acknowledgement has come.
     Full,
-    /// The client: the answer lies at its end, unread.
+    /// The client: the answer has arrived, and the client has not read it.
     Client,
-    /// The client's kernel: a part of the answer lies there, and its receive buffer is too small for the rest.
+    /// The client's kernel: a part of the answer has arrived, and its receive buffer is too small
+    /// for the rest.
     Window,
-    /// It cannot be told: the connection is not seen, or has gone.
+    /// Unknown: the connection cannot be seen, or is gone.
     Unknown,
 }
 
@@ -163,51 +177,55 @@ pub enum Holder {
 pub enum Doing {
     /// A thread has a CPU, or could use one.
     Running,
-    /// Threads sleep in the midst of work, in this function of the kernel.
+    /// Threads sleep in the middle of work, in this function of the kernel.
     Asleep(String),
-    /// Threads sleep in this function of the kernel while another has a CPU: they wait for it, or have nothing to do.
+    /// Threads sleep in this function of the kernel while another has a CPU: they wait for that
+    /// thread, or have nothing to do.
     AsleepBeside(String),
-    /// Threads sleep in this function of the kernel, and cannot be woken by a signal.
+    /// Threads sleep in this function of the kernel, and no signal can wake them.
     Blocked(String),
-    /// Somebody has stopped it by a signal or a debugger.
+    /// Somebody has stopped the program by a signal or a debugger.
     Stopped,
     /// All threads wait for something to do, in this function of the kernel.
     Idle(String),
 }
 
-/// System calls within a burst, which it slows down.
+/// System calls in a burst, which slows the program down.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SeenCalls {
     /// Length of the burst, ns.
     #[serde(deserialize_with = "bounded")]
     pub window_ns: u64,
-    /// What clients acknowledged of its answers meanwhile, bytes; absent where the kernel does not tell.
+    /// Bytes of its answers that clients acknowledged in the burst; absent if the kernel does not
+    /// report them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acked_bytes: Option<u64>,
-    /// How often each was made, by its name; `[lost]` are those that there was no room for.
+    /// Number of calls by the name of the call; `[lost]` counts those for which there was no room.
     #[serde(deserialize_with = "all_bounded")]
     pub counts: BTreeMap<String, u64>,
 }
 
-/// What it cost a program to be looked at, with all bursts, by accounting.
+/// What the observation cost a program, including all bursts, by accounting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LookCost {
-    /// From the beginning of the look to the end of the last burst, ns.
+    /// Time from the beginning of the look to the end of the last burst, ns.
     #[serde(deserialize_with = "bounded")]
     pub lasted_ns: u64,
-    /// CPU time of the program meanwhile, ns.
+    /// CPU time of the program in that time, ns.
     #[serde(deserialize_with = "bounded")]
     pub program_ns: u64,
-    /// Of that, for the samples, sleeps and system calls of bursts: their number by what each takes, ns.
+    /// The part of it that was spent on the samples, sleeps and system calls of bursts, ns: their
+    /// number times the cost of each.
     #[serde(deserialize_with = "bounded")]
     pub within_ns: u64,
-    /// CPU time of ours meanwhile where the program may use our CPUs too, ns: it is taken from whatever is idle first.
+    /// Our own CPU time in that time if the program may use our CPUs too, ns; it first uses time
+    /// that is idle.
     #[serde(deserialize_with = "bounded")]
     pub beside_ns: u64,
 }
 
 impl LookCost {
-    /// What was for bursts, over the program's CPU time, 0 to 1; `None` where it used none.
+    /// The time spent on bursts ÷ the program's CPU time, 0 to 1; `None` if it used none.
     #[must_use]
     pub fn share(&self) -> Option<f64> {
         let of_all = self.program_ns.max(self.within_ns);
@@ -215,48 +233,51 @@ impl LookCost {
     }
 }
 
-/// Who is at the other end of connections of the program's own.
+/// The other end of connections that the program opened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Behind {
-    /// IP address and port of that end.
+    /// IP address and port of the other end.
     pub address: SocketAddr,
-    /// Whether that end is on this machine, in the same network namespace.
+    /// Whether the other end is on this machine, in the same network namespace.
     pub is_here: bool,
-    /// The processes that listen there; empty where they are not seen.
+    /// The processes that listen there; empty if they cannot be seen.
     pub pids: Vec<u32>,
-    /// Their name, as the kernel has it; empty likewise.
+    /// Their name in the kernel; empty if they cannot be seen.
     pub name: String,
-    /// Connections there in the mean, count.
+    /// Open connections to it, on average, count.
     pub open: f64,
-    /// Of these such as were written to later than anything came, so that something is waited for, count.
+    /// Those of them on which the program waits for something, since it wrote later than anything
+    /// arrived, on average, count.
     pub waiting: f64,
 }
 
 /// Another program on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OtherProgram {
-    /// Its name, as the kernel has it.
+    /// Its name in the kernel.
     pub name: String,
     /// CPU time within the look, ns.
     #[serde(deserialize_with = "bounded")]
     pub cpu_ns: u64,
 }
 
-/// Something that was not looked at, and what it would have told.
+/// Something that could not be observed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Unseen {
-    /// What.
+    /// What could not be observed, and what it would have shown.
     pub what: String,
-    /// Why not.
+    /// Why it could not be observed.
     pub why: String,
 }
 
-/// Whatever a folder or another host tells, so many of them can be added up: some five hours in ns.
+/// Largest number that is accepted from a folder or another host, so that many can be added up:
+/// some five hours in ns.
 const MOST: u64 = 1 << 44;
-/// Of counters there is one each, and some are of all CPUs of a machine.
+/// Largest value of a counter. There is only one of each name, and some are sums over all CPUs of a
+/// machine.
 const MOST_COUNTED: u64 = 1 << 50;
 
-/// A number that was saved, or the most that is believed.
+/// Reads a number, limited to [`MOST`].
 pub(crate) fn bounded<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
     u64::deserialize(from).map(|number| number.min(MOST))
 }
@@ -270,13 +291,13 @@ fn all_bounded<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, u6
 }
 
 impl Observation {
-    /// A counter or limit; `None` where it was not read.
+    /// The value of a counter or limit; `None` if it was not read.
     #[must_use]
     pub fn counter(&self, name: &str) -> Option<u64> {
         self.counters.get(name).copied()
     }
 
-    /// What a counter rose by; 0 where it was not read.
+    /// By how much a counter rose; 0 if it was not read.
     #[must_use]
     pub fn rise(&self, name: &str) -> u64 {
         self.counter(name).unwrap_or(0)

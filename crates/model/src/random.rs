@@ -1,19 +1,20 @@
-//! Random numbers that a saved seed repeats: part of what a run records, and so the same in every
-//! version of this program, which a crate does not promise.
+//! Random numbers that can be repeated from a saved seed. A run records the seed, so the sequence
+//! must be the same in every version of this program, which an external crate does not promise.
 
-/// `SplitMix64` (Steele, Lea and Flood 2014): small, and even enough to shuffle and to space.
+/// The `SplitMix64` generator (Steele, Lea and Flood 2014): small, and uniform enough for shuffling
+/// and for random spacing.
 #[derive(Clone, Debug)]
 pub struct SplitMix64 {
     state: u64,
 }
 
 impl SplitMix64 {
-    /// Starts from a seed.
+    /// Starts a generator from a seed.
     pub fn new(seed: u64) -> Self {
         Self { state: seed }
     }
 
-    /// A generator of its own for each of several that share a seed.
+    /// Derives a separate generator by index, for several users of one seed.
     #[must_use]
     pub fn stream(mut self, index: u32) -> Self {
         let start = self.bits() ^ u64::from(index);
@@ -22,7 +23,7 @@ impl SplitMix64 {
         }
     }
 
-    /// 64 random bits.
+    /// Returns 64 random bits.
     pub fn bits(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.state;
@@ -31,7 +32,8 @@ impl SplitMix64 {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `bound`; the bias of the multiplication is below 2⁻⁵⁰ for bounds up to 2¹⁴.
+    /// Returns a number below `bound`; the bias of the multiplication is below 2⁻⁵⁰ for bounds up
+    /// to 2¹⁴.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "the upper half of the product is below the bound"
@@ -48,7 +50,8 @@ impl SplitMix64 {
         }
     }
 
-    /// Evenly spread over the interval from 0 to 1, without 0, whose logarithm is infinite.
+    /// Returns a number from a uniform distribution between 0 and 1, without 0, whose logarithm is
+    /// infinite.
     pub fn open_unit(&mut self) -> f64 {
         ((self.bits() >> 11) + 1) as f64 / (1_u64 << 53) as f64
     }

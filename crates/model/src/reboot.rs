@@ -11,33 +11,35 @@ use crate::study::Arm;
 /// How a kernel was started.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Boot {
-    /// The number that the kernel gave itself (`/proc/sys/kernel/random/boot_id`): of this start
-    /// alone, and of nobody's name.
+    /// The kernel's random identifier of this boot (`/proc/sys/kernel/random/boot_id`); it
+    /// identifies no person.
     pub boot_id: String,
-    /// Which build of its release the kernel is (`/proc/sys/kernel/version`): two updates of a
-    /// distribution may be of one release.
+    /// Build of the kernel's release (`/proc/sys/kernel/version`): two updates of a distribution
+    /// may have the same release.
     pub kernel_build: String,
-    /// The options of its command line that bear on speed, in order; others may be secrets.
+    /// Options of its command line that affect speed, in order; the others may be secrets and are
+    /// left out.
     pub options: Vec<String>,
 }
 
 impl Boot {
-    /// The last of its options that settles what `wanted` does, such as `mitigations=auto` for
-    /// `mitigations=off`: the kernel goes by the last one.
+    /// Returns the last option that decides what `wanted` does, such as `mitigations=auto` for
+    /// `mitigations=off`: the kernel obeys the last one.
     pub fn settles(&self, wanted: &str) -> Option<&str> {
         let mut from_the_last = self.options.iter().rev();
         let found = from_the_last.find(|option| name(option) == name(wanted));
         found.map(String::as_str)
     }
 
-    /// The option that overrules `wanted`, which it has, by coming after it.
+    /// Returns the option that overrules `wanted` by coming after it. `None` where `wanted` is
+    /// absent or holds.
     pub fn overrules(&self, wanted: &str) -> Option<&str> {
         let has_it = self.options.iter().any(|option| option == wanted);
         self.settles(wanted)
             .filter(|last| has_it && *last != wanted)
     }
 
-    /// Its options without those that settle what `wanted` does.
+    /// Returns its options without those that decide what `wanted` does.
     pub fn others<'a>(&'a self, wanted: &'a str) -> impl Iterator<Item = &'a String> {
         let options = self.options.iter();
         options.filter(move |option| name(option) != name(wanted))
@@ -48,25 +50,25 @@ fn name(option: &str) -> &str {
     option.split('=').next().unwrap_or_default()
 }
 
-/// How a person has this machine start with an option of the kernel, and without it again.
+/// How a person makes this machine start with an option of the kernel, and without it again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BootChange {
-    /// What starts the kernel, as far as it is known; words that go on after "by".
+    /// What starts the kernel, as far as it is known; words that follow "with" in a sentence.
     pub loader: String,
-    /// Commands or sentences, in order; the reboot itself is left out.
+    /// Commands or sentences that set the option, in order; the reboot itself is left out.
     pub make: Vec<String>,
-    /// Commands or sentences to go back, in order.
+    /// Commands or sentences that remove the option again, in order.
     pub undo: Vec<String>,
-    /// What may come of it, as a sentence goes on.
+    /// What the option may lead to, worded as the rest of a sentence.
     pub warning: String,
 }
 
-/// What an agent tells of its machine's boot.
+/// What an agent reports about its machine's boot.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BootTell {
-    /// This boot.
+    /// The present boot.
     pub boot: Boot,
-    /// How another comes about.
+    /// How a person starts the machine with another option.
     pub change: BootChange,
 }
 
@@ -75,36 +77,36 @@ pub struct BootTell {
 pub struct Reboot {
     /// Name of the step.
     pub step: String,
-    /// What the command line of the kernel must have, such as `mitigations=off`.
+    /// Option that the kernel's command line must have, such as `mitigations=off`.
     pub option: String,
-    /// How the machine is started with it.
+    /// How the machine is started with the option.
     pub change: BootChange,
     /// How the kernel was started when the run began.
     pub first: Boot,
-    /// The last state twice, of which one is the control; empty until it is settled.
+    /// The last state twice, one of them as the control; empty until the last state is determined.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arms: Vec<Arm>,
-    /// Rounds of these in each boot.
+    /// Rounds of these arms in each boot.
     pub rounds: u32,
-    /// The boots in which the last state was measured, in order; the rounds of blocks count on
-    /// through them; absent for none.
+    /// The boots in which the last state was measured, in order; the numbers of rounds run on
+    /// through all boots. Absent for none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub boots: Vec<MeasuredBoot>,
 }
 
-/// A boot in which the last state was measured, or began to be.
+/// A boot in which the measurement of the last state was at least begun.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MeasuredBoot {
     /// How the kernel was started.
     pub boot: Boot,
-    /// Whether the step was taken in it.
+    /// Whether the step was taken in this boot.
     pub has_step: bool,
-    /// Of the server's host in this boot.
+    /// Facts of the server's host in this boot.
     pub facts: Facts,
 }
 
 impl Reboot {
-    /// The rounds of blocks that are of a boot, by its place among them.
+    /// Returns the numbers of the rounds that belong to a boot, by the boot's index.
     pub fn rounds_of(&self, boot: usize) -> std::ops::Range<u32> {
         let boot = u32::try_from(boot).unwrap_or(u32::MAX);
         let rounds = self.rounds.min(MOST_ROUNDS);

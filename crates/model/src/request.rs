@@ -1,5 +1,5 @@
-//! The request that a load repeats, and how it gets to its server. It may hold secrets: it is sent to the
-//! agent that puts the load on, and never saved.
+//! The request that a load repeats, and how it reaches its server. It may hold secrets: it is sent
+//! to the agent that runs the load, and never saved.
 
 use std::path::PathBuf;
 
@@ -8,31 +8,31 @@ use serde::{Deserialize, Serialize};
 
 use crate::named::named;
 
-/// A request, in the version of HTTP that is asked for.
+/// A request for the chosen version of HTTP.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RequestSpec {
-    /// Where it goes: its scheme, host, port, path and query.
+    /// Where the request goes: scheme, host, port, path and query.
     pub url: String,
-    /// In capitals.
+    /// The HTTP method, in capitals.
     pub method: String,
-    /// Name and value of each.
+    /// Name and value of each header.
     pub headers: Vec<(String, String)>,
-    /// Its bytes; none for no body.
+    /// Bytes of the body; empty for no body.
     pub body: Vec<u8>,
     /// Requests under way at once on each connection of HTTP/2; null for HTTP/1.1.
     pub streams: Option<u32>,
     /// Requests under way at once on each connection of HTTP/1.1, count.
     pub pipeline: u32,
-    /// How TLS is spoken, where the scheme is https.
+    /// How TLS is spoken where the scheme is https.
     pub tls: TlsSpec,
-    /// The socket among the files to connect to in the place of the host.
+    /// Path of the Unix socket to connect to, instead of the host.
     pub unix_socket: Option<PathBuf>,
-    /// Requests of several kinds, in the place of this one; null for one and the same.
+    /// Requests of several kinds, instead of this one; null where every request is the same.
     pub mix: Option<MixSpec>,
 }
 
 impl RequestSpec {
-    /// GET of a URL in the clear, and no more.
+    /// Returns a plain GET of a URL: HTTP/1.1, without headers or a body of its own.
     pub fn get(url: &str) -> Self {
         Self {
             url: url.to_owned(),
@@ -51,42 +51,42 @@ impl RequestSpec {
 /// Requests of several kinds to one server, each connection with a sequence of its own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MixSpec {
-    /// Repeats the sequence of every connection.
+    /// Seed that makes the sequence of every connection repeatable.
     pub seed: u64,
-    /// One at least.
+    /// The kinds of request; at least one.
     pub kinds: Vec<KindSpec>,
 }
 
-/// One kind of request, as it is asked for. Path, values of headers and a body of text may have
-/// templates in them.
+/// One kind of request, as it was specified. The path, the values of headers and a text body may
+/// contain templates.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct KindSpec {
-    /// What a reader knows it by.
+    /// Name for readers.
     pub name: String,
-    /// How often it comes, beside the weights of the others.
+    /// How often this kind is drawn, relative to the weights of the others.
     pub weight: u32,
-    /// In capitals.
+    /// The HTTP method, in capitals.
     pub method: String,
-    /// With its query.
+    /// Path with its query.
     pub path: String,
-    /// Name and value of each.
+    /// Name and value of each header.
     pub headers: Vec<(String, String)>,
-    /// What it carries.
+    /// The body.
     pub body: Content,
 }
 
-/// What a request carries.
+/// The body of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Content {
-    /// May have templates in it.
+    /// Text that may contain templates.
     Text(String),
-    /// Sent as it is, whatever braces are in it.
+    /// Bytes that are sent unchanged, even where they contain braces.
     Bytes(Vec<u8>),
 }
 
 impl Content {
-    /// The bytes as they stand, whatever templates are in them.
+    /// Returns the bytes unchanged, with any templates left as they are.
     pub fn bytes(&self) -> &[u8] {
         match self {
             Self::Text(text) => text.as_bytes(),
@@ -98,9 +98,9 @@ impl Content {
 /// How a client speaks TLS.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TlsSpec {
-    /// The certificates that vouch for the server, as PEM; null takes any certificate.
+    /// Certificates that vouch for the server, as PEM; null accepts any certificate.
     pub roots: Option<String>,
-    /// This version alone; null for 1.3, or 1.2 where the server has no other.
+    /// The only version to use; null for 1.3, or 1.2 where the server has no 1.3.
     pub version: Option<TlsVersion>,
     /// Whether sessions are resumed where the server gives tickets.
     pub resumption: bool,

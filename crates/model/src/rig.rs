@@ -1,5 +1,5 @@
-//! The kinds of rig by name. How each is built lives in `machine`; this is only how they are
-//! written down.
+//! The kinds of rig by name. How each is built is in `machine`; here is only how they are written
+//! down.
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,14 +19,14 @@ named! {
         Router = "router",
         /// A router, and client and server joined by a VXLAN tunnel over it.
         Tunnel = "tunnel",
-        /// `client`, `wire` and `server`: the wire has an end to each and no address, so nothing goes
-        /// from one to the other but what a program there carries.
+        /// `client`, `wire` and `server`: the wire has a device towards each and no address, so
+        /// only a program there can carry anything from one to the other.
         Wire = "wire",
     }
 }
 
-/// What its owner calls a rig that stands: at most 32 small letters, digits and hyphens, a letter
-/// first.
+/// The name that its owner gives to a rig that is up: at most 32 small letters, digits and hyphens,
+/// a letter first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(into = "String", try_from = "String")]
 pub struct RigName(String);
@@ -34,7 +34,7 @@ pub struct RigName(String);
 const LONGEST_NAME: usize = 32;
 
 impl RigName {
-    /// As it was given.
+    /// The name as it was given.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -46,7 +46,7 @@ impl From<Topology> for RigName {
     }
 }
 
-/// It is no name of a rig.
+/// The error for a text that is not the name of a rig.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a rig's name is at most 32 small letters, digits and hyphens, a letter first")]
 pub struct BadRigName;
@@ -74,15 +74,16 @@ impl fmt::Display for RigName {
 }
 
 named! {
-    /// The hosts and links that a study is to run on.
+    /// The hosts and links that a study runs on.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
     pub enum RigKind, "rig" {
-        /// Client and server on one loopback: of a namespace of our own where the kernel allows it.
+        /// Client and server on one loopback: that of a namespace of our own where the kernel
+        /// allows it.
         #[default]
         Loopback = "loopback",
         /// Client and server in a namespace each, joined by a pair of virtual devices.
         Netns = "netns",
-        /// Client and server with a namespace between them that forwards.
+        /// Client and server with a forwarding namespace between them.
         Router = "router",
         /// Client and server with an encapsulating device between them.
         Tunnel = "tunnel",

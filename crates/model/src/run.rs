@@ -20,40 +20,42 @@ use crate::service::ServiceRecord;
 use crate::stacks::RunStacks;
 use crate::study::{Arm, Program, Study};
 
-/// The version of the run folder's shape that this program writes.
+/// The version of the run folder's format that this program writes.
 pub const RUN_FORMAT: u32 = 1;
 /// Name of the file that describes the run.
 pub const RUN_FILE: &str = "run.json";
 /// Name of the file with one line per block.
 pub const BLOCKS_FILE: &str = "blocks.jsonl";
-/// Name of the file with one line per epoch of what an emulated link carried.
+/// Name of the file that records what an emulated link carried, one line per epoch.
 pub const LINK_FILE: &str = "link.jsonl";
 
-/// The most that is read of a description or of what a link carried, in bytes. In memory it may take
-/// many times as much, by what a stranger wrote.
+/// The most that is read of a run's description, or of the record of what a link carried, in bytes.
+/// A stranger may write it so that it takes many times as much memory.
 pub const MOST_RUN_BYTES: u64 = 16 << 20;
-/// The most that is read of the output of commands that are evidence, in bytes; 1 MiB of each is kept.
+/// The most that is read of the output of evidence commands, in bytes; 1 MiB is kept of each
+/// command.
 pub const MOST_EVIDENCE_BYTES: u64 = 64 << 20;
-/// The most that is read of its blocks, in bytes: those of 2,000 rounds of twenty arms take some 100 MB.
+/// The most that is read of a run's blocks, in bytes: 2,000 rounds of twenty arms take some 100 MB.
 pub const MOST_BLOCKS_BYTES: u64 = 128 << 20;
-/// The most rounds of a run, as `--rounds` has them: judging takes memory by their square, and time by their cube.
+/// The most rounds of a run, and of `--rounds`: judging takes memory by their square, and time by
+/// their cube.
 pub const MOST_ROUNDS: u32 = 2_000;
 
-/// What a run is, written before its first block and again where a ladder is confirmed or the
-/// machine was started anew: of a study under load, or with other parameters of a study of commands
-/// (see [`crate::command_run::CommandRun`]).
+/// The description of a run. It is written before the first block, and again when a ladder is
+/// confirmed or the machine was restarted. By default the run is of a study under load; other type
+/// parameters make it one of a study of commands (see [`crate::command_run::CommandRun`]).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunRecord<S = Study, A = Arm> {
-    /// Shape of the folder; see [`RUN_FORMAT`].
+    /// Format of the folder; see [`RUN_FORMAT`].
     pub format: u32,
     /// Version of the program that measured.
     pub linerate_version: String,
     /// Start in UTC, RFC 3339.
     pub started_utc: String,
-    /// The command that repeats it, without secrets.
+    /// The command that repeats the run, without secrets.
     pub command: String,
-    /// Seed of the order of arms, of arrival times, and of a link's chances where its study has no seed
-    /// of their own.
+    /// Seed of the order of arms, of arrival times, and of a link's random events where its study
+    /// has no separate seed for them.
     pub seed: u64,
     /// The study as it was run.
     pub study: S,
@@ -74,13 +76,13 @@ pub struct RunRecord<S = Study, A = Arm> {
     pub programs: Vec<ProgramRecord>,
     /// The hosts and links.
     pub rig: Rig,
-    /// Whether levers that reach further than a namespace of our own were set in its blocks.
+    /// Whether its blocks set levers that reach further than a namespace of our own.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub on_host: bool,
-    /// Of the server's host.
+    /// Facts of the server's host.
     pub facts: Facts,
-    /// How the CPUs of one machine were shared between both ends, or of the server's host what it has; absent in
-    /// older runs.
+    /// How the CPUs of one machine were shared between both ends, or which CPUs the server's host
+    /// has; absent in older runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<CpuShare>,
     /// The machine at rest, before the run.
@@ -95,7 +97,8 @@ pub struct RunRecord<S = Study, A = Arm> {
     /// What the server's host can do at most, by probes before the first block; absent in older runs.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub probed: ProbeValues,
-    /// What an answer of each arm takes of it, by a look before the first block; absent in older runs.
+    /// What one answer of each arm takes of the resources in `probed`, by a look before the first
+    /// block; absent in older runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub demands: Vec<AnswerDemand>,
     /// How the last state of a whole ladder is confirmed; `None` until its climb is judged.
@@ -104,14 +107,14 @@ pub struct RunRecord<S = Study, A = Arm> {
     /// The step that takes a reboot; absent where none was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reboot: Option<Reboot>,
-    /// Which functions its servers' time went into; absent where that was not asked for.
+    /// The functions in which its servers spent their time; absent where that was not asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stacks: Option<RunStacks>,
     /// Doubts known before the first block, such as levers that this machine refuses.
     pub doubts: Vec<Doubt>,
 }
 
-/// Why a text is no run record that this version reads.
+/// The reasons why a text is no run record that this version reads.
 #[derive(Debug, thiserror::Error)]
 pub enum BadRun {
     #[error(
@@ -135,11 +138,11 @@ impl<S, A> RunRecord<S, A>
 where
     Self: Saved,
 {
-    /// Reads a `run.json`. Its format is looked at first, because the rest of another format
-    /// would only give a misleading error.
+    /// Reads a `run.json`. The format is checked first, because the rest of another format would
+    /// only give a misleading error.
     ///
     /// # Errors
-    /// Another format, or a text that is none.
+    /// Another format, or a text that is no run record.
     pub fn parse(text: &str) -> Result<Self, BadRun> {
         #[derive(Deserialize)]
         struct Format {
@@ -155,7 +158,8 @@ where
 }
 
 impl<S, A> RunRecord<S, A> {
-    /// A run on this machine's loopback that begins now, without what only some runs have.
+    /// Describes a run on this machine's loopback that begins now; what only some runs have is left
+    /// empty.
     pub fn begun(study: S, arms: Vec<A>, facts: Facts, by: Begun) -> Self {
         Self {
             format: RUN_FORMAT,
@@ -186,20 +190,20 @@ impl<S, A> RunRecord<S, A> {
     }
 }
 
-/// What begins a run, and what repeats it.
+/// How a run was started, and how to repeat it.
 #[derive(Clone, Debug)]
 pub struct Begun {
     /// Version of the program that measures.
     pub linerate_version: String,
-    /// In UTC, RFC 3339.
+    /// Start in UTC, RFC 3339.
     pub started_utc: String,
-    /// The command, without secrets.
+    /// The command that repeats the run, without secrets.
     pub command: String,
     pub seed: u64,
 }
 
 impl Begun {
-    /// By this version, at this time.
+    /// Describes a run that this version starts at the time `wall`.
     pub fn at(wall: SystemTime, command: String, seed: u64) -> Self {
         Self {
             linerate_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -211,14 +215,14 @@ impl Begun {
 }
 
 impl RunRecord {
-    /// Every arm of which it may have blocks: of the climb, of its confirmation and of each boot.
+    /// Returns every arm that may have blocks: of the climb, of its confirmation and of each boot.
     pub fn all_arms(&self) -> impl Iterator<Item = &Arm> {
-        let confirmed = self.confirmation.iter().flat_map(|of| &of.arms);
+        let confirmed = self.confirmation.iter().flat_map(|it| &it.arms);
         let in_boots = self.reboot.iter().flat_map(|reboot| &reboot.arms);
         self.arms.iter().chain(confirmed).chain(in_boots)
     }
 
-    /// Whether a server was watched under the traffic that it has, and not loaded.
+    /// Whether a server was watched under its own traffic, and not loaded.
     pub fn is_watched(&self) -> bool {
         let mut programs = self.arms.iter().map(|arm| &arm.program);
         programs.any(|program| matches!(program, Program::Watched(_)))
@@ -233,12 +237,12 @@ pub enum Rig {
     PrivateNamespace,
     /// The machine's loopback.
     Loopback {
-        /// Why no namespace of our own; `None` where the targets are the user's.
+        /// Why no namespace of our own was used; `None` where the targets are the user's.
         reason: Option<String>,
     },
     /// Two namespaces of this machine, joined by a pair of virtual devices.
     Netns,
-    /// Three namespaces, the one in the middle forwarding.
+    /// Three namespaces, of which the middle one forwards.
     Router,
     /// Three namespaces, with an encapsulating device between client and server.
     Tunnel,
@@ -247,12 +251,12 @@ pub enum Rig {
 }
 
 impl Rig {
-    /// Whether two runs were on rigs of one kind: of a loopback, the reason for it does not matter.
+    /// Whether two runs were on rigs of one kind; the reason for a loopback does not matter.
     pub fn is_like(&self, other: &Self) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other)
     }
 
-    /// How such a rig is asked for.
+    /// The kind of rig that a study names to get such a rig.
     pub fn kind(&self) -> RigKind {
         match self {
             Self::PrivateNamespace | Self::Loopback { .. } => RigKind::Loopback,
@@ -267,31 +271,31 @@ impl Rig {
 /// The host of the client, where it is another than the server's.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClientHost {
-    /// That host.
+    /// Facts of that host.
     pub facts: Facts,
     /// That host at rest, before the run.
     pub watched: Watched,
-    /// Its clock beside the server's, before the run.
+    /// Its clock compared with the server's, before the run.
     pub clocks: ClockComparison,
-    /// Whether both hosts are on one machine: one kernel runs them.
+    /// Whether both hosts are on one machine, under one kernel.
     pub same_machine: bool,
 }
 
-/// Two clocks side by side, from round trips to both.
+/// Two clocks compared by round trips to both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ClockComparison {
-    /// The server's clock less the client's. Each counts from its own host's boot, so this may be
-    /// days.
+    /// The server's clock minus the client's, ns. Each clock counts from its own host's boot, so
+    /// this may be days.
     pub offset_ns: i64,
-    /// The offset is within this of the truth, either way: half of the shortest round trip to
-    /// each, added up.
+    /// Largest error of the offset, either way, ns: half of the shortest round trip to each host,
+    /// added up.
     pub uncertainty_ns: u64,
 }
 
-/// What a run folder holds.
+/// The kind of run that a run folder holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunKind {
-    /// Servers under load: a [`RunRecord`] as it is by itself.
+    /// Servers under load: a [`RunRecord`] with its default type parameters.
     Load,
     /// Commands: a [`crate::command_run::CommandRun`].
     Commands,
@@ -311,17 +315,18 @@ impl RunKind {
     pub fn of(text: &str) -> Self {
         #[derive(Deserialize)]
         struct Run {
-            study: Of,
+            study: StudyOnly,
         }
         #[derive(Deserialize)]
-        struct Of {
+        struct StudyOnly {
             workload: KindOnly,
         }
         #[derive(Deserialize)]
         struct KindOnly {
             kind: String,
         }
-        // Of what else is there nothing is kept: a tree of it takes up to ninety times its text.
+        // Nothing else is kept: a tree of the whole JSON takes up to ninety times the size of its
+        // text.
         match serde_json::from_str::<Run>(text) {
             Ok(run) => match run.study.workload.kind.as_str() {
                 "command" => Self::Commands,
@@ -336,7 +341,7 @@ impl RunKind {
     }
 }
 
-/// What a block was for.
+/// The purpose of a block.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -346,22 +351,23 @@ pub enum Phase {
     Throughput,
     /// Open loop at a common rate: latency.
     Latency,
-    /// Closed loop again, of the last state of a ladder and what it is held against.
+    /// Closed loop again, of the last state of a ladder and of what it is compared with.
     Confirmation,
-    /// Closed loop, of that state in each boot of a ladder with a step that takes a reboot.
+    /// Closed loop, of the last state in each boot of a ladder with a step that takes a reboot.
     Boot,
     /// One run of a command.
     Command,
     /// One level of a sweep.
     Level,
-    /// One rate of a search for a capacity, or what closed loop carries before it.
+    /// One rate of a search for a capacity, or the closed loop before it.
     Search,
     /// One interval of streams.
     Interval,
 }
 
 impl Phase {
-    /// The most rounds that are judged together, of each boot by itself; intervals are no rounds.
+    /// The most rounds that are judged together. The rounds of each boot are judged by themselves,
+    /// and intervals are no rounds.
     fn most_rounds(self) -> u32 {
         match self {
             Self::Boot | Self::Interval => u32::MAX,
@@ -373,10 +379,10 @@ impl Phase {
 /// One block as it is saved.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BlockRecord<R = Reading> {
-    /// Closed loop for CPU and throughput, the same of a ladder's last state to confirm it or once
-    /// more in each boot, or open loop at a common rate for latency.
+    /// The purpose of the block: closed loop for CPU and throughput, also to confirm a ladder's
+    /// last state or to measure it again in each boot, or open loop at a common rate for latency.
     pub phase: Phase,
-    /// Stretch between restarts of the targets, from 0.
+    /// Epoch, from 0: the stretch between two restarts of the targets.
     pub epoch: u32,
     /// Round, from 0.
     pub round: u32,
@@ -384,20 +390,21 @@ pub struct BlockRecord<R = Reading> {
     pub position: u32,
     /// Name of the arm.
     pub arm: String,
-    /// Since the start of the run or of its resumption, ms.
+    /// Time since the start of the run or of its resumption, ms.
     pub at_ms: u64,
-    /// What was counted.
+    /// The measurements of the block.
     pub reading: R,
 }
 
 impl<R> BlockRecord<R> {
-    /// What makes a block the same block, which counts once, in the epoch in which it was measured last.
+    /// Returns what identifies a block. A block that was measured again counts once, in its last
+    /// epoch.
     pub fn key(&self) -> (Phase, u32, &str) {
         (self.phase, self.round, &self.arm)
     }
 }
 
-/// The blocks of a `blocks.jsonl`, and what a crash left behind the last whole line.
+/// The blocks of a `blocks.jsonl`, and where its whole lines end: a crash may leave part of a line.
 #[derive(Debug, PartialEq)]
 pub struct Blocks<R = Reading> {
     pub records: Vec<BlockRecord<R>>,
@@ -405,10 +412,10 @@ pub struct Blocks<R = Reading> {
     pub whole_bytes: usize,
 }
 
-/// A line of `blocks.jsonl` that is no block.
+/// The error for a line of `blocks.jsonl` that is no block.
 #[derive(Debug, PartialEq, Eq)]
 pub struct BadBlock {
-    /// From 1.
+    /// Number of the line, from 1.
     pub line: usize,
     pub reason: String,
 }
@@ -426,13 +433,16 @@ impl<R> Blocks<R>
 where
     BlockRecord<R>: Saved,
 {
-    /// Reads saved blocks, as bytes: a write may be cut short within a character. A last line
-    /// without its newline is such a write and is left out; any other line is a block.
+    /// Reads saved blocks. The text is given as bytes, because a write may be cut short within a
+    /// character. A last line without its newline is such a write and is left out; every other line
+    /// must be a block.
     ///
-    /// Of a round that a stop tore, and that was measured anew in a later epoch, the later blocks are taken.
+    /// Where a round was interrupted by a stop and measured again in a later epoch, the later
+    /// blocks are returned.
     ///
     /// # Errors
-    /// The first line that is no block, is of a round beyond [`MOST_ROUNDS`], or stands there twice.
+    /// The first line that is no block, belongs to a round beyond [`MOST_ROUNDS`], or repeats a
+    /// block.
     pub fn parse(text: &(impl AsRef<[u8]> + ?Sized)) -> Result<Self, BadBlock> {
         let mut blocks = Self::default();
         let mut newest = HashMap::new();
@@ -452,12 +462,15 @@ where
             let record =
                 BlockRecord::<R>::from_json(line).map_err(|error| bad(error.to_string()))?;
             if record.epoch == u32::MAX {
-                return Err(bad("no later epoch could follow its own".to_owned()));
+                return Err(bad(
+                    "its epoch is the highest possible, so that no later epoch could follow"
+                        .to_owned(),
+                ));
             }
             let most = record.phase.most_rounds();
             if record.round >= most {
                 return Err(bad(format!(
-                    "it is of round {}, and there are {most} at most",
+                    "its round is {}, and there are {most} at most",
                     record.round
                 )));
             }
@@ -465,7 +478,7 @@ where
             if let Some((before, epoch)) = newest.insert(key, (index, record.epoch)) {
                 if epoch >= record.epoch {
                     return Err(bad(format!(
-                        "round {} of {} stands twice",
+                        "round {} of {} is recorded twice",
                         record.round, record.arm
                     )));
                 }
@@ -482,22 +495,22 @@ where
     }
 }
 
-/// How the last state is confirmed, settled once the climb was judged.
+/// How the last state is confirmed, decided after the climb was judged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Confirmation {
-    /// Steps that made things worse, which the last state does without.
+    /// Steps that made things worse; the last state leaves them out.
     pub dropped: Vec<String>,
-    /// The first state, twice; the last; and the last without each step that makes it another one.
-    /// None where every step was dropped.
+    /// The first state, twice; the last state; and the last state without each step that changes
+    /// it. Empty where every step was dropped.
     pub arms: Vec<Arm>,
 }
 
 /// A program that was found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProgramRecord {
-    /// The name of the need.
+    /// Name under which the study needs the program.
     pub name: String,
-    /// What readers call it.
+    /// Name for readers.
     pub title: String,
     /// What the program called its version.
     pub version: String,

@@ -1,5 +1,6 @@
-//! The one decoder of what is saved in a run folder or sent between processes. It is compiled here, once for each
-//! type: code that a crate of its own had of each was a tenth of the program.
+//! The one decoder for everything that is saved in a run folder or sent between processes. It is
+//! compiled here, once for each type: when each crate compiled its own copies, they were a tenth of
+//! the program.
 
 use crate::bench::{BenchBlock, SavedBench};
 use crate::command_run::{CommandBlock, CommandRun, Evidence};
@@ -12,12 +13,12 @@ use crate::run::{BlockRecord, RunRecord};
 use crate::stream_run::{SavedStreams, StreamBlock};
 use crate::study::Study;
 
-/// What is read back from JSON.
+/// A type that is read back from JSON.
 pub trait Saved: Sized {
-    /// Reads it.
+    /// Reads a value from JSON.
     ///
     /// # Errors
-    /// A text that is none, with its place.
+    /// A text that is not such a value; the error gives its place.
     fn from_json(text: &[u8]) -> serde_json::Result<Self>;
 }
 

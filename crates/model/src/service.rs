@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use crate::braces::{fill, words_in_braces};
 use crate::expected::Expected;
 
-/// The version of the service file's shape that this program reads.
+/// The version of the service file's format that this program reads.
 pub const SERVICE_FORMAT: u32 = 1;
 
-/// The names that may stand in braces in the texts of a service, and what they become.
+/// The names that may stand in braces in the texts of a service, and are replaced by values.
 pub const VARIABLES: [&str; 14] = [
     "address",
     "cache",
@@ -30,63 +30,66 @@ pub const VARIABLES: [&str; 14] = [
     "workers",
 ];
 
-/// A password made anew at each start; what it is may stand where nobody else looks alone.
+/// A password that is made again at each start. Its value may stand only where nobody else can read
+/// it.
 pub const PASSWORD: &str = "password";
-/// The file in the service's folder that holds it.
+/// The file in the service's folder that holds the password.
 pub const PASSWORD_FILE: &str = "password_file";
 
-/// Those that tell a service the address to listen on; without either it knows of loopback alone.
-const PLACE_VARIABLES: [&str; 2] = ["address", "listen"];
+/// The variables that tell a service the address to listen on; a service with neither knows of
+/// loopback alone.
+const ADDRESS_VARIABLES: [&str; 2] = ["address", "listen"];
 
 /// A program under test: one TOML file.
 ///
-/// In all texts but those of `find`, and of what answers are like, `{dir}` becomes the service's own folder, which goes with it,
-/// `{cache}` a folder that is kept from one start to the next, `{address}` the IP address that it
-/// shall listen on, `{port}` its port there, `{listen}` both as URLs have them (`127.0.0.1:8080`,
-/// `[::1]:8080`), `{workers}` how many workers it shall have, `{cpus}` the CPUs it is bound to, as a
-/// list such as `0-3,8`, and `{message}` what its answers say. `{root}` is the folder whose files it
-/// serves below `/files/`, one that is not there where nobody asks for files; `{scheme}` is `http`, or
-/// `https` where it shall speak TLS with the certificates in the file `{certificate}` and the key in
-/// `{key}`. `{password}` is a password of 32 hexadecimal digits, made anew at each start and to be found in
-/// the file `{password_file}`. `{{word}}` stands for `{word}` itself.
+/// Variables are replaced in all texts but those of `find` and those that say what answers are
+/// like: `{dir}` is the service's own folder, which is deleted with it; `{cache}` is a folder that
+/// is kept from one start to the next; `{address}` is the IP address to listen on, `{port}` the
+/// port, and `{listen}` both as URLs have them (`127.0.0.1:8080`, `[::1]:8080`); `{workers}` is the
+/// number of workers to run; `{cpus}` lists the CPUs that the service is bound to, such as `0-3,8`;
+/// `{message}` is what its answers say. `{root}` is the folder whose files the service serves below
+/// `/files/`; it does not exist where nobody asks for files. `{scheme}` is `http`, or `https` where
+/// the service shall speak TLS with the certificates in the file `{certificate}` and the key in
+/// `{key}`. `{password}` is a password of 32 hexadecimal digits, made again at each start and also
+/// found in the file `{password_file}`. `{{word}}` stands for `{word}` itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Service {
-    /// Shape of this file; see [`SERVICE_FORMAT`].
+    /// Format of this file; see [`SERVICE_FORMAT`].
     pub format: u32,
     /// Lower-case words joined by hyphens; the name of the file.
     pub name: String,
-    /// What readers call it.
+    /// Name for readers.
     pub title: String,
-    /// What it speaks on its port.
+    /// Protocol on its port.
     pub protocol: Protocol,
-    /// How the program is found and told from others.
+    /// How the program is found and recognised.
     pub find: Find,
-    /// What its commands find in their environment beside `PATH`, `HOME` and `TMPDIR`.
+    /// Environment variables of its commands, besides `PATH`, `HOME` and `TMPDIR`.
     #[serde(default)]
     pub environment: BTreeMap<String, String>,
-    /// Path below the service's folder to the text of the file that is written there.
+    /// Files to write: path below the service's folder, to the text of the file.
     #[serde(default)]
     pub files: BTreeMap<String, String>,
-    /// Commands that are run to their ends before the start, in order.
+    /// Commands that are run to completion before the start, in order.
     #[serde(default)]
     pub prepare: Vec<Prepare>,
-    /// How it is started.
+    /// How the service is started.
     pub start: Start,
     /// Path of the Unix socket that it listens on; null for none.
     #[serde(default)]
     pub socket: Option<String>,
-    /// The command of a shell that speaks with it, for a reader.
+    /// A shell command that talks to the service, for a reader.
     #[serde(default)]
     pub connect: Option<String>,
-    /// When it is ready.
+    /// When the service is ready.
     pub ready: Ready,
-    /// Of an HTTP service: path of a request to what its answer must be.
+    /// Of an HTTP service: path of a request, to the answer that is expected.
     #[serde(default)]
     pub serves: BTreeMap<String, Expected>,
-    /// How it is stopped.
+    /// How the service is stopped.
     pub stop: Stop,
-    /// What it writes beside its answers.
+    /// Logs that the service writes.
     #[serde(default)]
     pub logs: Logs,
 }
@@ -98,7 +101,7 @@ pub fn is_name(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(plain)
 }
 
-/// What a service speaks: a study drives those that it knows how to ask.
+/// The protocol of a service. A study can drive the protocols in which it knows how to ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Protocol {
@@ -121,25 +124,25 @@ impl fmt::Display for Protocol {
     }
 }
 
-/// How the program is found, told from others, and had where it is absent.
+/// How the program is found, recognised, and installed where it is absent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Find {
-    /// Names of the program; the first that is there is taken.
+    /// Names of the program; the first that is found is used.
     pub programs: Vec<String>,
-    /// Folders that are looked into after those of `PATH`. A `*` stands for one name, and of several
-    /// the highest version comes first.
+    /// Folders that are searched after those of `PATH`. A `*` stands for one name; of several
+    /// matches, the highest version comes first.
     #[serde(default)]
     pub places: Vec<String>,
-    /// The version that it must have or that its version begins with, `3.12` of 3.12.4; null for any.
+    /// The version required, whole or as a prefix, such as `3.12` for 3.12.4; null for any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// The path of the program, where it is that and no other; null where it is looked for.
+    /// The path of the program, where only that one may be used; null where it is searched for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// What makes the program tell its version and end.
+    /// Arguments that make the program print its version and end.
     pub version_arguments: Vec<String>,
-    /// A piece of what it then says, with `{version}` where the version stands.
+    /// A piece of that output, with `{version}` in the place of the version.
     pub version_pattern: String,
     /// `ID` of a distribution (os-release(5)) to the exact line that installs the program.
     pub install: BTreeMap<String, String>,
@@ -151,38 +154,38 @@ pub struct Find {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Prepare {
-    /// A program and its arguments, without a shell. A name is looked for beside the service's
-    /// program and where that was looked for.
+    /// A program and its arguments, without a shell. A bare name is searched for beside the
+    /// service's program and in the same places.
     pub command: Vec<String>,
-    /// How long that may take, ms.
+    /// How long the command may take, ms.
     pub within_ms: u32,
 }
 
-/// How it is started: a program and its arguments, without a shell.
+/// How a service is started: a program and its arguments, without a shell.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Start {
-    /// The path of what is started, where that is not the program that was found.
+    /// The path of the program to start, where that is not the program that was found.
     #[serde(default)]
     pub program: Option<String>,
     /// Arguments of the program, without a shell.
     pub arguments: Vec<String>,
-    /// Further ones where it shall listen on its socket alone; `None` for a service that always listens on
+    /// Further arguments to listen on its socket alone; `None` for a service that always listens on
     /// an address.
     #[serde(default)]
     pub on_socket: Option<Vec<String>>,
-    /// Further ones where it shall listen on an address.
+    /// Further arguments to listen on an address.
     #[serde(default)]
     pub on_address: Vec<String>,
 }
 
-/// When it is ready.
+/// When a service is ready.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ready {
     /// The sign that it is ready.
     pub when: Readiness,
-    /// How long that may take from the start, ms.
+    /// How long the service may take from the start until it is ready, ms.
     pub within_ms: u32,
 }
 
@@ -192,15 +195,16 @@ pub struct Ready {
 pub enum Readiness {
     /// A GET of this path on its port has status 200.
     Http(String),
-    /// Its socket, where it listens on that alone, or its port takes a connection, and these bytes are answered with those.
+    /// Its port, or its socket where it listens on that alone, accepts a connection, and the bytes
+    /// sent are answered as expected.
     Exchange(Exchange),
-    /// One of its logs has a line with this text.
+    /// One of its logs has a line that contains this text.
     Line(String),
-    /// This command, found as those of [`Prepare`] are, ends with 0.
+    /// This command ends with status 0; its program is found like those of [`Prepare`].
     Command(Vec<String>),
 }
 
-/// Bytes to send and how the answer begins; with neither it is enough that a connection is taken.
+/// Bytes to send and how the answer begins; with neither, an accepted connection is enough.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Exchange {
@@ -210,13 +214,13 @@ pub struct Exchange {
     pub expect: String,
 }
 
-/// How it is stopped.
+/// How a service is stopped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Stop {
-    /// The signal that asks it to end.
+    /// The signal that asks the service to end.
     pub signal: StopSignal,
-    /// What is left of it so long after the signal is killed, ms.
+    /// Time after the signal at which whatever is left of the service is killed, ms.
     pub grace_ms: u32,
 }
 
@@ -231,14 +235,15 @@ pub enum StopSignal {
     Quit,
 }
 
-/// What it writes beside its answers.
+/// What a service writes besides its answers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Logs {
-    /// Files below its folder that are shown when it fails; its standard output and error always
-    /// are.
+    /// Files below its folder that are shown when it fails, besides its standard output and error,
+    /// which always are.
     pub files: Vec<String>,
-    /// No file of the service grows beyond this, in bytes: a flood of complaints fills no disk.
+    /// Largest size of any file of the service, in bytes, so that a flood of complaints cannot fill
+    /// the disk.
     pub limit_bytes: u64,
 }
 
@@ -266,7 +271,7 @@ pub struct FoundService {
 /// The service of a run, as it is saved.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ServiceRecord {
-    /// The whole description, so that the run can go on where its file is not.
+    /// The whole description, so that the run can be resumed where the service file is missing.
     pub description: Service,
     /// SHA-256 of the file it was read from, in hexadecimal.
     pub sha256: String,
@@ -277,67 +282,67 @@ pub struct ServiceRecord {
     pub program_sha256: Option<String>,
 }
 
-/// A text in which variables may stand, with the keys that lead to it.
+/// A text that may contain variables, with the keys that lead to it.
 type Template<'a> = (Vec<String>, &'a mut String);
 
 impl Service {
-    /// Every text in which variables may stand, with the keys that lead to it.
+    /// Returns every text that may contain variables, with the keys that lead to it.
     pub fn texts(&self) -> Vec<(Vec<String>, String)> {
         let mut copy = self.clone();
         let place = |(keys, text): Template<'_>| (keys, text.clone());
-        copy.places().into_iter().map(place).collect()
+        copy.templates().into_iter().map(place).collect()
     }
 
-    /// The service with every variable replaced by what `value_of` gives for it; one for which it
-    /// gives nothing stays as it stands.
+    /// Returns the service with every variable replaced by its value from `value_of`; a variable
+    /// without a value stays as it is.
     #[must_use]
     pub fn filled(&self, value_of: impl Fn(&str) -> Option<String>) -> Self {
         let mut filled = self.clone();
-        for (_, text) in filled.places() {
+        for (_, text) in filled.templates() {
             *text = fill(text, &value_of);
         }
         filled
     }
 
-    /// Whether any of its texts has this variable.
+    /// Whether any of its texts contains this variable.
     pub fn mentions(&self, variable: &str) -> bool {
         let has = |text: &str| words_in_braces(text).any(|word| word == variable);
         self.texts().iter().any(|(_, text)| has(text))
     }
 
-    /// Whether it can be told the address to listen on.
+    /// Whether the service can be told which address to listen on.
     pub fn takes_an_address(&self) -> bool {
-        PLACE_VARIABLES
+        ADDRESS_VARIABLES
             .iter()
             .any(|variable| self.mentions(variable))
     }
 
-    /// Whether it wants the password that is made for it.
+    /// Whether the service uses the password that is made for it.
     pub fn wants_a_password(&self) -> bool {
         self.mentions(PASSWORD) || self.mentions(PASSWORD_FILE)
     }
 
-    fn places(&mut self) -> Vec<Template<'_>> {
-        let mut places = Vec::new();
-        places.extend(of_table("environment", &mut self.environment));
-        places.extend(of_table("files", &mut self.files));
+    fn templates(&mut self) -> Vec<Template<'_>> {
+        let mut templates = Vec::new();
+        templates.extend(of_table("environment", &mut self.environment));
+        templates.extend(of_table("files", &mut self.files));
         let bodies = self.serves.iter_mut();
-        places.extend(
+        templates.extend(
             bodies.filter_map(|(path, expected)| {
                 Some((keys(&["serves", path]), expected.text_mut()?))
             }),
         );
         for (index, prepare) in self.prepare.iter_mut().enumerate() {
             let keys = ["prepare", &index.to_string(), "command"];
-            places.extend(of_list(&keys, &mut prepare.command));
+            templates.extend(of_list(&keys, &mut prepare.command));
         }
-        places.extend(of_start(&mut self.start));
+        templates.extend(of_start(&mut self.start));
         let socket = self.socket.as_mut();
-        places.extend(socket.map(|text| (keys(&["socket"]), text)));
+        templates.extend(socket.map(|text| (keys(&["socket"]), text)));
         let connect = self.connect.as_mut();
-        places.extend(connect.map(|text| (keys(&["connect"]), text)));
-        places.extend(of_readiness(&mut self.ready.when));
-        places
+        templates.extend(connect.map(|text| (keys(&["connect"]), text)));
+        templates.extend(of_readiness(&mut self.ready.when));
+        templates
     }
 }
 

@@ -1,34 +1,34 @@
-//! Counts that one thread makes while others read them.
+//! Counts that one thread writes while others read them.
 //!
-//! Each cell has one writer, so to add is a load, an addition and a store: the instructions of a
-//! count that nobody else sees, without a lock and without one that locks the bus. Readers see
-//! every cell as it was at some moment of their reading. Two writers would lose counts.
+//! Each cell has one writer, so adding is a load, an addition and a store: the instructions of a
+//! private count, without a lock and without an instruction that locks the bus. Readers see every
+//! cell as it was at some moment of their reading. Two writers would lose counts.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::Histogram;
 use crate::histogram::{BUCKETS, bucket_of};
 
-/// One number that only grows.
+/// A number that only grows.
 #[derive(Debug, Default)]
 pub struct SharedCount(AtomicU64);
 
 impl SharedCount {
-    /// Adds to it; by one thread alone.
+    /// Adds to the count. Only one thread may call this.
     #[inline]
     pub fn add(&self, count: u64) {
         let before = self.0.load(Ordering::Relaxed);
         self.0.store(before + count, Ordering::Relaxed);
     }
 
-    /// As it is now.
+    /// Returns the present count.
     #[inline]
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// A [`Histogram`] in the making.
+/// A [`Histogram`] that one thread fills while others read it.
 pub struct SharedHistogram(Box<[SharedCount]>);
 
 impl Default for SharedHistogram {
@@ -38,13 +38,13 @@ impl Default for SharedHistogram {
 }
 
 impl SharedHistogram {
-    /// Counts one duration, as [`Histogram::record`] does; by one thread alone.
+    /// Counts one duration, as [`Histogram::record`] does. Only one thread may call this.
     #[inline]
     pub fn record(&self, duration_ns: u64) {
         self.0[bucket_of(duration_ns)].add(1);
     }
 
-    /// What was counted so far.
+    /// Returns the histogram of what was counted so far.
     pub fn read(&self) -> Histogram {
         Histogram::of_counts(self.0.iter().map(SharedCount::get))
     }

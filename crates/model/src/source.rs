@@ -9,13 +9,14 @@ use serde::{Deserialize, Serialize};
 pub struct Source {
     /// Title of the article.
     pub title: String,
-    /// Where it is.
+    /// Address of the article.
     pub url: String,
     /// Year it was published.
     pub year: u32,
-    /// The machine it was measured on.
+    /// The machine on which the article measured.
     pub machine: String,
-    /// Steps of the article that the study leaves out: its published figures hold their gains too.
+    /// Steps of the article that the study leaves out: its published figures include their gains
+    /// too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_crossed: Vec<NotCrossed>,
 }
@@ -28,7 +29,7 @@ pub struct NotCrossed {
     pub title: String,
     /// Why the study leaves it out.
     pub why: String,
-    /// Gain over the step before it, as a share, where the article has it.
+    /// Gain over the step before it, as a share, where the article gives it.
     #[serde(default)]
     pub gain: Option<f64>,
 }

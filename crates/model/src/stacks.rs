@@ -1,4 +1,4 @@
-//! Where the time of some threads went, by the functions that were under way: on a CPU, or asleep.
+//! The functions in which some threads spent their time, on a CPU or asleep.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,54 +8,56 @@ use schemars::JsonSchema;
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// More stacks than a burst of a second sees of the busiest machine.
+/// The most stacks that are kept: more than a burst of a second sees on the busiest machine.
 pub const MOST_STACKS: usize = 65_536;
-/// As deep as the kernel walks (`kernel.perf_event_max_stack`) on either side of a call, and as much again.
+/// The most frames of a stack: twice as many as the kernel can give (`kernel.perf_event_max_stack`)
+/// for both sides of a call together.
 pub const MOST_FRAMES: usize = 512;
-/// Letters of a name; what is longer is cut with a mark.
+/// The most letters of a name; a longer name is cut with a mark.
 pub const MOST_LETTERS: usize = 200;
-/// What a frame takes in JSON beside its name.
+/// Bytes that a frame takes in JSON besides its name.
 const FRAME_BYTES: usize = 32;
-/// More arms than any study has.
+/// The most arms with stacks: more than any study has.
 const MOST_ARMS: usize = 1_000;
-/// What stands in the place of the outer frames that could not be told.
+/// Stands in place of outer frames that could not be determined.
 pub const CUT: &str = "[cut]";
-/// What stands in the place of the stacks that there was no room for.
+/// Stands in place of stacks for which there was no room.
 pub const REST: &str = "[rest]";
 
 /// Stacks of some threads within a window.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Stacks {
-    /// How long was looked, ns.
+    /// How long the threads were observed, ns.
     #[serde(deserialize_with = "crate::observation::bounded")]
     pub window_ns: u64,
-    /// Stacks that were seen, whole or cut.
+    /// Stacks that were seen, whole or cut, count.
     #[serde(deserialize_with = "crate::observation::bounded")]
     pub samples: u64,
-    /// Stacks that nobody had room for.
+    /// Stacks that were lost for lack of room, count.
     #[serde(deserialize_with = "crate::observation::bounded")]
     pub lost: u64,
-    /// Of the samples, those whose outer frames could not be told: they begin with [`CUT`].
+    /// Samples whose outer frames could not be determined, count; they begin with [`CUT`].
     #[serde(deserialize_with = "crate::observation::bounded")]
     pub cut: u64,
-    /// Each stack once.
+    /// The different stacks, each once.
     #[serde(deserialize_with = "few::<_, _, MOST_STACKS>")]
     pub stacks: Vec<Stack>,
 }
 
-/// Stacks of the servers of a run, under the load that each is measured by and outside its blocks.
+/// Stacks of the servers of a run, seen under each server's own load but outside the measured
+/// blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunStacks {
     /// One entry for each arm that was looked at.
     #[serde(deserialize_with = "few::<_, _, MOST_ARMS>")]
     pub arms: Vec<ArmStacks>,
-    /// Why one was not; absent where all were.
+    /// Why an arm was not looked at; absent where all were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unseen: Option<String>,
 }
 
 impl RunStacks {
-    /// Of a run that was to see them and did not, for this reason.
+    /// The record of a run that should have seen stacks and did not, for this reason.
     #[must_use]
     pub fn unseen(why: &str) -> Self {
         Self {
@@ -64,31 +66,31 @@ impl RunStacks {
         }
     }
 
-    /// Of a run whose blocks are not yet measured.
+    /// The record of a run whose blocks are not yet measured.
     #[must_use]
     pub fn to_come() -> Self {
         Self::unseen("the run was stopped before")
     }
 }
 
-/// What ran on the CPUs for the server of one arm.
+/// The stacks that ran on the CPUs for the server of one arm.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ArmStacks {
     /// Name of the arm.
     pub arm: String,
-    /// All its bursts together.
+    /// The stacks of all bursts together.
     pub stacks: Stacks,
 }
 
 /// One stack.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Stack {
-    /// The outermost first, which is the program by the name of its thread. A system call's frames of the kernel are
-    /// behind those of the program.
+    /// The frames, outermost first. The outermost is the program, by the name of its thread. The
+    /// kernel's frames of a system call follow those of the program.
     #[serde(deserialize_with = "few::<_, _, MOST_FRAMES>")]
     pub frames: Vec<StackFrame>,
-    /// How long the threads were in it, ns: on a CPU as many samples as there were times the time between two, asleep the
-    /// time until they ran again.
+    /// How long the threads were in this stack, ns. On a CPU, the number of samples times the time
+    /// between two; asleep, the time until they ran again.
     #[serde(deserialize_with = "crate::observation::bounded")]
     pub weight_ns: u64,
 }
@@ -96,15 +98,15 @@ pub struct Stack {
 /// One function on a stack.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct StackFrame {
-    /// Its name, or in brackets the file or part of memory that it is in.
+    /// Name of the function, or in brackets the file or region of memory that it is in.
     #[serde(deserialize_with = "short")]
     pub name: String,
-    /// Whether it is the kernel's.
+    /// Whether the function is the kernel's.
     pub kernel: bool,
 }
 
 impl StackFrame {
-    /// A function of the program.
+    /// Returns the frame of a function of the program.
     #[must_use]
     pub fn of_program(name: impl Into<String>) -> Self {
         Self {
@@ -113,7 +115,7 @@ impl StackFrame {
         }
     }
 
-    /// A function of the kernel.
+    /// Returns the frame of a function of the kernel.
     #[must_use]
     pub fn of_kernel(name: impl Into<String>) -> Self {
         Self {
@@ -124,8 +126,8 @@ impl StackFrame {
 }
 
 impl Stacks {
-    /// Adds up what was seen of each stack; the heaviest stand first, and what is beyond the most that are kept counts as
-    /// lost.
+    /// Adds up the sightings of each stack. The heaviest stacks come first; those beyond
+    /// [`MOST_STACKS`] count as lost.
     #[must_use]
     pub fn of(window_ns: u64, seen: impl IntoIterator<Item = (Vec<StackFrame>, u64)>) -> Self {
         let mut found: BTreeMap<Vec<StackFrame>, (u64, u64)> = BTreeMap::new();
@@ -159,8 +161,8 @@ impl Stacks {
         }
     }
 
-    /// The heaviest of them, as many as take about so many bytes to send or to keep; the others are one, called [`REST`],
-    /// so that shares stay those of the whole.
+    /// Keeps the heaviest stacks, as many as take about `most_bytes` to send or to store. The
+    /// others become one stack, called [`REST`], so that shares stay those of the whole.
     #[must_use]
     pub fn within(mut self, most_bytes: usize) -> Self {
         let size = |stack: &Stack| -> usize {
@@ -183,7 +185,7 @@ impl Stacks {
         self
     }
 
-    /// Both together, as if they were of one longer window.
+    /// Merges both, as if they were from one longer window.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         let counts = |one: &Self| (one.window_ns, one.samples, one.lost, one.cut);
@@ -198,14 +200,14 @@ impl Stacks {
         }
     }
 
-    /// The weight of all stacks together, ns.
+    /// Returns the weight of all stacks together, ns.
     #[must_use]
     pub fn weight_ns(&self) -> u64 {
         weight_ns(&self.stacks)
     }
 
-    /// One line a stack, as tools for flame graphs read it: names with semicolons between them, those of the kernel marked
-    /// with `_[k]`, and the weight in ns.
+    /// Returns one line per stack, as tools for flame graphs read it: names separated by
+    /// semicolons, those of the kernel marked with `_[k]`, and the weight in ns.
     #[must_use]
     pub fn folded(&self) -> String {
         let line = |stack: &Stack| format!("{} {}\n", stack.folded_names(), stack.weight_ns);
@@ -214,7 +216,8 @@ impl Stacks {
 }
 
 impl Stacks {
-    /// One line a stack of either, with its weight in the one and in the other, as tools for differences read it.
+    /// Returns one line per stack of either side, with its weight in `one` and in `other`, as tools
+    /// for differences read it.
     #[must_use]
     pub fn folded_beside(one: &Self, other: &Self) -> String {
         let mut lines: BTreeMap<String, [u64; 2]> = BTreeMap::new();
@@ -235,7 +238,7 @@ impl Stack {
     }
 }
 
-/// A name without what ends one in that format.
+/// Returns a frame's name without the characters that would end a name in the folded format.
 fn folded_name(frame: &StackFrame) -> String {
     let plain = |letter: char| {
         if letter == ';' || letter.is_control() {
@@ -263,7 +266,7 @@ fn short<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     String::deserialize(from).map(clipped)
 }
 
-/// A list of no more than so many.
+/// Reads a list of at most `MOST` items.
 fn few<'de, D, T, const MOST: usize>(from: D) -> Result<Vec<T>, D::Error>
 where
     D: Deserializer<'de>,

@@ -1,4 +1,4 @@
-//! A test of streams as its run folder describes it, and what is judged of it.
+//! A test of streams as its run folder describes it, and what is judged from it.
 
 use std::fmt;
 
@@ -9,10 +9,10 @@ use crate::credit::{Credit, Plateau};
 use crate::named::named;
 use crate::run::{BlockRecord, RunRecord};
 
-/// A test of streams. Its arms are the ways.
+/// A saved test of streams. Its arms are the ways: up and down.
 pub type SavedStreams = RunRecord<StreamTest, Way>;
 
-/// One interval of one way.
+/// The record of one interval of one way.
 pub type StreamBlock = BlockRecord<StreamReading>;
 
 /// What carries the bytes.
@@ -21,12 +21,12 @@ pub type StreamBlock = BlockRecord<StreamReading>;
 pub enum Carrier {
     Tcp,
     Udp,
-    /// A socket among the files, of bytes.
+    /// A Unix socket that carries a stream of bytes.
     Unix,
 }
 
 named! {
-    /// From where to where it goes: `up` is from the client to the server.
+    /// The direction of the bytes: `up` is from the client to the server.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
     pub enum Way, "way" {
         Up = "up",
@@ -45,16 +45,16 @@ impl fmt::Display for Carrier {
 }
 
 impl Carrier {
-    /// Whether the client knows what arrives: who sends datagrams does not.
+    /// Whether the client knows how much arrives: a sender of datagrams does not.
     pub fn is_known(self, way: Way) -> bool {
         (self, way) != (Self::Udp, Way::Up)
     }
 }
 
-/// What was asked for, and how it ended.
+/// A test of streams as it was asked for, and how it ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StreamTest {
-    /// That it is a test of streams.
+    /// Marks the run as a test of streams.
     pub workload: StreamKind,
     /// Where the server was: loopback, netns, or its address.
     pub target: String,
@@ -62,17 +62,17 @@ pub struct StreamTest {
     pub carrier: Carrier,
     /// Streams each way, count.
     pub streams: u32,
-    /// How long it was to take, s; null where bytes were counted.
+    /// Length that was asked for, s; null where a number of bytes was asked for.
     pub asked_seconds: Option<f64>,
-    /// How it ended; null of one that was killed.
+    /// How the test ended; null for one that was killed.
     pub ending: Option<StreamEnding>,
 }
 
-/// What tells streams from other runs.
+/// The mark that tells a test of streams from other runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum StreamKind {
-    /// As much as a path carries.
+    /// Streams that carry as much as the path can.
     #[default]
     Stream,
 }
@@ -80,53 +80,55 @@ pub enum StreamKind {
 /// How a test ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StreamEnding {
-    /// What the limit of each way was, in words.
+    /// What limited each way, in words.
     pub limits: Vec<String>,
-    /// CPU time of both ends' workers per 10⁹ bytes received, s; null where nothing was.
+    /// CPU time of both ends' workers per 10⁹ bytes received, s; null where nothing was received.
     pub cpu_seconds_per_gb: Option<f64>,
-    /// What ended it before its time; null where nothing did.
+    /// What ended the test early; null where nothing did.
     pub broken: Option<String>,
 }
 
 /// What one interval of a way carried.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StreamReading {
-    /// Its length, s.
+    /// Length of the interval, s.
     pub seconds: f64,
     /// What the client sent or received, bytes.
     pub bytes: u64,
-    /// Segments that it sent again, count; null of UDP, and down, where the server sends.
+    /// Segments that the client sent again, count; null for UDP, and down, where the server sends.
     pub retransmits: Option<u64>,
-    /// Smoothed round trip at the end, the largest of its streams, µs; null of UDP.
+    /// Smoothed round trip at the end of the interval, the largest of its streams, µs; null for
+    /// UDP.
     pub rtt_us: Option<u32>,
 }
 
-/// What a test of streams came to.
+/// The results of a test of streams.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StreamsJudged {
-    /// Each way that was asked for.
+    /// The result of each way that was asked for.
     pub ways: Vec<StreamWayJudged>,
 }
 
-/// What came of one way.
+/// The result of one way.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StreamWayJudged {
     /// From the client (up) or from the server (down).
     pub way: Way,
-    /// For how long it was measured, s.
+    /// How long the way was measured, s.
     pub seconds: f64,
-    /// What the client sent or received meanwhile, bytes.
+    /// What the client sent or received in that time, bytes.
     pub bytes: u64,
-    /// Segments that it sent again, count; null of UDP, and down, where the server sends.
+    /// Segments that the client sent again, count; null for UDP, and down, where the server sends.
     pub retransmits: Option<u64>,
-    /// Plateaus of the rate, one after another; one where nothing changes, none of datagrams up.
+    /// Plateaus of the rate, in order of time; one where the rate does not change, none for
+    /// datagrams up.
     pub plateaus: Vec<Plateau>,
-    /// Credit that was spent; null where no plateau gave way to a lower one that stayed.
+    /// Credit that was spent; null where no plateau was followed by a lower one that stayed.
     pub credit: Option<Credit>,
 }
 
 impl StreamWayJudged {
-    /// Over all of the time, bit/s.
+    /// Returns the mean rate over the whole time, bit/s.
     pub fn bits_per_second(&self) -> f64 {
         self.bytes as f64 * 8.0 / self.seconds.max(1e-9)
     }

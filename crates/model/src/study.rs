@@ -1,4 +1,4 @@
-//! A study as its file says it, and the arms that follow from it.
+//! A study as its file describes it, and the arms that follow from it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,17 +13,17 @@ use crate::rig::RigKind;
 use crate::source::Source;
 use crate::workload::Workload;
 
-/// The version of the study file's shape that this program reads.
+/// The version of the study file's format that this program reads.
 pub const STUDY_FORMAT: u32 = 1;
 
-/// What our own server is called as a target.
+/// Name of our own server as a target.
 pub const SERVE: &str = "serve";
 
 /// A question with a design, factors and a workload: one TOML file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Study {
-    /// Shape of this file; see [`STUDY_FORMAT`].
+    /// Format of this file; see [`STUDY_FORMAT`].
     pub format: u32,
     /// Lower-case words joined by hyphens; the name of the file.
     pub name: String,
@@ -37,10 +37,10 @@ pub struct Study {
     /// What may mislead a reader of the figures.
     #[serde(default)]
     pub pitfalls: Vec<String>,
-    /// The article that it reproduces, if any.
+    /// The article that the study reproduces, if any.
     #[serde(default)]
     pub source: Option<Source>,
-    /// The hosts and links it is run on; absent in files older than rigs.
+    /// The hosts and links that the study is run on; absent in files older than rigs.
     #[serde(default)]
     pub rig: RigKind,
     /// The emulated link between client and server; absent where there is none.
@@ -50,24 +50,27 @@ pub struct Study {
     pub design: Design,
     /// What drives the arms.
     pub workload: Workload,
-    /// Present where first and last arm are also compared in latency mode.
+    /// Latency blocks of the first and the last arm; absent where these are not compared in latency
+    /// mode.
     #[serde(default)]
     pub latency: Option<LatencyDesign>,
-    /// Also measure a bare echo over the same sockets and bytes.
+    /// Whether to measure also a bare echo over the same sockets and bytes.
     #[serde(default)]
     pub floor: bool,
-    /// Also see in bursts outside the blocks which functions of each arm's server take the time.
+    /// Whether to see also, in bursts outside the blocks, which functions take the time of each
+    /// arm's server.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stacks: bool,
-    /// What the whole ladder asks besides its climb; in a run, present where that was asked for.
+    /// What the whole ladder measures besides its climb; in a run, present where the whole ladder
+    /// was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole: Option<Whole>,
-    /// Of a gate between two commits, what it asks; no study file has it.
+    /// The design of a gate between two commits; no study file has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<GateDesign>,
     /// The first arm.
     pub baseline: BaselineSpec,
-    /// The steps, each differing from the one before; absent where there is none.
+    /// The steps, each a change to the one before; absent where there is none.
     #[serde(default, rename = "step", skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<StepSpec>,
 }
@@ -82,7 +85,7 @@ pub enum StudyFile {
 }
 
 impl StudyFile {
-    /// The study of servers under load, if it is one.
+    /// Returns the study of servers under load, if this is one.
     pub fn load(self) -> Option<Study> {
         match self {
             Self::Load(study) => Some(*study),
@@ -90,7 +93,7 @@ impl StudyFile {
         }
     }
 
-    /// The study of commands, if it is one.
+    /// Returns the study of commands, if this is one.
     pub fn commands(self) -> Option<CommandStudy> {
         match self {
             Self::Commands(study) => Some(*study),
@@ -98,7 +101,7 @@ impl StudyFile {
         }
     }
 
-    /// Its name.
+    /// Name of the study.
     pub fn name(&self) -> &str {
         match self {
             Self::Load(study) => &study.name,
@@ -106,7 +109,7 @@ impl StudyFile {
         }
     }
 
-    /// Its title, for a reader.
+    /// Title of the study, for a reader.
     pub fn title(&self) -> &str {
         match self {
             Self::Load(study) => &study.title,
@@ -124,7 +127,7 @@ impl StudyFile {
 }
 
 impl Study {
-    /// Every lever that an arm of it may have, each setting once.
+    /// Returns every lever that any arm may have, each setting once.
     pub fn levers(&self) -> Vec<LeverSetting> {
         let mut all = self.first_levers();
         all.extend(self.steps.iter().flat_map(|step| step.add.iter().cloned()));
@@ -133,14 +136,14 @@ impl Study {
         all
     }
 
-    /// Those of the first state.
+    /// Returns the levers of the first state.
     pub fn first_levers(&self) -> Vec<LeverSetting> {
         let of_the_whole = self.whole.iter().flat_map(|whole| &whole.levers);
         let all = self.baseline.levers.iter().chain(of_the_whole);
         all.cloned().collect()
     }
 
-    /// The services that steps of their own are for, each once, in their order.
+    /// Returns the services that single steps name as their targets, each once, in their order.
     pub fn own_targets(&self) -> Vec<&str> {
         let mut names = Vec::new();
         for name in self.steps.iter().filter_map(|step| step.target.as_deref()) {
@@ -151,14 +154,14 @@ impl Study {
         names
     }
 
-    /// Whether its arms differ in program.
+    /// Whether any arm names a program of its own.
     pub fn compares_programs(&self) -> bool {
         let of_steps = self.steps.iter().map(|step| &step.target);
         let mut all = std::iter::once(&self.baseline.target).chain(of_steps);
         all.any(Option::is_some)
     }
 
-    /// Says in its words which program is measured: `{target}` becomes its name.
+    /// Writes the name of the measured program into the study's texts in place of `{target}`.
     pub fn name_target(&mut self, name: &str) {
         for text in [&mut self.title, &mut self.question, &mut self.method] {
             *text = text.replace("{target}", name);
@@ -170,9 +173,9 @@ impl Study {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Design {
-    /// Each step against the one before it, or each arm against the baseline.
+    /// Which arm each arm is measured against: the one before it, or the baseline.
     pub kind: DesignKind,
-    /// Every arm once per round; also the number of pairs.
+    /// Rounds, each with every arm once; also the number of pairs.
     pub rounds: u32,
     /// Load before each scored window, ms.
     pub settle_ms: u32,
@@ -180,8 +183,8 @@ pub struct Design {
     pub score_ms: u32,
     /// The smallest change worth knowing, as a share: 0.03 is 3 %.
     pub smallest_effect: f64,
-    /// Numbers of rounds after each of which the run ends if all effects are known to within the smallest one,
-    /// rising; absent where every round is measured.
+    /// Rising numbers of rounds. After each of them the run ends if all effects are known to within
+    /// the smallest one. Absent where every round is measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub looks: Vec<u32>,
 }
@@ -206,7 +209,7 @@ pub struct LatencyDesign {
     pub blocks: u32,
     /// Length of each scored window, ms.
     pub score_ms: u32,
-    /// The offered rate itself, requests/s, in the place of a share; absent where it is a share.
+    /// The offered rate itself, requests/s, instead of a share; absent where it is a share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_rps: Option<f64>,
 }
@@ -217,8 +220,8 @@ pub struct LatencyDesign {
 pub struct BaselineSpec {
     /// Title of the first arm.
     pub title: String,
-    /// Of a comparison of programs: its program, `serve` or the name of a service; absent where it
-    /// is the run's.
+    /// Program of the arm in a comparison of programs, `serve` or the name of a service; absent
+    /// where it is the run's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
     /// Levers that are on from the start.
@@ -229,37 +232,37 @@ pub struct BaselineSpec {
     pub published: Option<Published>,
 }
 
-/// An arm that differs from the one it is measured against by what it adds and takes away.
+/// An arm described by what it adds to and takes away from the one it is measured against.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StepSpec {
     /// Short stable name.
     pub name: String,
-    /// Words for a reader.
+    /// Title for a reader.
     pub title: String,
     /// One sentence: what this setting costs and why.
     #[serde(default)]
     pub why: String,
-    /// Whether only the whole ladder climbs it; absent for no.
+    /// Whether only the whole ladder has this step; absent for no.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub whole: bool,
-    /// Of a comparison: its program, `serve` or the name of a service; absent where it is the
-    /// baseline's.
+    /// Of a comparison: the step's program, `serve` or the name of a service; absent where it is
+    /// the baseline's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
-    /// Of a comparison: how many workers; absent where they are the workload's.
+    /// Of a comparison: number of workers; absent where it is the workload's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workers: Option<u32>,
-    /// Of a comparison: what is asked for; absent where it is the workload's path.
+    /// Of a comparison: path of the request; absent where it is the workload's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// Of a comparison: the step that it is compared with, where that is not the baseline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<String>,
-    /// Levers that this step puts on.
+    /// Levers that this step turns on.
     #[serde(default)]
     pub add: Vec<LeverSetting>,
-    /// Levers that this step takes off.
+    /// Levers that this step turns off.
     #[serde(default)]
     pub take_away: Vec<LeverSetting>,
     /// The article's figure for it, if any.
@@ -268,7 +271,7 @@ pub struct StepSpec {
 }
 
 impl StepSpec {
-    /// One that changes nothing yet.
+    /// Returns a step that changes nothing yet.
     pub fn named(name: String, title: String) -> Self {
         Self {
             name,
@@ -297,7 +300,7 @@ pub struct Published {
     pub gain: Option<f64>,
 }
 
-/// What is served to.
+/// The program that an arm measures.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Program {
@@ -305,21 +308,21 @@ pub enum Program {
     Serve,
     /// Our own bare echo with the bytes of the HTTP exchange, started by the agent.
     Echo,
-    /// A service by its name, started by the agent that was told how.
+    /// A service by its name, started by the agent that has its description.
     Service(String),
-    /// What the agent has built of a commit, by the name of the build.
+    /// A program that the agent has built from a commit, by the name of the build.
     Built(String),
     /// A server that is already running; never started or stopped by us.
     Url(String),
-    /// Such a server, at its address, under the traffic that it has: watched, and never asked.
+    /// A running server at its address, observed under its own traffic; we never send it a request.
     Watched(String),
-    /// Such a server, by a request of its own. It is never saved: a run has its URL.
+    /// A running server, loaded with a request of the user's. It is never saved: a run has its URL.
     Request(Box<RequestSpec>),
 }
 
 impl Program {
-    /// The program without what identifies somebody: of a URL, its scheme, port and path stay, and
-    /// its host where that is loopback.
+    /// Returns the program without what identifies somebody: of a URL, its scheme, port and path
+    /// stay, and its host where that is loopback.
     #[must_use]
     pub fn without_secrets(&self) -> Self {
         match self {
@@ -331,7 +334,8 @@ impl Program {
     }
 }
 
-/// `http://user:word@host:8080/path?query` becomes `http://HOST:8080/path`.
+/// Removes what identifies somebody: `http://user:word@host:8080/path?query` becomes
+/// `http://HOST:8080/path`.
 pub fn url_without_secrets(url: &str) -> String {
     let (scheme, rest) = url.split_once("://").unwrap_or(("http", url));
     let end = rest.find(['?', '#']).unwrap_or(rest.len());
@@ -350,12 +354,12 @@ pub fn url_without_secrets(url: &str) -> String {
     )
 }
 
-/// What an arm is for.
+/// The purpose of an arm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     Baseline,
-    /// The baseline again: the A/A that must not differ.
+    /// The baseline again, for the A/A comparison, which must show no difference.
     Control,
     Step,
     /// The bare echo: what the kernel alone costs.
@@ -364,14 +368,15 @@ pub enum Role {
     Alone,
     /// Two steps on the first state.
     Both,
-    /// The state in which a ladder ends, when it is confirmed.
+    /// The state in which a ladder ends, where it is confirmed.
     Last,
-    /// That state without one step.
+    /// The last state without one step.
     Without,
 }
 
 impl Role {
-    /// Whether it stands on the ladder or beside it, rather than at one of its ends alone.
+    /// Whether the arm belongs to the climb of a ladder, rather than to the separate study of its
+    /// first or last state.
     pub fn is_of_the_climb(self) -> bool {
         matches!(
             self,
@@ -385,16 +390,16 @@ impl Role {
 pub struct Arm {
     /// Short stable name.
     pub name: String,
-    /// Words for a reader.
+    /// Title for a reader.
     pub title: String,
-    /// What the arm is for.
+    /// The purpose of the arm.
     pub role: Role,
-    /// What is served to.
+    /// The program that the arm measures.
     pub program: Program,
-    /// What is asked for, where that is not the workload's path.
+    /// Path of the request, where that is not the workload's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// Its workers, where they are not the workload's.
+    /// Number of its workers, where that is not the workload's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workers: Option<u32>,
     /// Levers that are on for this arm.
@@ -406,7 +411,7 @@ pub struct Arm {
 }
 
 impl Arm {
-    /// One of this program as it is, that is compared with nothing.
+    /// Returns an arm of this program without levers that is compared with nothing.
     pub fn new(name: &str, title: &str, role: Role, program: Program) -> Self {
         Self {
             name: name.to_owned(),

@@ -1,4 +1,4 @@
-//! What is swept: `connections=1..512` or `rate=1000..50000`, and the levels in between.
+//! A sweep over levels of load, such as `connections=1..512` or `rate=1000..50000`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,17 +19,18 @@ pub struct Sweep {
 }
 
 named! {
-    /// What differs between levels.
+    /// The quantity that differs between levels.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
     pub enum Axis, "axis" {
-        /// In closed loop.
+        /// Open connections, in closed loop.
         Connections = "connections",
-        /// Requests/s, in open loop.
+        /// Offered requests/s, in open loop.
         Rate = "rate",
     }
 }
 
-/// Neighbouring levels differ by two where that makes so many; else by more or less.
+/// Bounds of the number of levels. Neighbouring levels differ by a factor of two where that gives a
+/// number within these bounds; otherwise by a larger or smaller factor.
 const FEWEST: f64 = 8.0;
 const MOST: f64 = 16.0;
 
@@ -66,7 +67,7 @@ impl FromStr for Sweep {
 }
 
 impl Sweep {
-    /// The most connections that are held open at once, `held` where it is not they that are swept.
+    /// Returns the most connections that are open at once: `held` where connections are not swept.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -79,8 +80,8 @@ impl Sweep {
         }
     }
 
-    /// The levels from the lowest to the highest, each as many times the one before; of whole
-    /// connections some may coincide.
+    /// Returns the levels from the lowest to the highest, in equal ratios. Levels that round to the
+    /// same number of connections are given once.
     pub fn loads(&self) -> Vec<f64> {
         let doublings = (self.to / self.from).log2().ceil();
         let steps = doublings.clamp(FEWEST - 1.0, MOST - 1.0);
@@ -103,7 +104,7 @@ impl Sweep {
     }
 }
 
-/// As it was typed.
+/// Formats a sweep as it was typed.
 impl fmt::Display for Sweep {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}={}..{}", self.axis.name(), self.from, self.to)

@@ -18,7 +18,7 @@ pub struct Workload {
     /// Load generator threads; connections are dealt evenly between them.
     #[serde(default = "one")]
     pub threads: u32,
-    /// Workers of the target, as far as it is started here; absent for one.
+    /// Workers of the target, where we start it; absent for one.
     #[serde(default, skip_serializing_if = "Workers::is_one")]
     pub workers: Workers,
 }
@@ -53,10 +53,10 @@ named! {
     /// How the due times of an open loop are spread.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
     pub enum Arrivals, "spread of arrivals" {
-        /// Evenly: one request each 1/rate.
+        /// Evenly: one request every 1/rate seconds.
         #[default]
         Uniform = "uniform",
-        /// Exponential gaps, as of many independent users.
+        /// Exponential gaps, like the requests of many independent users.
         Poisson = "poisson",
     }
 }

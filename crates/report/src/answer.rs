@@ -1,4 +1,4 @@
-//! The answer in one sentence that a person would say.
+//! The answer in one sentence, as a person would say it.
 //!
 //! It says what the verdict allows and no more: where a verdict is withheld, the sentence says so
 //! and still gives the figures.
@@ -9,7 +9,7 @@ use model::{Doubt, Effect, Judgement, RunRecord, Verdict};
 
 use crate::{between_boots, gate, numbers, scale, sentences, side_by_side, whole};
 
-/// The answer to the study's question.
+/// Returns the answer to the study's question.
 pub(crate) fn sentence(run: &RunRecord, judgement: &Judgement) -> String {
     if let Some(gate) = &judgement.gate {
         return gate::sentence(run, judgement, gate);
@@ -23,7 +23,7 @@ pub(crate) fn sentence(run: &RunRecord, judgement: &Judgement) -> String {
     }
 }
 
-/// What the last step costs against the baseline.
+/// The first and the last state of a ladder, and the effect between them.
 struct Ends<'a> {
     first: &'a ArmResult,
     last: &'a ArmResult,
@@ -50,15 +50,15 @@ fn ladder(run: &RunRecord, judgement: &Judgement) -> String {
             ends.costs()
         ),
         Verdict::Inconclusive => format!(
-            "This run cannot tell whether the steps help{}: the change is {}; {} were seen.",
+            "This run cannot tell whether the steps help{}: the change is {}. Measured: {}.",
             ends.service
                 .map_or_else(String::new, |name| format!(" {name}")),
             numbers::effect(&ends.effect),
             ends.figures()
         ),
         Verdict::Invalid => {
-            let reason = void(run, judgement);
-            format!("No verdict: {reason}. {} were seen.", ends.figures())
+            let reason = void_reason(run, judgement);
+            format!("No verdict: {reason}. Measured: {}.", ends.figures())
         }
     }
 }
@@ -75,7 +75,7 @@ fn ends<'a>(run: &'a RunRecord, judgement: &'a Judgement) -> Option<(Ends<'a>, V
     Some((ends, judged.verdict))
 }
 
-/// The two ends of a climb.
+/// Returns the two ends of a climb.
 pub(crate) fn climbed(judgement: &Judgement) -> Option<whole::Ends<'_>> {
     let whole = judgement.whole.as_ref()?;
     let (verdict, effect) = (whole.verdict, whole.effect);
@@ -106,15 +106,17 @@ impl Ends<'_> {
         }
     }
 
-    /// `11.9 µs of server CPU per request at first and 6.1 µs at last`.
+    /// `11.9 µs of server CPU per request in the first state and 6.1 µs in the last`.
     fn figures(&self) -> String {
         let (first, last) = (self.shown(self.first), self.shown(self.last));
         match self.outcome {
             Outcome::ServerCpuPerRequest | Outcome::ServerCpuPerKilobyte => {
                 let noun = sentences::outcome_name(self.outcome);
-                format!("{first} of {noun} at first and {last} at last")
+                format!("{first} of {noun} in the first state and {last} in the last")
             }
-            Outcome::Throughput => format!("{first} requests/s at first and {last} at last"),
+            Outcome::Throughput => {
+                format!("{first} requests/s in the first state and {last} in the last")
+            }
         }
     }
 
@@ -139,7 +141,7 @@ impl Ends<'_> {
                 String::new()
             }
             (Outcome::Throughput, _) => {
-                "; its CPU time is hidden, so this is only the throughput that was seen".to_owned()
+                "; its CPU time is hidden, so this is only the measured throughput".to_owned()
             }
         }
     }
@@ -149,8 +151,9 @@ fn missing() -> String {
     numbers::MISSING.to_owned()
 }
 
-/// The step that helped most in the climb. Once the last state is confirmed, what the step is worth
-/// there is quoted, which had no part in choosing it, and only where it helps there too.
+/// Names the step that helped most in the climb. Once the last state is confirmed, the effect
+/// quoted is the one measured there, which had no part in choosing the step, and only if the step
+/// helps there too.
 fn largest_gain(judgement: &Judgement) -> String {
     let helped = judgement
         .steps
@@ -190,7 +193,7 @@ fn compare(run: &RunRecord, judgement: &Judgement) -> String {
         return scaled;
     }
     if side_by_side::is_so(run, judgement) {
-        return side_by_side::sentence(judgement, &void(run, judgement));
+        return side_by_side::sentence(judgement, &void_reason(run, judgement));
     }
     sentences.join(" ")
 }
@@ -216,9 +219,9 @@ fn compared(run: &RunRecord, judgement: &Judgement, step: &StepResult) -> String
             step.title
         ),
         Verdict::Invalid => format!(
-            "No verdict on {} against {against}: {}. Seen was {size}.",
+            "No verdict on {} against {against}: {}. Measured: {size}.",
             step.title,
-            void(run, judgement)
+            void_reason(run, judgement)
         ),
     }
 }
@@ -243,8 +246,8 @@ fn difference(effect: &Effect, outcome: Outcome) -> String {
     )
 }
 
-/// Why a comparison is void: the usual reasons in words, the others are among the doubts.
-fn void(run: &RunRecord, judgement: &Judgement) -> String {
+/// Says why a comparison is void: the usual reasons in words; the others are among the doubts.
+fn void_reason(run: &RunRecord, judgement: &Judgement) -> String {
     let differs = |doubt: &Doubt| matches!(doubt, Doubt::ControlDiffers { .. });
     if judgement.doubts.iter().any(differs) {
         let servers = sentences::servers(run);
@@ -407,7 +410,8 @@ mod tests {
         judgement.doubts.push(pairs_missing);
         let said = sentence(&run, &judgement);
         assert!(
-            said.starts_with("No verdict on ") && said.contains(": pairs are too few, 2 where 10"),
+            said.starts_with("No verdict on ")
+                && said.contains(": there are too few pairs, 2 where 10"),
             "{said}"
         );
     }

@@ -1,5 +1,5 @@
-//! A step that takes a reboot in words: what it waits for and how it is made, or what was estimated
-//! between boots.
+//! The section on a step that takes a reboot: what the run waits for and how the step is made, or
+//! what was estimated between boots.
 
 use model::judgement::{BetweenBoots, BootEstimate, BootResult, Outcome};
 use model::reboot::{MeasuredBoot, Reboot};
@@ -8,7 +8,7 @@ use model::{Facts, Judgement, Role, RunRecord};
 use crate::view::{Item, Page};
 use crate::{numbers, sentences};
 
-/// Adds it to a page; nothing to that of a run that asked for no reboot.
+/// Adds the section to a page; nothing where the run asked for no reboot.
 pub(crate) fn add_to(page: &mut Page, run: &RunRecord, judgement: &Judgement) {
     let Some((reboot, found)) = asked(run, judgement) else {
         return;
@@ -16,24 +16,24 @@ pub(crate) fn add_to(page: &mut Page, run: &RunRecord, judgement: &Judgement) {
     page.add(Item::Heading("Between boots"));
     page.paragraph(state(run, judgement, found));
     let boots = (1..).zip(&found.boots);
-    let boots = boots.map(|(number, boot)| of_boot(number, boot, judgement.outcome));
+    let boots = boots.map(|(number, boot)| boot_line(number, boot, judgement.outcome));
     page.add(Item::List(boots.chain(what_differed(reboot)).collect()));
     page.paragraph(format!(
-        "This machine is started by {}. Mind: {}. So only on a machine of one tenant that runs \
-         nothing untrusted.",
+        "This machine boots with {}. Warning: {}. So take the step only on a single-tenant machine \
+         that runs nothing untrusted.",
         reboot.change.loader, reboot.change.warning
     ));
-    let make = "To take the step, as root, and then `linerate study resume` with the folder of \
-                this run:";
+    let make = "To take the step, type this as root, and then `linerate study resume` with the \
+                folder of this run:";
     let leads = [make, "To go back, as root:"];
-    for (lead, commands) in leads.into_iter().zip(to_type(reboot, found)) {
+    for (lead, commands) in leads.into_iter().zip(commands_to_type(reboot, found)) {
         if !commands.is_empty() {
             page.add_to_browser(Item::Commands(lead.to_owned(), commands));
         }
     }
 }
 
-/// `None` of a run that asked for no reboot.
+/// Returns the step and what was judged of it; `None` for a run that asked for no reboot.
 fn asked<'a>(
     run: &'a RunRecord,
     judgement: &'a Judgement,
@@ -42,10 +42,10 @@ fn asked<'a>(
     Some((run.reboot.as_ref()?, found))
 }
 
-/// Commands, or sentences where there is none: for what comes next, none once the step was measured; and
-/// to go back, none where this is already done.
-fn to_type(reboot: &Reboot, found: &BetweenBoots) -> [Vec<String>; 2] {
-    let stands = reboot.boots.last().is_some_and(|boot| boot.has_step);
+/// Returns what a person types, or sentences where there is no command: first to take the step,
+/// empty once it was measured; then to go back, empty where that is already done.
+fn commands_to_type(reboot: &Reboot, found: &BetweenBoots) -> [Vec<String>; 2] {
+    let step_is_on = reboot.boots.last().is_some_and(|boot| boot.has_step);
     let commands = |change: &[String], is_wanted: bool| {
         let change = change.iter().map(String::as_str).chain(["reboot"]);
         let wanted = change.filter(|_| is_wanted);
@@ -53,20 +53,20 @@ fn to_type(reboot: &Reboot, found: &BetweenBoots) -> [Vec<String>; 2] {
     };
     [
         commands(&reboot.change.make, found.waits),
-        commands(&reboot.change.undo, found.waits || stands),
+        commands(&reboot.change.undo, found.waits || step_is_on),
     ]
 }
 
-/// Whether a run waits for a reboot, as a sentence behind the answer.
+/// Says that a run waits for a reboot, in a sentence that follows the answer.
 pub(crate) fn waiting(run: &RunRecord, judgement: &Judgement) -> Option<String> {
     let found = judgement.ladder.as_ref()?.between_boots.as_ref()?;
     found.waits.then(|| {
         let (measured, title) = (climbed(run), &found.title);
-        format!("It waits for a reboot: {measured}, “{title}” is not yet.")
+        format!("It waits for a reboot: {measured}, “{title}” is not measured yet.")
     })
 }
 
-/// What was estimated, as it stands among the steps that a run did not climb.
+/// Formats the estimate for the list of steps that a run did not climb.
 pub(crate) fn estimated(judgement: &Judgement, step: &str) -> Option<String> {
     let found = judgement.ladder.as_ref()?.between_boots.as_ref()?;
     let estimate = found.estimate.filter(|_| found.step == step)?;
@@ -91,13 +91,13 @@ fn state(run: &RunRecord, judgement: &Judgement, found: &BetweenBoots) -> String
     match &found.estimate {
         Some(estimate) => estimate_in_words(found, estimate, judgement.outcome),
         None if found.waits => format!(
-            "Waits for a reboot: {}, and the last state once more in this boot. \
-             “{title}” takes a kernel that is started with `{option}`.",
+            "Waits for a reboot: {}, and the last state was measured once more in this boot. \
+             “{title}” needs a kernel that is started with `{option}`.",
             climbed(run)
         ),
         None => format!(
-            "“{title}” takes a reboot with `{option}`, and the last state is not measured in full \
-             yet: `linerate study resume` goes on."
+            "“{title}” needs a reboot with `{option}`, and the last state is not yet measured in \
+             full: `linerate study resume` continues."
         ),
     }
 }
@@ -105,13 +105,13 @@ fn state(run: &RunRecord, judgement: &Judgement, found: &BetweenBoots) -> String
 fn estimate_in_words(found: &BetweenBoots, estimate: &BootEstimate, outcome: Outcome) -> String {
     format!(
         "Between boots, “{}” (`{}`) changes {} by about {}: an estimate from {}, not from pairs, and \
-         no verdict. {}",
+         without a verdict. {}",
         found.title,
         found.option,
         sentences::outcome_name(outcome),
         numbers::change_roughly(estimate.ratio),
         counted(estimate),
-        null(estimate)
+        boot_noise(estimate)
     )
 }
 
@@ -128,13 +128,12 @@ fn counted(estimate: &BootEstimate) -> String {
     )
 }
 
-/// What is known of how boots differ by themselves.
-fn null(estimate: &BootEstimate) -> String {
-    const MORE: &str =
-        "each further reboot to and fro, and `linerate study resume` after it, adds a boot";
+/// Says what is known of how much boots of one state differ.
+fn boot_noise(estimate: &BootEstimate) -> String {
+    const MORE: &str = "each further reboot, with or without the step, and `linerate study resume` after it, adds a boot";
     let Some(apart) = estimate.same_arm_ratio else {
         return format!(
-            "What two boots of one state differ by is not known with one boot of each, so there is \
+            "How much two boots of one state differ is not known with one boot of each, so there is \
              no interval; {MORE}."
         );
     };
@@ -154,11 +153,11 @@ fn null(estimate: &BootEstimate) -> String {
             numbers::change_roughly(low),
             numbers::change_roughly(high)
         ),
-        None => format!("{apart}; an interval takes four boots of each, and {MORE}."),
+        None => format!("{apart}; an interval needs four boots of each, and {MORE}."),
     }
 }
 
-fn of_boot(number: u32, boot: &BootResult, outcome: Outcome) -> String {
+fn boot_line(number: u32, boot: &BootResult, outcome: Outcome) -> String {
     let kind = if boot.has_step { "with" } else { "without" };
     let figures = match outcome {
         Outcome::ServerCpuPerRequest | Outcome::ServerCpuPerKilobyte => {
@@ -180,7 +179,7 @@ fn of_boot(number: u32, boot: &BootResult, outcome: Outcome) -> String {
     let control = boot.control.effect.as_ref();
     let control = control.map_or_else(String::new, |effect| {
         let drifted = if boot.drifted {
-            ", which differs: the machine drifted within this boot, and the estimate may be that"
+            ", which differs: the machine drifted within this boot, and the estimate may come from that"
         } else {
             ""
         };
@@ -191,19 +190,19 @@ fn of_boot(number: u32, boot: &BootResult, outcome: Outcome) -> String {
     format!("boot {number}, {kind} the step: {figures}{control}; {done} of {planned} rounds")
 }
 
-/// What the kernel and the machine say otherwise in the first boot with the step than in the first
-/// without it.
+/// Lists what the kernel and the machine report differently in the first boot with the step than in
+/// the first without it.
 fn what_differed(reboot: &Reboot) -> Vec<String> {
-    let of_arm = |has_step| {
+    let first_boot = |has_step| {
         let mut boots = reboot.boots.iter();
         boots.find(|boot: &&MeasuredBoot| boot.has_step == has_step)
     };
-    let (Some(without), Some(with)) = (of_arm(false), of_arm(true)) else {
+    let (Some(without), Some(with)) = (first_boot(false), first_boot(true)) else {
         return Vec::new();
     };
     let (without, with) = (&without.facts, &with.facts);
-    let said = "the kernel said without and with it: ";
-    let besides = "besides, and so in the estimate too: ";
+    let said = "what the kernel reports without and with it: ";
+    let besides = "what differs too, and so is in the estimate: ";
     let both = [
         listed(said, &weaknesses(without, with)),
         listed(besides, &surroundings(without, with)),
@@ -215,7 +214,7 @@ fn listed(lead: &str, parts: &[String]) -> Option<String> {
     (!parts.is_empty()).then(|| format!("{lead}{}", parts.join("; ")))
 }
 
-/// The weaknesses of which two boots say something else.
+/// Lists the CPU weaknesses for which two boots report different mitigations.
 pub(crate) fn weaknesses(one: &Facts, other: &Facts) -> Vec<String> {
     let differing = one.mitigations.iter().filter_map(|(name, before)| {
         let after = other.mitigations.get(name)?;
@@ -227,7 +226,7 @@ pub(crate) fn weaknesses(one: &Facts, other: &Facts) -> Vec<String> {
 fn surroundings(one: &Facts, other: &Facts) -> Vec<String> {
     let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_owned());
     let number = |value: Option<u64>| value.map_or_else(|| "none".to_owned(), numbers::duration);
-    let told = |facts: &Facts| {
+    let values = |facts: &Facts| {
         [
             ("clock source", text(&facts.clocksource)),
             ("frequency governor", text(&facts.frequency_governor)),
@@ -236,15 +235,15 @@ fn surroundings(one: &Facts, other: &Facts) -> Vec<String> {
             ("CPUs online", facts.cpus_online.to_string()),
         ]
     };
-    let pairs = told(one).into_iter().zip(told(other));
+    let pairs = values(one).into_iter().zip(values(other));
     let differing = pairs.filter(|((_, before), (_, after))| before != after);
     let words = differing.map(|((name, before), (_, after))| format!("{name} {before}, {after}"));
     words.collect()
 }
 
-/// What a person does next, as lines that are not broken, so that each can be copied: the reboot that
-/// a run waits for, and the way back. None where nothing is to be done. `resume` is the command that
-/// goes on with the run.
+/// Returns what a person does next: the reboot that a run waits for, and the way back. The lines
+/// are not broken, so that each can be copied; empty where nothing is to be done. `resume` is the
+/// command that resumes the run.
 pub fn next_steps(run: &RunRecord, judgement: &Judgement, resume: &str) -> Vec<String> {
     let Some((reboot, found)) = asked(run, judgement) else {
         return Vec::new();
@@ -253,7 +252,7 @@ pub fn next_steps(run: &RunRecord, judgement: &Judgement, resume: &str) -> Vec<S
         let lines = commands.iter().map(|command| format!("  {command}"));
         std::iter::once(lead.to_owned()).chain(lines).collect()
     };
-    let [make, undo] = to_type(reboot, found);
+    let [make, undo] = commands_to_type(reboot, found);
     let mut lines = Vec::new();
     if !make.is_empty() {
         lines.extend(commands("to take the step, as root:", &make));
@@ -309,7 +308,7 @@ mod tests {
         }
     }
 
-    /// A run that waits, or that has one boot of each kind.
+    /// Makes up a run that waits, or that has one boot of each kind.
     fn made_up(estimate: Option<BootEstimate>) -> (RunRecord, Judgement) {
         let (mut run, mut judgement) = (sample::run(), sample::judgement());
         let mut boots = vec![measured(false, "Mitigation: PTI")];
@@ -365,7 +364,8 @@ mod tests {
         let made = made_up(None);
         let text = page(&made);
         let first = text.lines().next().unwrap_or_default();
-        let waits = "It waits for a reboot: 5 steps are measured, “no mitigations” is not yet.";
+        let waits =
+            "It waits for a reboot: 5 steps are measured, “no mitigations” is not measured yet.";
         assert!(first.ends_with(waits), "{first}");
         let steps = next_steps(&made.0, &made.1, "linerate study resume runs/one").join("\n");
         for line in [
@@ -383,7 +383,7 @@ mod tests {
         let page = html::render(&run, &[], &judgement);
         let typed = minijinja::HtmlEscape(ADD).to_string();
         assert!(page.contains(&typed), "{typed}");
-        assert!(page.contains("So only on a machine of one tenant"));
+        assert!(page.contains("So take the step only on a single-tenant machine"));
     }
 
     #[test]
@@ -395,7 +395,7 @@ mod tests {
             "is not known with one boot of each",
             "boot 2, with the step: 5.00 µs",
             "meltdown `Mitigation: PTI`, `Vulnerable`",
-            "so in the estimate too: clock source tsc, hpet",
+            "so is in the estimate: clock source tsc, hpet",
         ] {
             assert!(text.contains(words), "{words} is not in {text}");
         }

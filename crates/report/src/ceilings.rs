@@ -1,4 +1,4 @@
-//! What each resource lets through at most, for readers.
+//! The most that each resource lets through, for readers.
 
 use model::ceiling::ArmCeilings;
 use model::explanation::ResourceBound;
@@ -8,10 +8,10 @@ use crate::view::{Column, Item, Page, Row, Shown, Table};
 
 const TITLE: &str = "What each resource lets through at most, if nothing else is in the way";
 
-const NOTE: &str = "A ceiling is what there is of a resource, over what is taken of it now for each unit of work; where none is \
-     near, what limits is a wait.";
+const NOTE: &str = "A ceiling is what there is of a resource, divided by what each unit of work takes of it now; where none is \
+     near, the limit is a wait.";
 
-/// The nearest ceiling, and the one after it.
+/// Says which ceiling is nearest, and which is next.
 pub(crate) fn nearest(bounds: &[ResourceBound]) -> Option<String> {
     let first = bounds.first()?;
     let next = bounds.get(1).map(|it| format!("; next: {}", bound(it)));
@@ -23,27 +23,27 @@ pub(crate) fn nearest(bounds: &[ResourceBound]) -> Option<String> {
     ))
 }
 
-fn bound(it: &ResourceBound) -> String {
-    let each = match &it.rate_unit {
+fn bound(bound: &ResourceBound) -> String {
+    let each = match &bound.rate_unit {
         None => "an answer",
         Some(_) => "each",
     };
     format!(
         "{}, at {} {each}: {}",
-        it.what,
-        demand(it),
-        match &it.rate_unit {
-            None => format!("{} a second", numbers::rate(it.most_rps)),
-            Some(unit) => format!("{} {unit}", numbers::three_digits(it.most_rps)),
+        bound.what,
+        demand(bound),
+        match &bound.rate_unit {
+            None => format!("{} a second", numbers::rate(bound.most_rps)),
+            Some(unit) => format!("{} {unit}", numbers::three_digits(bound.most_rps)),
         }
     )
 }
 
-fn demand(it: &ResourceBound) -> String {
-    format!("{} {}", numbers::three_digits(it.demand), it.unit)
+fn demand(bound: &ResourceBound) -> String {
+    format!("{} {}", numbers::three_digits(bound.demand), bound.unit)
 }
 
-/// The section of one program.
+/// Adds the section of one program.
 pub(crate) fn add_to(page: &mut Page, bounds: &[ResourceBound]) {
     if bounds.is_empty() {
         return;
@@ -53,8 +53,9 @@ pub(crate) fn add_to(page: &mut Page, bounds: &[ResourceBound]) {
     page.table(Table::new(TITLE, columns("answer", bounds), rows.collect()));
 }
 
-/// The section of several arms: of each the nearest, and in a browser all. `each` is what is counted where a bound
-/// has no unit of its own; `title` tells what readers call an arm.
+/// Adds the section of several arms: the nearest ceiling of each, and in a browser all ceilings.
+/// `each` names what is counted where a bound has no unit of its own; `title` returns the title of
+/// an arm.
 pub(crate) fn add_arms_to(
     page: &mut Page,
     arms: &[ArmCeilings],
@@ -77,7 +78,7 @@ pub(crate) fn add_arms_to(
     page.add_to_browser(Item::Table(table));
 }
 
-/// Of each arm its nearest ceiling, and the share of each resource's that is reached.
+/// Lists the nearest ceiling of each arm, and the share that it reaches of each resource's ceiling.
 fn shares(arms: &[ArmCeilings], each: &str, title: impl Fn(&str) -> String) -> Table {
     let mut names: Vec<&str> = Vec::new();
     for bound in arms.iter().flat_map(|arm| &arm.bounds) {
@@ -107,10 +108,10 @@ fn shares(arms: &[ArmCeilings], each: &str, title: impl Fn(&str) -> String) -> T
     Table::new("The share of each ceiling that is reached", columns, rows)
 }
 
-fn most(it: &ResourceBound) -> String {
-    match it.rate_unit {
-        None => numbers::rate(it.most_rps),
-        Some(_) => numbers::three_digits(it.most_rps),
+fn most(bound: &ResourceBound) -> String {
+    match bound.rate_unit {
+        None => numbers::rate(bound.most_rps),
+        Some(_) => numbers::three_digits(bound.most_rps),
     }
 }
 

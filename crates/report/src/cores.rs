@@ -1,4 +1,5 @@
-//! What a cache line takes between CPUs: the answer, a matrix for a terminal or a spreadsheet, and a heat map for a browser.
+//! The time that a cache line takes between CPUs: the answer, a matrix for a terminal or a
+//! spreadsheet, and a heat map for a browser.
 
 use minijinja::value::Serde;
 use minijinja::{Environment, context};
@@ -8,22 +9,22 @@ use crate::html::STYLE;
 use crate::numbers;
 
 const TEMPLATE: &str = include_str!("../templates/cores.html");
-/// Columns of a matrix's cell on a terminal, and of what names its row.
+/// Columns on a terminal of a cell of the matrix, and of the name of its row.
 const CELL: usize = 5;
-/// Shades from near to far, where figures have no room.
+/// Shades from near to far, where there is no room for figures.
 const SHADES: [char; 5] = ['·', '░', '▒', '▓', '█'];
 
-/// What a page for a browser says beside the figures.
+/// What a page for a browser shows besides the figures.
 pub struct About<'a> {
     pub version: &'a str,
     /// What was measured where and when, in parts.
     pub kicker: Vec<String>,
-    /// What must be read with the answer.
+    /// Remarks that must be read with the answer.
     pub notes: Vec<String>,
     pub command: &'a str,
 }
 
-/// The answer in one sentence.
+/// Returns the answer in one sentence.
 pub fn answer(found: &CoreDistances) -> String {
     match (&found.levels[..], &found.pairs[..]) {
         (_, []) => "No pair of CPUs was measured.".to_owned(),
@@ -67,7 +68,7 @@ fn within(level: &CoreLevel) -> String {
     format!("{time} within {groups}")
 }
 
-/// `6 groups of 8 CPUs`, those that stand alone left out.
+/// `6 groups of 8 CPUs`, without groups of a single CPU.
 fn grouped(level: &CoreLevel) -> String {
     let sizes: Vec<usize> = level
         .groups
@@ -86,7 +87,7 @@ fn grouped(level: &CoreLevel) -> String {
     }
 }
 
-/// The levels for a terminal: the time, and the groups as lists.
+/// Returns the levels for a terminal: the time, and the groups as lists.
 pub fn levels(found: &CoreDistances) -> Vec<String> {
     let level = |level: &CoreLevel| {
         let groups = level.groups.iter().filter(|group| group.len() > 1);
@@ -101,7 +102,7 @@ pub fn levels(found: &CoreDistances) -> Vec<String> {
     found.levels.iter().map(level).collect()
 }
 
-/// CPUs as the kernel writes them: `0-3,8`.
+/// Lists CPUs as the kernel writes them: `0-3,8`.
 fn list(cpus: &[usize]) -> String {
     let runs = cpus.chunk_by(|left, right| left + 1 == *right);
     let texts = runs.map(|run| match run {
@@ -111,8 +112,8 @@ fn list(cpus: &[usize]) -> String {
     texts.collect::<Vec<_>>().join(",")
 }
 
-/// The matrix for a terminal of so many columns: figures in ns, or shades where these have no room; empty where those
-/// have none either.
+/// Returns the matrix for a terminal of `width` columns: figures in ns, or shades where there is no
+/// room for figures; empty where there is no room for shades either.
 pub fn matrix(found: &CoreDistances, width: usize) -> Vec<String> {
     let cpus = found.cpus.len();
     if CELL * (cpus + 1) <= width {
@@ -145,7 +146,7 @@ pub fn matrix(found: &CoreDistances, width: usize) -> Vec<String> {
     rows.chain([legend]).collect()
 }
 
-/// A figure of a cell, of four columns at most.
+/// Writes the figure of a cell, in at most four columns.
 fn figure(ns: f64) -> String {
     match ns {
         near if near < 99.95 => format!("{near:.1}"),
@@ -153,8 +154,8 @@ fn figure(ns: f64) -> String {
     }
 }
 
-/// What a spreadsheet takes, in the shape of `core-to-core-latency --csv`: a row and a column for each CPU, medians in ns
-/// below the diagonal, nothing elsewhere.
+/// Returns the matrix for a spreadsheet, in the format of `core-to-core-latency --csv`: a row and a
+/// column for each CPU, medians in ns below the diagonal, nothing elsewhere.
 pub fn csv(found: &CoreDistances) -> String {
     let cell = |pair: Option<&CorePair>| {
         pair.map_or_else(String::new, |pair| format!("{:.3}", pair.exchange_ns.value))
@@ -163,7 +164,7 @@ pub fn csv(found: &CoreDistances) -> String {
     rows.collect::<Vec<_>>().join("\n")
 }
 
-/// A row for each CPU, with what was measured between it and each of those before it.
+/// Returns a row for each CPU, with what was measured between it and each CPU before it.
 fn rows(found: &CoreDistances) -> impl Iterator<Item = (usize, Vec<Option<&CorePair>>)> {
     found.cpus.iter().map(|cpu| {
         let with = |other: &usize| {
@@ -175,7 +176,8 @@ fn rows(found: &CoreDistances) -> impl Iterator<Item = (usize, Vec<Option<&CoreP
     })
 }
 
-/// How far a pair is between the nearest and the farthest of all, by their logarithms.
+/// The scale that places a pair between the nearest and the farthest, by the logarithms of their
+/// times.
 struct Shade {
     nearest_ns: f64,
     farthest_ns: f64,
@@ -190,9 +192,9 @@ impl Shade {
         }
     }
 
-    /// From 0, the nearest, to 1.
+    /// Returns 0 for the nearest pair, up to 1 for the farthest.
     fn share(&self, pair: &CorePair) -> f64 {
-        // Where all are about as far, shades would tell noise apart.
+        // Where all are about equally far, shades would only show noise.
         let whole = (self.farthest_ns / self.nearest_ns).ln().max(1.0);
         (pair.exchange_ns.value / self.nearest_ns).ln() / whole
     }
@@ -210,7 +212,8 @@ impl Shade {
     }
 }
 
-/// One self-contained page with the heat map as a table and every pair in words, which a browser searches.
+/// Returns one self-contained page with the heat map as a table and every pair in words, so that a
+/// browser can search it.
 ///
 /// # Panics
 /// When the template that is compiled in is wrong, which a test would see.
@@ -237,9 +240,9 @@ pub fn html(found: &CoreDistances, about: &About<'_>) -> String {
         levels => levels(found),
         cpus => &found.cpus,
         rows => rows.collect::<Vec<_>>(),
-        pairs => farthest.into_iter().map(told).collect::<Vec<_>>(),
+        pairs => farthest.into_iter().map(list_row).collect::<Vec<_>>(),
     };
-    // A name that ends in `.html` has what is put into it escaped.
+    // The name ends in `.html`, so the values put into the template are escaped.
     let page = Environment::new().render_named_str("cores.html", TEMPLATE, Serde(page));
     let page = page.expect("the template is compiled in and a test renders it");
     foreign::shown(&page).into_owned()
@@ -254,8 +257,8 @@ fn words(pair: &CorePair) -> String {
     format!("CPU {one} and CPU {other}: {ns}")
 }
 
-/// A row of the list of all pairs.
-fn told(pair: &CorePair) -> [String; 4] {
+/// Returns a row of the list of all pairs.
+fn list_row(pair: &CorePair) -> [String; 4] {
     let [one, other] = pair.cpus;
     let time = |found| numbers::quantity_with_interval(found, "ns");
     [
@@ -272,7 +275,7 @@ mod tests {
     use super::*;
     use model::Estimate;
 
-    /// CPUs in groups of so many, near within these and far between them.
+    /// Makes CPUs in groups of `group`, near within a group and far between groups.
     fn machine(cpus: usize, group: usize) -> CoreDistances {
         let two = (0..cpus).flat_map(|one| (0..one).map(move |other| [one, other]));
         let time = |[one, other]: [usize; 2]| match one / group == other / group {

@@ -12,10 +12,10 @@ use crate::text;
 use crate::view::{Item, Key, Page, Table};
 use crate::{ceilings, numbers};
 
-/// What cannot be seen below this share is not told.
+/// The least share that is shown.
 const WORTH_TELLING: f64 = 0.005;
 
-const CAPTION: &str = "Each function is as wide as its own time and that of what it called; the program blue, the kernel red.";
+const CAPTION: &str = "The width of each function is its own time and that of what it called; the program is blue, the kernel red.";
 
 /// Renders an explanation for a terminal of `width` columns, with or without colour.
 #[must_use]
@@ -32,17 +32,17 @@ pub(crate) fn view(look: &SavedLook, explanation: &Explanation) -> Page {
     };
     page.section("limiter", "The limiter");
     if let Some(limiter) = &explanation.limiter {
-        page.add(Item::List(held(limiter)));
+        page.add(Item::List(limiter_list(limiter)));
     }
     if let Some(command) = &look.study.observation.command {
-        page.paragraph(ran(command));
+        page.paragraph(command_end(command));
     }
     page.paragraph(proof(look, explanation));
     if let Some(nearest) = ceilings::nearest(&explanation.ceilings) {
         page.paragraph(nearest);
     }
     page.section("ledger", "Where the time goes");
-    page.paragraph(whole(look, explanation));
+    page.paragraph(ledger_lead(look, explanation));
     accounts(&mut page, explanation);
     behind(&mut page, &look.study, explanation);
     ceilings::add_to(&mut page, &explanation.ceilings);
@@ -50,14 +50,14 @@ pub(crate) fn view(look: &SavedLook, explanation: &Explanation) -> Page {
     let further = explanation.further.iter().map(|it| it.what.clone());
     add_list(
         &mut page,
-        ("further", "What else takes its share"),
+        ("further", "What else takes a share of the time"),
         further.collect(),
     );
-    let out = explanation
+    let ruled_out = explanation
         .ruled_out
         .iter()
         .map(|it| format!("{}: {}", it.what, it.by));
-    add_list(&mut page, ("ruled-out", "Ruled out"), out.collect());
+    add_list(&mut page, ("ruled-out", "Ruled out"), ruled_out.collect());
     let unseen = look
         .study
         .observation
@@ -78,15 +78,16 @@ fn cost_of(cost: &LookCost) -> String {
         |share| format!("about {}", numbers::share(share)),
     );
     format!(
-        "To look took {share} of the program's own CPU time within {}, by accounting: {} for the events that bursts saw, \
-         each by what it took on the machine of docs/instruments/stacks.md. We used {} besides on CPUs that it may use too.",
+        "Looking took {share} of the program's own CPU time within {}, by calculation: {} for the events that bursts saw, \
+         each at its cost on the machine of docs/instruments/stacks.md. Linerate itself used another {} on CPUs that the \
+         program may use too.",
         numbers::duration(cost.lasted_ns),
         numbers::duration(cost.within_ns),
         numbers::duration(cost.beside_ns)
     )
 }
 
-/// Stacks of a look as tools for flame graphs take them: names of files and their lines.
+/// Returns the stacks of a look as tools for flame graphs read them: names of files and their text.
 #[must_use]
 pub fn folded(look: &SavedLook) -> Vec<(String, String)> {
     let seen = &look.study.observation;
@@ -100,7 +101,7 @@ pub fn folded(look: &SavedLook) -> Vec<(String, String)> {
     files.into_iter().filter_map(file).collect()
 }
 
-/// What each program that is followed to is held back by.
+/// Returns each program that was followed behind the first, with its explanation.
 fn levels<'a>(
     looked: &'a Looked,
     explanation: &'a Explanation,
@@ -113,10 +114,10 @@ fn levels<'a>(
         .map(|(looked, explanation)| (looked.target.as_str(), explanation))
 }
 
-/// That of the program, and of each that it leads to.
+/// Returns the answer for the program, and for each program that it leads to.
 fn whole_answer(looked: &Looked, explanation: &Explanation) -> String {
     let further = levels(looked, explanation)
-        .map(|(target, explanation)| format!(" Of {target}: {}", answer(explanation)));
+        .map(|(target, explanation)| format!(" For {target}: {}", answer(explanation)));
     answer(explanation) + &further.collect::<String>()
 }
 
@@ -126,7 +127,7 @@ fn behind(page: &mut Page, looked: &Looked, explanation: &Explanation) {
         page.section(id, "The program behind it");
         page.paragraph(format!("Behind it: {target}. {}", answer(explanation)));
         page.add(Item::List(
-            explanation.limiter.iter().flat_map(held).collect(),
+            explanation.limiter.iter().flat_map(limiter_list).collect(),
         ));
         accounts(page, explanation);
     }
@@ -135,7 +136,7 @@ fn behind(page: &mut Page, looked: &Looked, explanation: &Explanation) {
 fn accounts(page: &mut Page, explanation: &Explanation) {
     page.table(ledger(explanation));
     page.add(Item::Note(format!(
-        "Each share is within ± {} by the number of moments that were seen.",
+        "Each share is accurate to ± {}, by the number of moments that were seen.",
         numbers::share(2.0 * explanation.ledger.share_error)
     )));
     let missing = explanation.ledger.missing.iter();
@@ -146,7 +147,7 @@ fn answer(explanation: &Explanation) -> String {
     let limiter = explanation.limiter.as_ref();
     limiter.map_or_else(
         || {
-            "I cannot tell what holds it back: nothing takes a tenth of its time for certain."
+            "Cannot tell what holds it back: nothing certainly takes a tenth of its time."
                 .to_owned()
         },
         |limiter| limiter.what.clone(),
@@ -159,7 +160,12 @@ fn keys(explanation: &Explanation) -> Vec<Key> {
         caption: caption.to_owned(),
     };
     let limiter = explanation.limiter.as_ref();
-    let share = limiter.map(|it| key(numbers::share(it.share), "of the time is the limiter's"));
+    let share = limiter.map(|it| {
+        key(
+            numbers::share(it.share),
+            "of the time is due to the limiter",
+        )
+    });
     let response = explanation.ledger.response_us;
     let response = response.map(|us| {
         key(
@@ -170,7 +176,7 @@ fn keys(explanation: &Explanation) -> Vec<Key> {
     share.into_iter().chain(response).collect()
 }
 
-fn held(limiter: &Limiter) -> Vec<String> {
+fn limiter_list(limiter: &Limiter) -> Vec<String> {
     let shown = limiter.shown_by.iter().map(|by| format!("shown by: {by}"));
     let gain = Some(format!("to gain: {}", limiter.gain)).filter(|_| !limiter.gain.is_empty());
     let to_do = limiter.advice.iter().map(|it| format!("to do: {it}"));
@@ -179,19 +185,19 @@ fn held(limiter: &Limiter) -> Vec<String> {
 
 fn proof(look: &SavedLook, explanation: &Explanation) -> String {
     match (&explanation.proof, &explanation.unproved) {
-        (Some(proof), _) => of_trial(proof, look.study.observation.load.is_some()),
+        (Some(proof), _) => trial_result(proof, look.study.observation.load.is_some()),
         (None, Some(why)) => format!("Not proved: {why}."),
         (None, None) => "Not proved: too few moments with and without the hindrance.".to_owned(),
     }
 }
 
-fn of_trial(proof: &Hindered, is_our_load: bool) -> String {
+fn trial_result(proof: &Hindered, is_our_load: bool) -> String {
     let by = numbers::share(proof.change.abs());
     let (done, and_so) = match (&proof.what, &proof.followed) {
         (Hindrance::ServerCpus, _) => (format!("{by} of the server's CPU time taken away"), ""),
         (Hindrance::ClientCpus, _) => (format!("{by} of the client's CPU time taken away"), ""),
         (Hindrance::ClientElsewhere { .. }, _) => (
-            format!("our load on CPUs that it may not use, for {by} more at best"),
+            format!("our load on CPUs that the server may not use, for {by} more at best"),
             "",
         ),
         (Hindrance::Connections, followed) => (format!("{by} more connections"), waits(*followed)),
@@ -211,7 +217,7 @@ fn of_trial(proof: &Hindered, is_our_load: bool) -> String {
         None => "Not proved",
     };
     let became = match is_our_load {
-        true => "answers became {} times as many",
+        true => "the rate of answers was {} times as high",
         false => "its connections carried {} times as much",
     };
     let became = became.replace("{}", &format!("{:.3}", proof.ratio));
@@ -221,7 +227,7 @@ fn of_trial(proof: &Hindered, is_our_load: bool) -> String {
     )
 }
 
-/// What it says of requests whether answers became as many more as connections.
+/// Says what it means for the requests whether answers grew in the same proportion as connections.
 fn waits(followed: Option<bool>) -> &'static str {
     match followed {
         Some(true) => ": each request has its own wait, and there is room for more",
@@ -230,12 +236,12 @@ fn waits(followed: Option<bool>) -> &'static str {
     }
 }
 
-/// How a command ended, with what the kernel counted of it.
-fn ran(command: &CommandReading) -> String {
+/// Says how a command ended, with what the kernel counted for it.
+fn command_end(command: &CommandReading) -> String {
     let (how, left) = match (command.end, command.left_running) {
-        // It has a group of its own, so that whoever is left in it is ended with it.
+        // It has a process group of its own, so whatever is left in the group is ended with it.
         (CommandEnd::TimedOut, _) => (
-            "still ran when the look ended, and was ended".to_owned(),
+            "was still running when the look ended, and was ended".to_owned(),
             "",
         ),
         (end, true) => (end.words(), "; what it left running was ended"),
@@ -249,17 +255,17 @@ fn ran(command: &CommandReading) -> String {
     )
 }
 
-fn whole(look: &SavedLook, explanation: &Explanation) -> String {
+fn ledger_lead(look: &SavedLook, explanation: &Explanation) -> String {
     match explanation.ledger.response_us {
         _ if look.study.observation.command.is_some() => {
-            "Of the time that the command was looked at:".to_owned()
+            "Of the time in which the command was observed:".to_owned()
         }
         Some(us) => format!(
-            "From a request to its answer it is {} µs in the mean, by connections and answers a second. Of that:",
+            "The time from a request to its answer is {} µs on average, by connections and answers per second. Of that:",
             numbers::micros(us)
         ),
         None => {
-            "Of the program's own time, since nobody knows which of its clients wait for an answer:"
+            "Of the program's own time, since it is not known which of its clients wait for an answer:"
                 .to_owned()
         }
     }
@@ -298,8 +304,8 @@ fn words(account: &Account) -> String {
         AccountKind::Opening => "a connection is opened for it",
         AccountKind::OwnCode => "it runs its own code",
         AccountKind::Kernel => "the kernel works for it",
-        AccountKind::NoCpu => "it is ready, without a CPU",
-        AccountKind::Asleep => "it sleeps in the midst of work",
+        AccountKind::NoCpu => "it is ready to run, without a CPU",
+        AccountKind::Asleep => "it sleeps in the middle of work",
         AccountKind::Blocked => "it waits for a disk",
         AccountKind::Stopped => "it is stopped",
         AccountKind::Elsewhere => "it waits for something behind it",
@@ -315,13 +321,13 @@ fn words(account: &Account) -> String {
     }
 }
 
-/// The graphs of the bursts after the look.
+/// Adds the graphs of the bursts after the look.
 fn functions(page: &mut Page, seen: &Observation) {
     let graphs = [
         (
             seen.stacks.as_ref(),
             ("functions", "What runs on its CPUs"),
-            ("flame", "CPU time by the functions that were under way"),
+            ("flame", "CPU time by the functions that were running"),
         ),
         (
             seen.asleep.as_ref(),

@@ -30,15 +30,15 @@ impl ReadError {
 /// Reads a run and its blocks. A last block that was cut short by a crash is left out.
 ///
 /// # Errors
-/// A file that is not there, cannot be read, or is of another format, with what to do.
+/// If a file is missing, cannot be read, or has another format. The error says what to do.
 pub fn read(folder: &Path) -> Result<(RunRecord, Vec<BlockRecord>), ReadError> {
     let mut run: RunRecord = read_run(folder)?;
     run.doubts.extend(read_link_doubts(folder)?);
     Ok((run, read_blocks(folder)?))
 }
 
-/// What is doubtful about the link of a run; nothing where it has none, or was killed before it
-/// could tell.
+/// Reads the doubts about the link of a run. There are none if the run has no link, or was killed
+/// before it could record them.
 fn read_link_doubts(folder: &Path) -> Result<Vec<Doubt>, ReadError> {
     let path = folder.join(LINK_FILE);
     let Some(text) = read_if_there(&path, MOST_RUN_BYTES)? else {
@@ -51,7 +51,7 @@ fn read_link_doubts(folder: &Path) -> Result<Vec<Doubt>, ReadError> {
     let records = lines.enumerate().map(|(index, line)| {
         LinkRecord::from_json(line.as_bytes()).map_err(|reason| {
             let line = index + 1;
-            let what = format!(":{line} is no account of a link: {reason}; without that file the rest is still judged");
+            let what = format!(":{line} is not a valid link record: {reason}; without that file the rest is still judged");
             ReadError::of(&path, what)
         })
     });
@@ -62,7 +62,8 @@ fn read_link_doubts(folder: &Path) -> Result<Vec<Doubt>, ReadError> {
         .collect())
 }
 
-/// Reads a run of commands, its blocks, and the evidence that it gathered at its end: none before.
+/// Reads a run of commands, its blocks, and the evidence gathered at its end; until then there is
+/// none.
 ///
 /// # Errors
 /// As for [`read`].
@@ -73,7 +74,7 @@ pub fn read_commands(
     Ok((run, blocks, read_evidence(folder)?))
 }
 
-/// Reads a comparison of commands and the runs of it.
+/// Reads a comparison of commands and its runs.
 ///
 /// # Errors
 /// As for [`read`].
@@ -105,10 +106,10 @@ pub fn read_streams(folder: &Path) -> Result<(SavedStreams, Vec<StreamBlock>), R
     Ok((read_run(folder)?, read_blocks(folder)?))
 }
 
-/// What a run folder holds.
+/// Returns what kind of run a folder holds.
 ///
 /// # Errors
-/// Where there is no `run.json` that can be read.
+/// If there is no `run.json` that can be read.
 pub fn kind(folder: &Path) -> Result<RunKind, ReadError> {
     Ok(RunKind::of(&read_description(folder)?))
 }
@@ -142,16 +143,16 @@ where
     BlockRecord<R>: Saved,
 {
     let path = folder.join(BLOCKS_FILE);
-    // As bytes: a write may have been cut short within a character.
+    // Read as bytes, because a write may have been cut short within a character.
     let bytes = if_there(&path, foreign::file::read(&path, MOST_BLOCKS_BYTES))?;
     let bytes = bytes.ok_or_else(|| {
-        let what = " is missing; copy the whole run folder, or take the run up again with `resume`";
+        let what = " is missing; copy the whole run folder, or continue the run with `resume`";
         ReadError::of(&path, what)
     })?;
     let blocks = Blocks::parse(&bytes).map_err(|bad| {
         let what = format!(
-            ":{} is no block: {}; keep the lines before it and cut the rest, and `linerate study resume` measures \
-             those again",
+            ":{} is not a valid block: {}; keep the lines before it and delete the rest, and `linerate study resume` \
+             measures those again",
             bad.line, bad.reason
         );
         ReadError::of(&path, what)
@@ -166,18 +167,20 @@ fn read_evidence(folder: &Path) -> Result<Evidence, ReadError> {
     };
     Evidence::from_json(text.as_bytes()).map_err(|error| {
         let place = place(&error);
-        let what =
-            format!("{place} is no evidence: {error}; without that file the rest is still judged");
+        let what = format!(
+            "{place} is not valid evidence: {error}; without that file the rest is still judged"
+        );
         ReadError::of(&path, what)
     })
 }
 
-/// `:line:column` of an error.
+/// Formats the position of an error as `:line:column`.
 fn place(error: &serde_json::Error) -> String {
     format!(":{}:{}", error.line(), error.column())
 }
 
-/// What others may have put there: regular files alone are read, and no more than fits.
+/// Reads a file if it exists. Others may have put it there, so only regular files of at most
+/// `most_bytes` are read.
 fn read_if_there(path: &Path, most_bytes: u64) -> Result<Option<String>, ReadError> {
     if_there(path, foreign::file::read_text(path, most_bytes))
 }
@@ -188,8 +191,9 @@ fn if_there<T>(path: &Path, read: io::Result<T>) -> Result<Option<T>, ReadError>
         Err(error) => match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(None),
             _ => {
-                let what =
-                    format!(" cannot be read: {error}; look at what it is, and at its permissions");
+                let what = format!(
+                    " cannot be read: {error}; check what kind of file it is, and its permissions"
+                );
                 Err(ReadError::of(path, what))
             }
         },

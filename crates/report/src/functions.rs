@@ -1,4 +1,5 @@
-//! Which functions the servers of a run spend their time in, and what differs from one to the next.
+//! Which functions the servers of a run spend their time in, and how one server differs from the
+//! next.
 
 use model::stacks::{ArmStacks, Stacks};
 use model::{Judgement, RunRecord};
@@ -7,14 +8,15 @@ use crate::chart::difference::{CostedStacks, Difference};
 use crate::sentences;
 use crate::view::{Item, Page};
 
-/// Names of the graphs; more comparisons are told in words alone.
+/// Names of the graphs. Any further comparisons are described in words only.
 const GRAPHS: [&str; 4] = ["difference", "difference-2", "difference-3", "difference-4"];
-/// So many standard errors are from one end of an interval of 95 % to the other.
+/// Standard errors from one end of a 95 % interval to the other.
 const INTERVAL: f64 = 2.0 * 1.96;
-const CAPTION: &str = "Each function is as wide as its own time and that of what it called, of both servers together. What takes \
-     more is orange, what takes less is teal, the more the stronger; grey is what samples do not tell apart.";
+const CAPTION: &str = "The width of each function is its own time and that of what it called, of both servers together. What takes \
+     more is orange, what takes less is teal, stronger for a larger difference; grey is what the samples cannot tell apart.";
 
-/// A graph and a sentence for each comparison of servers whose stacks were seen.
+/// Adds a sentence for each comparison of servers whose stacks were seen, and a graph for the first
+/// few.
 pub(crate) fn add_to(page: &mut Page, run: &RunRecord, judgement: &Judgement) {
     let Some(seen) = &run.stacks else {
         return;
@@ -22,7 +24,7 @@ pub(crate) fn add_to(page: &mut Page, run: &RunRecord, judgement: &Judgement) {
     page.section("functions", "Which functions take the time");
     if let Some(why) = &seen.unseen {
         page.paragraph(format!(
-            "Which functions take the time was not seen. {}.",
+            "It was not seen which functions take the time. {}.",
             sentences::capitalised(why)
         ));
     }
@@ -43,12 +45,12 @@ pub(crate) fn add_to(page: &mut Page, run: &RunRecord, judgement: &Judgement) {
     }
     if !pairs.is_empty() {
         page.add_to_browser(Item::Note(
-            "For other tools: `*.folded` beside this page, a stack a line, with its time in ns in the reference and in the other.".to_owned(),
+            "For other tools: `*.folded` beside this page, one stack per line, with its time in ns in the reference and in the other.".to_owned(),
         ));
     }
 }
 
-/// Two servers that are compared: the one and what it is compared with.
+/// Two servers that are compared. `titles` names the reference last, `arms` has it first.
 struct ComparedStacks<'a> {
     titles: [&'a str; 2],
     arms: [&'a ArmStacks; 2],
@@ -67,7 +69,8 @@ fn pairs<'a>(seen: &'a [ArmStacks], judgement: &'a Judgement) -> Vec<ComparedSta
 }
 
 impl<'a> ComparedStacks<'a> {
-    /// What the graph is made of.
+    /// Says how many samples the graph is made of, in the order of the title: the reference comes
+    /// last.
     fn remark(&self) -> String {
         let [reference, own] = self.arms;
         let of_both = |count: fn(&Stacks) -> u64| [own, reference].map(|arm| count(&arm.stacks));
@@ -83,7 +86,7 @@ impl<'a> ComparedStacks<'a> {
         remark
     }
 
-    /// CPU time for each unit of work with its standard error, µs, where it is known of both.
+    /// CPU time per unit of work with its standard error, µs, if it is known for both servers.
     fn costs(&self, judgement: &Judgement) -> Option<[(f64, f64); 2]> {
         let cost = |name: &str| {
             let arm = judgement.arms.iter().find(|arm| arm.name == name)?;
@@ -104,7 +107,7 @@ impl<'a> ComparedStacks<'a> {
     }
 }
 
-/// A name that leads into no other folder, whatever a run from elsewhere has.
+/// Makes a file name that leads into no other folder, whatever name a run from elsewhere has.
 fn plain(name: &str) -> String {
     let plain = |letter: char| {
         if letter.is_ascii_alphanumeric() || letter == '-' {
@@ -116,8 +119,8 @@ fn plain(name: &str) -> String {
     name.chars().take(100).map(plain).collect()
 }
 
-/// Stacks of a run as tools for flame graphs take them: names of files and their lines, of which those of two servers have
-/// the time in the reference first.
+/// Returns the stacks of a run in the format of flame graph tools, as file names and their
+/// contents. Each line has the time in the reference first, then that in the other server.
 #[must_use]
 pub fn folded(run: &RunRecord, judgement: &Judgement) -> Vec<(String, String)> {
     let Some(seen) = &run.stacks else {

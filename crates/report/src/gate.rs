@@ -18,19 +18,19 @@ pub(crate) fn sentence(run: &RunRecord, judgement: &Judgement, gate: &GateResult
         let change = numbers::effect(cost);
         match judgement.outcome {
             Outcome::ServerCpuPerRequest | Outcome::ServerCpuPerKilobyte => {
-                format!("{noun} costs {change} of CPU time")
+                format!("the CPU time of {noun} changes by {change}")
             }
             Outcome::Throughput => {
-                format!("{noun} takes {change} of time, by the throughput that was seen")
+                format!("the time of {noun} changes by {change}, by the measured throughput")
             }
         }
     });
     match (gate.passage, cost) {
         (Passage::Passes, Some(cost)) => {
-            format!("{head} passes: against {base} {cost}, all of it below +{bar}.")
+            format!("{head} passes: against {base}, {cost}; the whole interval is below +{bar}.")
         }
         (Passage::Slower, Some(cost)) => {
-            format!("{head} is slower than {base}: {cost}, all of it beyond +{bar}.")
+            format!("{head} is slower than {base}: {cost}; the whole interval is beyond +{bar}.")
         }
         (_, cost) => format!(
             "Cannot tell whether {head} is slower than {base} by more than {bar}{}. {}",
@@ -40,12 +40,12 @@ pub(crate) fn sentence(run: &RunRecord, judgement: &Judgement, gate: &GateResult
     }
 }
 
-/// How far two builds of one commit may lie apart here.
+/// Says how far apart two builds of one commit may lie here.
 pub(crate) fn floor(gate: &GateResult) -> Option<String> {
     let floor = numbers::share(gate.floor?);
     Some(format!(
-        "The floor: as far as builds of one commit lie apart here, the change may be {floor} off, and its interval is \
-         at least so wide to either side."
+        "The floor: judging by how far builds of one commit lie apart here, the change may be off by {floor}, and its \
+         interval is at least that wide to either side."
     ))
 }
 
@@ -56,34 +56,34 @@ pub(crate) fn noun(unit: Unit) -> &'static str {
     }
 }
 
-/// Why it cannot be told, and what it takes.
+/// Says why the gate cannot tell, and what it would take to tell.
 fn why(gate: &GateResult, judgement: &Judgement) -> String {
     let done = judgement.rounds_done;
     match gate.untold.unwrap_or(Untold::BarWithin) {
         Untold::BarWithin => what_it_takes(gate),
         Untold::NothingMeasured => format!(
-            "No round has a figure of each build, of {done} that were measured: let it run to its end, or see in the \
-             doubts what was lost."
+            "None of the {done} measured rounds has a figure for each build: let the gate run to its end, or see in \
+             the doubts what was lost."
         ),
         Untold::FewRounds { rounds, needed } if done < needed => format!(
-            "{rounds} rounds were measured, and a verdict takes {needed}: let it run to its end, with --rounds {needed} \
-             or more, or --for in its place."
+            "{rounds} rounds were measured, and a verdict takes {needed}: let the gate run to its end, with --rounds {needed} \
+             or more, or with --for instead."
         ),
         Untold::FewRounds { rounds, needed } => format!(
-            "{rounds} of {done} rounds have a figure of each build, and a verdict takes {needed}: see what the others \
+            "{rounds} of {done} rounds have a figure for each build, and a verdict takes {needed}: see what the others \
              lack, and measure again."
         ),
         Untold::Failures {
             base_share,
             head_share,
         } => format!(
-            "Of the requests to BASE {} failed, and {} of those to HEAD, and a failure costs something else than an \
-             answer: see why the server fails under this load, or give it fewer --connections.",
+            "{} of the requests to BASE and {} of those to HEAD failed, and a failure does not cost what an answer \
+             does: see why the server fails under this load, or give it fewer --connections.",
             numbers::share(base_share),
             numbers::share(head_share)
         ),
         Untold::ClientIsLimit => {
-            "The CPU time of the servers is hidden, and the client was the limit of their rate: run it as a user who may \
+            "The CPU time of the servers is hidden, and the client was the limit of their rate: run the gate as a user who may \
              see their processes."
                 .to_owned()
         }
@@ -93,15 +93,15 @@ fn why(gate: &GateResult, judgement: &Judgement) -> String {
 fn what_it_takes(gate: &GateResult) -> String {
     match (gate.rounds_needed, gate.builds_needed) {
         (Some(rounds), _) => format!(
-            "If all goes on so, about {} rounds would tell: give more time with --for, or a quieter machine.",
+            "If nothing changes, about {} rounds would decide it: give more time with --for, or use a quieter machine.",
             numbers::whole(f64::from(rounds))
         ),
         (None, Some(builds)) => format!(
-            "Builds of one commit lie too far apart here for so few of them: --builds {builds} might tell."
+            "Builds of one commit lie too far apart here for this few of them: --builds {builds} might decide it."
         ),
         (None, None) => {
-            "No number of rounds or builds would tell if all goes on so: give another --fail-if-slower, or a quieter \
-             machine."
+            "If nothing changes, no number of rounds or builds would decide it: give another --fail-if-slower, or use a \
+             quieter machine."
                 .to_owned()
         }
     }
@@ -146,12 +146,14 @@ mod tests {
         };
         let cpu = of(Outcome::ServerCpuPerRequest);
         assert!(
-            cpu.contains("a request costs +20.0 % (+10.0 … +30.0) of CPU time"),
+            cpu.contains("the CPU time of a request changes by +20.0 % (+10.0 … +30.0)"),
             "{cpu}"
         );
         let seen = of(Outcome::Throughput);
         assert!(
-            seen.contains("a request takes +20.0 % (+10.0 … +30.0) of time, by the throughput"),
+            seen.contains(
+                "the time of a request changes by +20.0 % (+10.0 … +30.0), by the measured"
+            ),
             "{seen}"
         );
         assert!(!seen.contains("CPU time"), "{seen}");
@@ -177,7 +179,7 @@ mod tests {
             (
                 Untold::NothingMeasured,
                 0,
-                "of 0 that were measured: let it run",
+                "None of the 0 measured rounds has a figure",
             ),
             (
                 few(8, 10),
@@ -187,12 +189,12 @@ mod tests {
             (
                 few(12, 15),
                 20,
-                "12 of 20 rounds have a figure of each build",
+                "12 of 20 rounds have a figure for each build",
             ),
             (
                 failures,
                 16,
-                "BASE 0.0 % failed, and 2.0 % of those to HEAD",
+                "0.0 % of the requests to BASE and 2.0 % of those to HEAD failed",
             ),
             (Untold::ClientIsLimit, 16, "the client was the limit"),
         ] {
@@ -209,6 +211,6 @@ mod tests {
             },
             16,
         );
-        assert!(more.contains("about 40 rounds would tell"), "{more}");
+        assert!(more.contains("about 40 rounds would decide it"), "{more}");
     }
 }

@@ -1,6 +1,6 @@
-//! Things that have something in common, together.
+//! Groups items that have something in common.
 
-/// Groups in the order in which the first of each comes.
+/// Groups items by `key`, in the order of each group's first item.
 pub(crate) fn grouped<T, K: PartialEq>(
     all: impl IntoIterator<Item = T>,
     key: impl Fn(&T) -> K,

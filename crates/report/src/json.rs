@@ -1,11 +1,11 @@
-//! The judgement as JSON; `model::judgement` has the shape and its version.
+//! The judgement as JSON. `model::judgement` defines its shape and version.
 
 use serde::Serialize;
 
-/// Pretty JSON of a judgement, of whatever kind of run, without a newline at its end.
+/// Renders the judgement of any kind of run as pretty JSON, without a newline at its end.
 ///
 /// # Panics
-/// Never: all that a judgement holds, JSON holds too.
+/// Never: everything that a judgement holds can be written as JSON.
 pub fn render(judgement: &impl Serialize) -> String {
     serde_json::to_string_pretty(judgement)
         .expect("a judgement is structs, lists, strings and numbers, which JSON always holds")

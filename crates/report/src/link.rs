@@ -1,10 +1,10 @@
-//! A link in words.
+//! Describes a link in words.
 
 use model::link::{LinkPlan, LinkRate, LinkShape, LinkSpec, QueueLimit, Via};
 
 use crate::numbers;
 
-/// What a link does to what passes, and what carries it, as part of a sentence.
+/// Describes what a link does to traffic and what carries it, as part of a sentence.
 pub fn words(plan: &LinkPlan) -> String {
     let (up, down) = (&plan.up, &plan.down);
     let what = if up == down {
@@ -18,7 +18,7 @@ pub fn words(plan: &LinkPlan) -> String {
     }
 }
 
-/// The link of a study, as it was asked for.
+/// Describes the link of a study as it was asked for.
 pub(crate) fn of_study(link: &LinkSpec) -> String {
     let plan = link.plan();
     plan.map_or_else(|bad| bad.to_string(), |plan| words(&plan))
@@ -40,7 +40,8 @@ fn direction(shape: &LinkShape) -> String {
     words.join(", ")
 }
 
-/// As it was typed: twelve places are more than anybody types and fewer than a share has wrong.
+/// Shows a share as it was typed. Twelve decimal places are more than anybody types, and few enough
+/// to hide the rounding error of a share.
 fn percent(share: f64) -> String {
     format!("{} %", (share * 1e14).round() / 1e12)
 }
@@ -67,7 +68,7 @@ fn rate_words(rate: LinkRate, queue: QueueLimit) -> String {
     format!("{rate} with a queue of {queue}")
 }
 
-/// In the multiple of its unit that suits it, as it may be typed.
+/// Shows a count in the multiple of its unit that suits it, as it may be typed.
 fn in_decimal(count: u64, unit: &str) -> String {
     let number = count as f64;
     match count {

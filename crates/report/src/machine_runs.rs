@@ -1,4 +1,4 @@
-//! The whole machine's account of some runs of a command, in a reader's words.
+//! The whole machine's account of the runs of a command, in a reader's words.
 
 use model::reading::MachineRuns;
 
@@ -6,8 +6,8 @@ use crate::numbers;
 use crate::rows::MACHINE_PARTS;
 use crate::view::Table;
 
-/// A table with an account in each row, beside that of the row's process; those whose account is
-/// hidden, and all of older runs, are left out.
+/// Builds a table of the machine's accounts, each beside that of its process. Rows whose account is
+/// hidden, and all rows of older runs, are left out.
 pub(crate) fn table<'a>(
     first: &str,
     rows: impl IntoIterator<Item = (&'a str, Option<f64>, Option<&'a MachineRuns>)>,
@@ -15,7 +15,7 @@ pub(crate) fn table<'a>(
     let process = [
         first,
         "CPU time of the process",
-        "whole machine, mean of a run",
+        "whole machine, mean per run",
     ];
     let headings = process.into_iter().chain(MACHINE_PARTS);
     let rows = rows.into_iter();
@@ -27,7 +27,8 @@ pub(crate) fn table<'a>(
     )
 }
 
-/// Where a tenth less is counted of the machine than of the process, the runs were too short for its ticks.
+/// Cells of one row. Where the machine counts over a tenth less than the process, the runs were too
+/// short for its ticks, and its account is shown as missing.
 fn cells(title: &str, process: Option<f64>, found: &MachineRuns) -> Vec<String> {
     let each = found.each();
     let is_whole = process.is_none_or(|ns| each.busy_ns() as f64 >= 0.9 * ns);

@@ -51,7 +51,7 @@ fn table(text: &mut String, table: &Table) {
     }
 }
 
-/// Words of which Markdown makes nothing else, whatever a branch is called.
+/// Escapes words so that Markdown makes no markup of them, whatever a branch is called.
 fn plain(words: &str) -> String {
     let mut plain = String::with_capacity(words.len());
     for letter in words.chars() {

@@ -1,32 +1,32 @@
-//! The article's steps that a run did not take: its published figures hold their gains too, so they
-//! stand wherever the two are set side by side.
+//! The article's steps that a run did not take. Published figures include the gains of these steps,
+//! so the steps are listed wherever the two are set side by side.
 
 use model::{Judgement, RunRecord};
 
 use crate::rows::is_beside;
 use crate::{between_boots, numbers};
 
-/// The article's steps that the study leaves out, and those that this machine refused.
+/// Lists the article's steps that the study leaves out, and those that this machine refused.
 pub(crate) fn not_crossed(run: &RunRecord, judgement: &Judgement) -> Vec<String> {
     let Some(source) = &run.study.source else {
         return Vec::new();
     };
-    let told = |title: &str, gain: Option<f64>, why: &str| match gain {
+    let described = |title: &str, gain: Option<f64>, why: &str| match gain {
         Some(gain) => format!("{title} ({}): {why}", numbers::published_gain(gain)),
         None => format!("{title}: {why}"),
     };
     let left_out = source.not_crossed.iter();
-    let left_out = left_out.map(|step| told(&step.title, step.gain, &step.why));
+    let left_out = left_out.map(|step| described(&step.title, step.gain, &step.why));
     let is_run = |name: &str| run.arms.iter().any(|arm| arm.name == name);
     let refused = run.study.steps.iter().filter(|step| !is_run(&step.name));
     let refused = refused.map(|step| {
         let gain = step.published.and_then(|beside| beside.gain);
-        told(&step.title, gain, &why(run, judgement, &step.name))
+        described(&step.title, gain, &why(run, judgement, &step.name))
     });
     left_out.chain(refused).collect()
 }
 
-/// Runs of before say it among their doubts alone.
+/// Says why a step was refused. Older runs say it only among their doubts.
 fn why(run: &RunRecord, judgement: &Judgement, step: &str) -> String {
     let Some(left_out) = run.left_out.iter().find(|left_out| left_out.step == step) else {
         return "this machine refuses it, as the doubts say".to_owned();
@@ -39,9 +39,9 @@ fn why(run: &RunRecord, judgement: &Judgement, step: &str) -> String {
     all.join("; ")
 }
 
-/// About the most that a change of the kernel alone could take from the last state: the kernel's
-/// part of a request (Amdahl), taken to be what a bare echo costs at most. Only our own server makes
-/// the system calls of the echo and few others.
+/// Estimates the most that a change of the kernel alone could save in the last state: the kernel's
+/// part of a request (Amdahl), taken to be at most the cost of a bare echo. `None` for services:
+/// only our own server makes the system calls of the echo and few others.
 fn bound(run: &RunRecord, judgement: &Judgement) -> Option<String> {
     if run.service.is_some() {
         return None;
@@ -50,8 +50,8 @@ fn bound(run: &RunRecord, judgement: &Judgement) -> Option<String> {
     let last = climbed.find(|arm| !is_beside(arm.role))?;
     let share = last.share_of_floor?;
     Some(format!(
-        "about {} of the server CPU per request of the last state at most, since that is what a \
-         bare echo costs, and the kernel's part is about as much",
+        "at most about {} of the server CPU per request of the last state, since a bare echo costs \
+         that much, and the kernel's part is about the same",
         numbers::share(share.high.min(1.0))
     ))
 }

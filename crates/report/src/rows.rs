@@ -6,10 +6,10 @@ use model::{Estimate, Judgement, Role, RunRecord};
 use crate::view::{Column, Medium, Row, Shown, Table};
 use crate::{numbers, sentences};
 
-/// Every arm's figures in the study's order, with control and floor last.
+/// Figures of every arm in the study's order, with control and floor last.
 pub(crate) fn arms(run: &RunRecord, judgement: &Judgement) -> Table {
     let (against, unit) = (sentences::compared_with(run), sentences::unit(run));
-    // Nobody loads a command, and nothing serves it.
+    // Shown only where requests are counted: nobody loads a command, and nothing serves it.
     let of_request = |found: Option<Estimate>| found.filter(|_| unit == "request");
     let columns = vec![
         Column::words("step"),
@@ -49,7 +49,7 @@ pub(crate) fn arms(run: &RunRecord, judgement: &Judgement) -> Table {
     Table::new("Figures of every arm", columns, rows)
 }
 
-/// The account of the whole machine beside those of the processes; older runs have none.
+/// The whole machine's account beside those of the processes; older runs have none.
 pub(crate) fn machine(run: &RunRecord, judgement: &Judgement) -> Table {
     let per = format!("CPU, µs per {}", sentences::unit(run));
     let processes = [&per, "server process", "client process"];
@@ -93,7 +93,7 @@ fn comparison_of<'a>(judgement: &'a Judgement, arm: &ArmResult) -> Option<&'a St
     }
 }
 
-/// The headings of what all CPUs did.
+/// Headings for the parts of the whole machine's CPU time.
 pub(crate) const MACHINE_PARTS: [&str; 5] = ["user", "system", "irq", "softirq", "stolen"];
 
 fn machine_parts(found: &MachineResult) -> [String; 5] {
@@ -107,7 +107,7 @@ fn machine_parts(found: &MachineResult) -> [String; 5] {
     parts.map(numbers::micros)
 }
 
-/// Control and floor say what they are, whatever their titles.
+/// Returns an arm's title; control and floor say what they are, whatever their titles.
 pub(crate) fn role_title(arm: &ArmResult) -> String {
     match arm.role {
         Role::Control => format!("control: {}", arm.title),
@@ -116,7 +116,7 @@ pub(crate) fn role_title(arm: &ArmResult) -> String {
     }
 }
 
-/// Pairs behind a comparison; blocks behind an arm that is compared with nothing.
+/// Number of pairs behind a comparison, or of blocks behind an arm that is compared with nothing.
 fn n(arm: &ArmResult, step: Option<&StepResult>) -> String {
     let pairs = step.and_then(|step| step.effect).map(|effect| effect.n);
     let blocks = arm

@@ -1,4 +1,4 @@
-//! What further workers bring, in words and as a table.
+//! What further workers bring, as a sentence and as a table.
 
 use model::Judgement;
 use model::judgement::{Scale, ScaleLevel};
@@ -6,7 +6,8 @@ use model::judgement::{Scale, ScaleLevel};
 use crate::view::{Column, Item, Page, Row, Shown, Table};
 use crate::{numbers, usl};
 
-/// The answer to how a target scales: what the most workers come to, and from how many on more bring nothing.
+/// Answers how a target scales: what the largest number of workers achieves, and from which number
+/// on more workers bring nothing.
 pub(crate) fn sentence(scale: &Scale) -> Option<String> {
     let (first, last) = (scale.levels.first()?, scale.levels.last()?);
     let times = f64::from(last.workers) / f64::from(first.workers);
@@ -34,7 +35,7 @@ pub(crate) fn sentence(scale: &Scale) -> Option<String> {
         };
         let noun = if with == 1 { "worker" } else { "workers" };
         format!(
-            "The client is the limit with {with} {noun}; {} workers were seen at {seen} requests/s{implied}.",
+            "The client is the limit with {with} {noun}; {} workers reached {seen} requests/s{implied}.",
             last.workers
         )
     } else {
@@ -55,7 +56,7 @@ pub(crate) fn sentence(scale: &Scale) -> Option<String> {
     Some(sentence)
 }
 
-/// What is left of a worker's capacity beside so many, by CPU time alone.
+/// Share of linear scaling that `last` achieves over `first`, by CPU time alone.
 fn implied_share(first: &ScaleLevel, last: &ScaleLevel) -> Option<f64> {
     let times = f64::from(last.workers) / f64::from(first.workers);
     Some(last.implied_rps?.value / first.implied_rps?.value / times)
@@ -68,14 +69,14 @@ pub(crate) fn add_to(page: &mut Page, judgement: &Judgement) {
     };
     page.add(Item::Heading("What further workers bring"));
     page.table(table(scale));
-    let is_told = |level: &&ScaleLevel| !level.client_is_limit && level.throughput_rps.is_some();
-    let told = scale.levels.iter().filter(is_told);
-    let most = told
+    let is_usable = |level: &&ScaleLevel| !level.client_is_limit && level.throughput_rps.is_some();
+    let usable = scale.levels.iter().filter(is_usable);
+    let most = usable
         .map(|level| f64::from(level.workers))
         .fold(0.0, f64::max);
     let items = scale.usl.as_ref().map_or_else(
         || {
-            let why = "not fitted: it takes two complete rounds of six numbers of workers at which the \
+            let why = "not fitted: it needs two complete rounds of six numbers of workers at which the \
                        client is not the limit";
             vec![why.to_owned()]
         },

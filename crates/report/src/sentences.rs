@@ -1,4 +1,4 @@
-//! The sentences that stand beside the answer on every page, in the same words.
+//! Sentences that accompany the answer on every page, in the same words.
 
 use model::gate::Unit;
 use model::judgement::{LatencyResult, Outcome, QuantileEstimate, SequentialError, Together};
@@ -18,7 +18,8 @@ pub(crate) fn outcome_name(outcome: Outcome) -> &'static str {
     }
 }
 
-/// The same, where a gate of commands counts runs and nothing serves.
+/// What the verdicts of a run are about, as a noun. A gate of commands counts runs, and nothing
+/// serves them.
 pub(crate) fn outcome_of(run: &RunRecord, outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::ServerCpuPerRequest if unit(run) == "run" => "CPU per run",
@@ -26,15 +27,15 @@ pub(crate) fn outcome_of(run: &RunRecord, outcome: Outcome) -> &'static str {
     }
 }
 
-/// Said where the target's CPU time could not be read.
+/// Says that the target's CPU time could not be read; `None` if it could.
 pub(crate) fn hidden_cpu(judgement: &Judgement) -> Option<&'static str> {
     (judgement.outcome == Outcome::Throughput).then_some(
-        "Server CPU time is hidden here, so verdicts are about the throughput that was seen, \
-         which the client shares in limiting.",
+        "Server CPU time is hidden here, so verdicts are about the measured throughput, \
+         which the client helps to limit.",
     )
 }
 
-/// Whose CPUs the account of the whole machine is of.
+/// Says whose CPUs the account of the whole machine covers.
 pub(crate) fn whole_machine(run: &RunRecord) -> &'static str {
     match &run.client {
         Some(client) if !client.same_machine => "the server's whole host",
@@ -42,7 +43,7 @@ pub(crate) fn whole_machine(run: &RunRecord) -> &'static str {
     }
 }
 
-/// Which arm each step is measured against.
+/// Says which arm each step is measured against.
 pub(crate) fn compared_with(run: &RunRecord) -> &'static str {
     match run.study.design.kind {
         DesignKind::Ladder => "the step before",
@@ -53,27 +54,28 @@ pub(crate) fn compared_with(run: &RunRecord) -> &'static str {
     }
 }
 
-/// The programs under test, where they are not our own server.
+/// Names the programs under test, if they are not our own server.
 pub(crate) fn under_test(run: &RunRecord) -> Option<String> {
     let all = run.service.iter().chain(&run.own_services);
     let all: Vec<String> = all.map(found).collect();
     match all.as_slice() {
         [] => None,
         [one] => Some(format!(
-            "Under test was {one}, configured as the service file with that SHA-256 says."
+            "Program under test: {one}, configured by the service file with that SHA-256."
         )),
         many => Some(format!(
-            "Under test were {}, each configured as the service file with its SHA-256 says.",
+            "Programs under test: {}, each configured by the service file with its SHA-256.",
             many.join(", ")
         )),
     }
 }
 
-/// `nginx 1.22.1 (SHA-256 0123456789ab…)`, and where it is known that of its program.
+/// Names a service with its hash, and with that of its program if it is known:
+/// `nginx 1.22.1 (SHA-256 0123456789ab…)`.
 fn found(service: &ServiceRecord) -> String {
     let short = |sha256: &str| sha256.get(..12).unwrap_or(sha256).to_owned();
     let program = service.program_sha256.as_deref();
-    let program = program.map(|sha256| format!(", of its program {}…", short(sha256)));
+    let program = program.map(|sha256| format!(", program {}…", short(sha256)));
     format!(
         "{} {} (SHA-256 {}…{})",
         service.description.title,
@@ -83,8 +85,8 @@ fn found(service: &ServiceRecord) -> String {
     )
 }
 
-/// What is counted: requests, of a gate of commands their runs, and of a server that was watched the
-/// kilobytes that its connections carried.
+/// The unit of work: a request, in a gate of commands a run, and on a watched server a kilobyte
+/// that its connections carried.
 pub(crate) fn unit(run: &RunRecord) -> &'static str {
     match &run.study.gate {
         Some(gate) if gate.unit == Unit::Run => "run",
@@ -93,7 +95,7 @@ pub(crate) fn unit(run: &RunRecord) -> &'static str {
     }
 }
 
-/// The heading of how many of a unit there were in a second.
+/// Heading for the number of units per second.
 pub(crate) fn rate_of(unit: &str) -> String {
     match unit {
         "kB carried" => "kB/s carried".to_owned(),
@@ -101,7 +103,7 @@ pub(crate) fn rate_of(unit: &str) -> String {
     }
 }
 
-/// Of which a verdict says what one costs.
+/// The unit of work whose cost a verdict is about.
 pub(crate) fn unit_of(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::ServerCpuPerKilobyte => "kB carried",
@@ -109,7 +111,7 @@ pub(crate) fn unit_of(outcome: Outcome) -> &'static str {
     }
 }
 
-/// Two of what is under test: `servers`, `nginx servers`, or of a gate `builds`.
+/// Names what is under test, in the plural: `servers`, `nginx servers`, or for a gate `builds`.
 pub(crate) fn servers(run: &RunRecord) -> String {
     if run.study.gate.is_some() {
         return "builds".to_owned();
@@ -120,7 +122,7 @@ pub(crate) fn servers(run: &RunRecord) -> String {
     )
 }
 
-/// How far two identical servers seem apart.
+/// Says how far two identical servers seem apart.
 pub(crate) fn noise_floor(run: &RunRecord, judgement: &Judgement) -> Option<String> {
     let effect = noise(judgement)?;
     Some(format!(
@@ -131,7 +133,7 @@ pub(crate) fn noise_floor(run: &RunRecord, judgement: &Judgement) -> Option<Stri
     ))
 }
 
-/// The control's effect, where there are pairs enough to judge it and to bound it.
+/// The control's effect, if there are enough pairs to judge it and to bound it.
 pub(crate) fn noise(judgement: &Judgement) -> Option<Effect> {
     let control = judgement.control.as_ref()?;
     let differs = |doubt: &Doubt| matches!(doubt, Doubt::ControlDiffers { .. });
@@ -141,37 +143,37 @@ pub(crate) fn noise(judgement: &Judgement) -> Option<Effect> {
         .filter(|effect| is_judged && is_bounded(effect))
 }
 
-/// Whether an interval has two ends.
+/// Whether an interval is bounded at both ends.
 pub(crate) fn is_bounded(effect: &Effect) -> bool {
     effect.low > 0.0 && effect.high.is_finite()
 }
 
-/// An interval of changes as short as it can be: `−0.4…+0.6`.
+/// An interval of changes without spaces: `−0.4…+0.6`.
 pub(crate) fn spread(effect: &Effect) -> String {
     numbers::change_interval(effect).replace(" … ", "…")
 }
 
-/// What these pairs could have seen.
+/// Says what change these pairs could have seen.
 pub(crate) fn smallest_visible(judgement: &Judgement) -> Option<String> {
     judgement.smallest_visible.map(visible)
 }
 
-/// What pairs could have seen, by the smallest effect as a share.
+/// Says that pairs could have seen changes of `share` or more.
 pub(crate) fn visible(share: f64) -> String {
     format!(
-        "These pairs could see a change of {} or more, four times in five.",
+        "These pairs can detect a change of {} or more, four times in five.",
         numbers::share(share)
     )
 }
 
-/// What the usual way of measuring would have made of two identical servers.
+/// Says what the usual way of measuring would have made of two identical servers.
 pub(crate) fn sequential_error(run: &RunRecord, judgement: &Judgement) -> Option<String> {
     judgement
         .sequential
         .map(|found| sequential(&found, &servers(run)))
 }
 
-/// What the usual way of measuring would have made of two identical anythings.
+/// Says what the usual way of measuring would have made of two identical things, named `identical`.
 pub(crate) fn sequential(found: &SequentialError, identical: &str) -> String {
     let SequentialError {
         n,
@@ -184,7 +186,7 @@ pub(crate) fn sequential(found: &SequentialError, identical: &str) -> String {
     };
     format!(
         "“Run A {n} times, then B {n} times” would have called two identical {identical} different \
-         in {found} of {windows} windows of this very run."
+         in {found} of {windows} windows of this run."
     )
 }
 
@@ -198,8 +200,8 @@ pub(crate) fn answered(result: &LatencyResult) -> String {
     )
 }
 
-/// The latency results under the names that readers know the arms by: the title of a ladder's last
-/// step says only what it takes away, and its curve is that of all steps together.
+/// The latency results under titles that readers know. The title of a ladder's last step says only
+/// what that step takes away, but its curve is that of all steps together.
 pub(crate) fn latency_for_readers(run: &RunRecord, judgement: &Judgement) -> Vec<LatencyResult> {
     let is_ladder = run.study.design.kind == DesignKind::Ladder;
     let last = judgement.whole.as_ref().filter(|_| is_ladder);
@@ -212,7 +214,7 @@ pub(crate) fn latency_for_readers(run: &RunRecord, judgement: &Judgement) -> Vec
     results
 }
 
-/// The quantiles that any of the arms carries, rising.
+/// The quantiles that the data of at least one arm carry, ascending.
 pub(crate) fn carried_quantiles(results: &[LatencyResult]) -> Vec<f64> {
     let longest = results.iter().max_by_key(|result| result.response.len());
     longest.map_or_else(Vec::new, |result| {
@@ -238,7 +240,7 @@ fn at(found: &[QuantileEstimate], quantile: f64) -> Option<&QuantileEstimate> {
         .find(|at| (at.quantile - quantile).abs() < 1e-9)
 }
 
-/// The hosts of a run under load, and the link between them where it was an emulated one.
+/// Describes the hosts of a run under load, and the link between them if it was emulated.
 pub(crate) fn hosts_and_link(run: &RunRecord) -> String {
     match &run.study.link {
         None if run.study.gate.is_some() => "this machine, over its own loopback".to_owned(),
@@ -250,7 +252,7 @@ pub(crate) fn hosts_and_link(run: &RunRecord) -> String {
     }
 }
 
-/// Where client and server ran.
+/// Says where client and server ran.
 pub(crate) fn rig(rig: &Rig) -> String {
     match rig {
         Rig::PrivateNamespace => {
@@ -277,38 +279,38 @@ pub(crate) fn rig(rig: &Rig) -> String {
     }
 }
 
-/// How two changes go together, where a verdict tells.
+/// Says how two changes go together, if a verdict tells.
 pub(crate) fn pay_together(found: Together, [one, other]: &[String; 2]) -> Option<String> {
     let how = match found {
         Together::OnlyTogether => "only pay together",
         Together::MoreTogether => "pay more together than apart",
         Together::LessTogether => "pay less together than apart",
-        Together::Independent => "do not depend on one another by what matters",
+        Together::Independent => "do not depend on one another by an amount that matters",
         Together::Inconclusive | Together::Invalid => return None,
     };
     Some(format!("{one} and {other} {how}"))
 }
 
-/// That too few pairs were measured, as a reason.
+/// Gives too few pairs as a reason.
 pub(crate) fn too_few_pairs(doubts: &[Doubt]) -> Option<String> {
     doubts.iter().find_map(|doubt| match doubt {
         Doubt::TooFewPairs { pairs, needed } => Some(format!(
-            "pairs are too few, {pairs} where {needed} are needed"
+            "there are too few pairs, {pairs} where {needed} are needed"
         )),
         _ => None,
     })
 }
 
-/// Those of which there are any: `6 better, 3 worse`.
+/// Joins the counts that are not zero: `6 better, 3 worse`.
 pub(crate) fn counts(parts: &[(usize, &str)]) -> String {
-    let told = parts.iter().filter(|(count, _)| *count > 0);
-    let told: Vec<String> = told
+    let texts = parts.iter().filter(|(count, _)| *count > 0);
+    let texts: Vec<String> = texts
         .map(|(count, words)| format!("{count} {words}"))
         .collect();
-    told.join(", ")
+    texts.join(", ")
 }
 
-/// A sentence as it stands after a colon.
+/// A sentence with a small first letter, for use after a colon.
 pub(crate) fn uncapitalised(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| {

@@ -14,15 +14,15 @@ use crate::{
 const SERIES_CAPTION: &str = "One mark for each block. What the machine does to every arm rises and falls in all \
      strips together, and pairs within a round cancel it. The control is the baseline again.";
 
-const MACHINE_NOTE: &str = "The whole machine is all CPUs by `/proc/stat`: user, system, irq and softirq, those that came \
-     upon idle CPUs and kernel threads among them, and the work of others. It is counted in ticks, so \
-     no verdict is about it; what a hypervisor stole is no part of the sum.";
+const MACHINE_NOTE: &str = "The whole machine is all CPUs by `/proc/stat`: user, system, irq and softirq, including \
+     interrupts on idle CPUs and in kernel threads, and the work of others. It is counted in ticks, so no verdict \
+     is based on it; time that a hypervisor stole is not part of the sum.";
 
-/// What the article's figures are not.
-const CAUTION: &str = "Its machine is not this one, and its rates grow by every step of the article: compare gains, not \
-     rates.";
+/// What the article's figures must not be used for.
+const CAUTION: &str = "Its machine is not this one, and its rates grow with every step of the article: compare gains, \
+     not rates.";
 
-/// The view of a judged run; without its blocks it lacks their chart alone.
+/// Builds the view of a judged run. Without `blocks` it lacks only their chart.
 pub(crate) fn view(run: &RunRecord, blocks: &[BlockRecord], judgement: &Judgement) -> Page {
     let hidden = sentences::hidden_cpu(judgement).map(str::to_owned);
     let mut page = Page {
@@ -58,7 +58,7 @@ pub(crate) fn view(run: &RunRecord, blocks: &[BlockRecord], judgement: &Judgemen
     page.section("latency-heading", "How long an answer takes");
     latency(&mut page, &sentences::latency_for_readers(run, judgement));
     functions::add_to(&mut page, run, judgement);
-    page.section("published", "Beside the article");
+    page.section("published", "Compared with the article");
     published(&mut page, run, judgement);
     page
 }
@@ -106,7 +106,7 @@ fn trust(page: &mut Page, run: &RunRecord, judgement: &Judgement) {
     }
 }
 
-/// Few arms are columns, and curves that can be told apart; many are rows.
+/// Adds the latency: few arms as columns, with curves that can be told apart, many as rows.
 fn latency(page: &mut Page, results: &[LatencyResult]) {
     let Some(design) = side_by_side::latency_design(results) else {
         return;
@@ -164,12 +164,12 @@ fn published(page: &mut Page, run: &RunRecord, judgement: &Judgement) {
     page.table(table);
     let steps = not_crossed::not_crossed(run, judgement);
     if !steps.is_empty() {
-        page.paragraph("Published, not crossed here:");
+        page.paragraph("Published steps that were not taken here:");
         page.add(Item::List(steps));
     }
 }
 
-/// The article of a study.
+/// The article of a study, as a page shows it.
 pub(crate) fn article(source: &Source, caution: &'static str) -> Article {
     let is_web = ["https://", "http://"].map(|scheme| source.url.starts_with(scheme));
     Article {
@@ -193,7 +193,7 @@ fn gains_caption(run: &RunRecord, judgement: &Judgement, has_published: bool) ->
         is_ladder.then_some("Each step is taken on top of those before it."),
         Some(
             "Gains come from pairs of blocks within a round, so what drifts from round to round does \
-             not touch them.",
+             not affect them.",
         ),
         band.as_deref(),
         (judgement.steps.iter().any(is_void))
@@ -203,7 +203,7 @@ fn gains_caption(run: &RunRecord, judgement: &Judgement, has_published: bool) ->
     parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-/// The few figures that a reader takes along.
+/// Figures that a reader should remember.
 fn keys(run: &RunRecord, judgement: &Judgement) -> Vec<Key> {
     let key = |figure: String, caption: &str| Key {
         figure,
@@ -241,7 +241,7 @@ fn keys(run: &RunRecord, judgement: &Judgement) -> Vec<Key> {
     keys
 }
 
-/// The arms whose comparison is the answer.
+/// The two arms whose comparison is the answer.
 fn ends(judgement: &Judgement) -> Option<(&ArmResult, &ArmResult)> {
     let ends = whole::confirmed_ends(judgement).or_else(|| answer::climbed(judgement));
     ends.map(|(first, last, _)| (first, last))
@@ -278,12 +278,12 @@ fn from_to(
     Some(Key { figure, caption })
 }
 
-/// The request without its query, which may hold what is nobody's business.
+/// Describes the load. The request is shown without its query, which may hold private data.
 pub(crate) fn workload(run: &RunRecord) -> String {
     let (workload, design) = (&run.study.workload, &run.study.design);
     if sentences::unit(run) == "run" {
         return format!(
-            "as many runs of the command as fit into {} ms, one at least, in up to {} rounds",
+            "as many runs of the command as fit into {} ms, at least one, in up to {} rounds",
             design.score_ms, design.rounds
         );
     }

@@ -1,5 +1,5 @@
-//! Many servers side by side: the answer and the table of latency, where a sentence and a column for
-//! each would be more than anybody reads.
+//! Many servers side by side: the answer and the table of latency for runs in which a sentence and
+//! a column for each server would be more than anybody reads.
 
 use model::judgement::{ArmResult, LatencyResult, Outcome, StepResult};
 use model::study::DesignKind;
@@ -9,24 +9,24 @@ use crate::grouped::grouped;
 use crate::view::Table;
 use crate::{numbers, sentences};
 
-/// More comparisons than this are told together.
+/// More comparisons than this are described together.
 const FEW: usize = 3;
-/// More arms than this are rows of a table rather than columns.
+/// More arms than this are rows of a latency table rather than columns.
 const FEW_COLUMNS: usize = 2;
-/// A change from here on is told as a multiple.
+/// A change to at least this ratio is shown as a multiple.
 const MULTIPLE: f64 = 2.0;
-/// What may be missing of a rate that was kept up with …
+/// Share of the offered rate that an arm may lack and still count as keeping up …
 const MISSING_SHARE: f64 = 0.03;
-/// … or, since arrivals are random, so many standard deviations of their number.
+/// … or, since arrivals are random, how many standard deviations of their number.
 const DEVIATIONS: f64 = 3.0;
 
-/// Whether a run compares so many servers that they are told together.
+/// Whether a run compares so many servers that they are described together.
 pub(crate) fn is_so(run: &RunRecord, judgement: &Judgement) -> bool {
     run.study.design.kind == DesignKind::Compare && judgement.steps.len() > FEW
 }
 
-/// What came of the comparisons, one sentence for each arm that others are compared with. `void` is
-/// why a verdict is withheld, where one is.
+/// Describes the results of the comparisons, in one sentence for each arm that others are compared
+/// with. `void` is the reason why verdicts are withheld, if any are.
 pub(crate) fn sentence(judgement: &Judgement, void: &str) -> String {
     let groups = grouped(&judgement.steps, |step| step.against.as_str()).into_iter();
     let all = groups.map(|(against, steps)| against_one(judgement, against, steps, void));
@@ -46,15 +46,15 @@ fn against_one(
     let title = arm.map_or(against, |arm| &arm.title);
     let parts = words(judgement.outcome, void);
     let parts = parts.iter().filter_map(|(verdict, lead)| {
-        let of_it = steps.iter().filter(|step| step.verdict == *verdict);
-        let names: Vec<String> = of_it.map(|step| named(step)).collect();
+        let matching = steps.iter().filter(|step| step.verdict == *verdict);
+        let names: Vec<String> = matching.map(|step| named(step)).collect();
         (!names.is_empty()).then(|| format!("{lead} {}", names.join(", ")))
     });
     let parts: Vec<String> = parts.collect();
     format!("Against {title}, {}.", parts.join("; "))
 }
 
-/// The cheapest and the dearest of those that are compared, as a figure and what it is.
+/// The cheapest and the dearest of the compared arms, as a figure and its caption.
 pub(crate) fn range(judgement: &Judgement) -> Option<(String, String)> {
     let is_compared = |arm: &&ArmResult| matches!(arm.role, Role::Baseline | Role::Step);
     let cost = |arm: &ArmResult| arm.server_cpu_us_per_request.map(|found| found.value);
@@ -80,7 +80,7 @@ pub(crate) fn range(judgement: &Judgement) -> Option<(String, String)> {
     ))
 }
 
-/// How the arms with each verdict are led in.
+/// Words that introduce the arms with each verdict.
 fn words(outcome: Outcome, void: &str) -> [(Verdict, String); 5] {
     let [less, more] = match outcome {
         Outcome::Throughput => ["higher", "lower"].map(|it| format!("throughput is {it} with")),
@@ -94,15 +94,15 @@ fn words(outcome: Outcome, void: &str) -> [(Verdict, String); 5] {
             Verdict::NoDifferenceThatMatters,
             "there is no difference that matters in".to_owned(),
         ),
-        (Verdict::Inconclusive, "this run cannot tell of".to_owned()),
+        (Verdict::Inconclusive, "this run cannot tell for".to_owned()),
         (
             Verdict::Invalid,
-            format!("there is no verdict, since {void}; seen was"),
+            format!("there is no verdict, since {void}; measured:"),
         ),
     ]
 }
 
-/// `nginx (+31 %)`, `Caddy (4.5 ×)`.
+/// Names an arm with the size of its change: `nginx (+31 %)`, `Caddy (4.5 ×)`.
 fn named(step: &StepResult) -> String {
     let Some(effect) = step.effect else {
         return step.title.clone();
@@ -115,8 +115,8 @@ fn named(step: &StepResult) -> String {
     format!("{} ({size})", step.title)
 }
 
-/// Response times with an arm a row and a quantile a column; `None` where the arms are so few that
-/// they are columns.
+/// Response times with one arm per row and one quantile per column; `None` where the arms are so
+/// few that they are columns.
 pub(crate) fn latency(results: &[LatencyResult]) -> Option<Table> {
     if results.len() <= FEW_COLUMNS {
         return None;
@@ -134,8 +134,8 @@ pub(crate) fn latency(results: &[LatencyResult]) -> Option<Table> {
     Some(Table::of_texts(title, headings, results.iter().map(row)))
 }
 
-/// What many arms made of one rate, of which those that kept up are not named each; `None` where
-/// the arms are few.
+/// Says how many arms kept up with one rate, naming only those that did not; `None` where the arms
+/// are few.
 pub(crate) fn achieved(results: &[LatencyResult]) -> Option<String> {
     if results.len() <= FEW_COLUMNS {
         return None;
@@ -150,7 +150,7 @@ pub(crate) fn achieved(results: &[LatencyResult]) -> Option<String> {
     })
 }
 
-/// How the latency figures came about.
+/// Describes how the latency figures were measured.
 pub(crate) fn latency_design(results: &[LatencyResult]) -> Option<String> {
     let first = results.first()?;
     let achieved = achieved(results).unwrap_or_else(|| {
@@ -158,15 +158,15 @@ pub(crate) fn latency_design(results: &[LatencyResult]) -> Option<String> {
         each.join(", ")
     });
     Some(format!(
-        "Open loop at {} requests/s: {achieved}. Response counts from the moment a request was due, \
-         service from the moment it left; a quantile stands only where at least 10 requests lie \
-         beyond it.",
+        "Open loop at {} requests/s: {achieved}. Response time counts from the moment a request was \
+         due, service time from the moment it was sent; a quantile is shown only where at least 10 \
+         requests lie beyond it.",
         numbers::rate(first.offered_rps),
     ))
 }
 
 fn fell_short(result: &LatencyResult) -> bool {
-    // Of those that were to come, whose number is the variance of Poisson arrivals.
+    // Arrivals that were expected; for Poisson arrivals this is also the variance of their number.
     let expected = result.requests as f64 * result.offered_rps / result.achieved_rps;
     let may_miss = MISSING_SHARE.max(DEVIATIONS / expected.sqrt());
     result.achieved_rps < result.offered_rps * (1.0 - may_miss)
@@ -209,7 +209,7 @@ mod tests {
             crate::answer::sentence(&run, &judgement),
             "Against A, a request costs less server CPU in fast (−20 %); a request costs more \
              server CPU in slower (+50 %), slow (4.5 ×); there is no difference that matters in \
-             alike (0.0 %); this run cannot tell of unclear (+10 %)."
+             alike (0.0 %); this run cannot tell for unclear (+10 %)."
         );
     }
 
@@ -220,7 +220,7 @@ mod tests {
         judgement.steps[0].verdict = Verdict::Invalid;
         assert_eq!(
             sentence(&judgement, "pairs are too few"),
-            "Against A, there is no verdict, since pairs are too few; seen was slow (4.5 ×)."
+            "Against A, there is no verdict, since pairs are too few; measured: slow (4.5 ×)."
         );
     }
 

@@ -1,4 +1,4 @@
-//! What a path carries, for readers.
+//! The view of a test of streams: what a path carries.
 
 use model::Estimate;
 use model::credit::Credit;
@@ -8,7 +8,7 @@ use crate::chart::streams::rates;
 use crate::view::{Item, Key, Page, Shown, Table};
 use crate::{numbers, text};
 
-/// A test of streams, what was saved of it, and what that comes to.
+/// A test of streams, the blocks that were saved, and the judgement of them.
 #[derive(Clone, Copy)]
 pub struct StreamsSeen<'a> {
     pub run: &'a SavedStreams,
@@ -16,7 +16,7 @@ pub struct StreamsSeen<'a> {
     pub judged: &'a StreamsJudged,
 }
 
-/// Renders it for a terminal of `width` columns, with or without colour.
+/// Renders a test of streams for a terminal of `width` columns, with or without colour.
 #[must_use]
 pub fn render(seen: StreamsSeen<'_>, width: usize, colour: bool) -> String {
     text::laid_out(view(seen), width, colour)
@@ -29,10 +29,10 @@ pub(crate) fn view(seen: StreamsSeen<'_>) -> Page {
         doubts: seen.run.doubts.clone(),
         ..Page::default()
     };
-    page.section("rates", "What was carried, from moment to moment");
+    page.section("rates", "What was carried over time");
     let (chart, together) = rates(seen.blocks, &seen.judged.ways);
     let caption = match together {
-        1 => "Each interval by itself.".to_owned(),
+        1 => "One interval at each point.".to_owned(),
         several => format!("{several} intervals together at each point."),
     };
     page.figure("rates", &chart, caption);
@@ -43,7 +43,7 @@ pub(crate) fn view(seen: StreamsSeen<'_>) -> Page {
             page.add(Item::List(of_credit(credit)));
         }
     }
-    page.section("measured", "Measured like this");
+    page.section("measured", "Measured as follows");
     page.add(Item::List(measured(seen)));
     page
 }
@@ -53,7 +53,9 @@ fn answer(seen: StreamsSeen<'_>) -> String {
     let mut sentences: Vec<String> = ways.collect();
     match &seen.run.study.ending {
         None => {
-            sentences.push("It has no end: these are the intervals that were saved.".to_owned());
+            sentences.push(
+                "The test has no recorded end: these are the intervals that were saved.".to_owned(),
+            );
         }
         Some(ending) => {
             let ways = seen.judged.ways.iter().zip(&ending.limits);
@@ -63,7 +65,7 @@ fn answer(seen: StreamsSeen<'_>) -> String {
                 ending
                     .broken
                     .as_ref()
-                    .map(|why| format!("It broke: {why}.")),
+                    .map(|why| format!("The test broke off: {why}.")),
             );
         }
     }
@@ -88,7 +90,7 @@ fn of_way(way: &StreamWayJudged) -> String {
 
 fn key(way: &StreamWayJudged) -> Key {
     let shown = way.credit.as_ref().map_or_else(
-        || (way.bits_per_second(), "over all of the time"),
+        || (way.bits_per_second(), "over the whole test"),
         |credit| {
             (
                 credit.base_bits_per_second.value,

@@ -4,19 +4,20 @@ use model::judgement::{PeakSeen, RoundsEstimate, UslShape};
 
 use crate::numbers;
 
-/// Its heading.
+/// Heading of the law's coefficients.
 pub(crate) const TITLE: &str = "Universal Scalability Law, intervals at 95 %";
-/// A law that misses a level by more than this is a rough likeness.
+/// Share by which the law may miss a level before it is called a rough approximation.
 const ROUGH_MISS_SHARE: f64 = 0.15;
 
-/// The law's coefficients over so many of what `noun` says, up to `most` of which levels tell.
+/// Lists the law's coefficients. `noun` names what its load counts, and `most` is the largest load
+/// of the levels to which the law was fitted.
 pub(crate) fn items(fit: &UslShape, noun: &str, most: f64) -> Vec<String> {
     let one = with_interval(fit.lambda_rps, numbers::rate);
     let contention = with_interval(fit.sigma, |value| format!("{value:.4}"));
     let coherency = with_interval(fit.kappa, |value| format!("{value:.2e}"));
     let rough = (fit.worst_miss_share > ROUGH_MISS_SHARE).then(|| {
         let missed = numbers::share(fit.worst_miss_share);
-        format!("it misses a level by {missed}: take it for a rough likeness")
+        format!("it misses a level by {missed}: take it as a rough approximation")
     });
     let peak = match (fit.peak, fit.peak_at) {
         (_, Some(at)) => {
@@ -25,9 +26,9 @@ pub(crate) fn items(fit: &UslShape, noun: &str, most: f64) -> Vec<String> {
         }
         (PeakSeen::NotSeen, _) => {
             let most = numbers::rate(most);
-            format!("none that these levels tell of, up to {most} {noun}")
+            format!("none that these levels show, up to {most} {noun}")
         }
-        _ => "perhaps outside the levels that the law has".to_owned(),
+        _ => "perhaps outside the levels that the law was fitted to".to_owned(),
     };
     let mut items = vec![
         format!("λ, one alone: {one} requests/s"),

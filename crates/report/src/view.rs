@@ -1,5 +1,5 @@
-//! One view of a run, whatever was measured: the answer, figures to take along, and sections of
-//! sentences, tables and charts. The terminal and the browser are two renderers of it.
+//! One view of a run, whatever was measured: the answer, key figures, and sections of sentences,
+//! tables and charts. The terminal and the browser are two renderers of it.
 
 use model::judgement::Judged;
 use model::{Doubt, Effect, Estimate, Verdict};
@@ -22,11 +22,11 @@ impl Medium {
     }
 }
 
-/// The whole of what is said of a run.
+/// Everything that is said of a run.
 #[derive(Default, Serialize)]
 pub(crate) struct Page {
     pub(crate) answer: String,
-    /// What must be read with the answer, in a browser.
+    /// A remark that must be read with the answer; shown only in a browser.
     pub(crate) note: Option<String>,
     pub(crate) keys: Vec<Key>,
     pub(crate) sections: Vec<Section>,
@@ -41,7 +41,7 @@ pub(crate) struct Key {
     pub(crate) caption: String,
 }
 
-/// Parts under a heading, which the terminal leaves out.
+/// Parts under a heading; the terminal leaves the heading out.
 #[derive(Serialize)]
 pub(crate) struct Section {
     pub(crate) id: &'static str,
@@ -56,18 +56,18 @@ pub(crate) struct Placed {
     pub(crate) part: Item,
 }
 
-/// One thing that a reader takes in.
+/// One part of a section.
 #[derive(Serialize)]
 #[serde(tag = "kind", content = "of", rename_all = "snake_case")]
 pub(crate) enum Item {
-    /// Above the parts that belong together within a section, in a browser.
+    /// A heading above parts that belong together within a section, in a browser.
     Heading(&'static str),
     Paragraph(String),
     /// A paragraph in smaller letters.
     Note(String),
-    /// A paragraph on a terminal, and one for each in a browser.
+    /// One paragraph on a terminal; a paragraph for each sentence in a browser.
     Sentences(Vec<String>),
-    /// What the paragraph before it begins.
+    /// A list, which the paragraph before it introduces.
     List(Vec<String>),
     /// A command's output.
     Lines(Vec<String>),
@@ -80,7 +80,7 @@ pub(crate) enum Item {
     Listing(Listing),
 }
 
-/// A chart with its name and what is said below it, drawn in both its forms.
+/// A chart with its name and its caption, drawn in both its forms.
 #[derive(Serialize)]
 pub(crate) struct Figure {
     name: &'static str,
@@ -98,17 +98,17 @@ pub(crate) struct Article {
     pub(crate) is_web: bool,
     pub(crate) year: u32,
     pub(crate) machine: String,
-    /// What its figures must not be taken for.
+    /// Warns of what its figures must not be taken for.
     pub(crate) caution: &'static str,
 }
 
-/// What a command said, which is folded away unless it is short.
+/// The output of a command, which is folded away unless it is short.
 #[derive(Serialize)]
 pub(crate) struct Listing {
     pub(crate) title: String,
     pub(crate) command: String,
     pub(crate) output: String,
-    /// How many lines more there are, and how many lines hold what was counted.
+    /// How many lines were left out, how many hold a counted text, and how the command failed.
     pub(crate) remarks: String,
     pub(crate) is_open: bool,
 }
@@ -116,7 +116,7 @@ pub(crate) struct Listing {
 /// Rows under headings; the first column names the row.
 #[derive(Debug, Serialize)]
 pub(crate) struct Table {
-    /// For a reader who cannot see it.
+    /// Describes the table to a reader who cannot see it.
     title: &'static str,
     columns: Vec<Column>,
     pub(crate) rows: Vec<Row>,
@@ -130,10 +130,10 @@ pub(crate) struct Column {
     place: Medium,
 }
 
-/// One row; of one cell it is a heading of those below it.
+/// A row of a table. A row of one cell is a heading for the rows below it.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Row {
-    /// Control and floor: no part of what is asked.
+    /// Whether it is the control or the floor, which are no part of what is asked.
     pub(crate) beside: bool,
     pub(crate) cells: Vec<Shown>,
 }
@@ -143,14 +143,14 @@ pub(crate) struct Row {
 pub(crate) struct Shown {
     pub(crate) value: String,
     pub(crate) interval: String,
-    /// Below the value in a browser: why a step is taken, or how a figure changed.
+    /// Shown below the value in a browser: why a step is taken, or how a figure changed.
     pub(crate) remark: String,
     /// `better`, `worse` or `none` of a verdict, for its colour.
     pub(crate) tone: &'static str,
 }
 
 impl Page {
-    /// Begins a section; what is added goes into the last.
+    /// Begins a section. Parts are added to the last section.
     pub(crate) fn section(&mut self, id: &'static str, title: &'static str) {
         self.sections.push(Section {
             id,
@@ -181,14 +181,14 @@ impl Page {
         self.add(Item::Paragraph(text.into()));
     }
 
-    /// A table, unless it has no rows.
+    /// Adds a table, unless it has no rows.
     pub(crate) fn table(&mut self, table: Table) {
         if !table.rows.is_empty() {
             self.add(Item::Table(table));
         }
     }
 
-    /// A chart, unless it has nothing to show.
+    /// Adds a chart, unless it has nothing to show.
     pub(crate) fn figure(
         &mut self,
         name: &'static str,
@@ -218,7 +218,7 @@ impl Page {
             .any(|is_searched| is_searched)
     }
 
-    /// What of it is shown in a place.
+    /// Keeps only what is shown in a place.
     pub(crate) fn on(mut self, place: Medium) -> Self {
         for section in &mut self.sections {
             section.parts.retain(|placed| placed.place.is_on(place));
@@ -242,7 +242,7 @@ impl Table {
         }
     }
 
-    /// A table of texts without intervals and verdicts.
+    /// Makes a table of texts without intervals and verdicts.
     pub(crate) fn of_texts<S: Into<String>>(
         title: &'static str,
         headings: impl IntoIterator<Item = S>,
@@ -257,7 +257,7 @@ impl Table {
         self.columns.iter().map(|column| column.heading.as_str())
     }
 
-    /// Keeps the columns that are shown in a place and hold anything there.
+    /// Keeps the columns that are shown in a place: the first, and those that hold anything.
     fn keep(&mut self, place: Medium) {
         let is_kept = |(index, column): (usize, &Column)| {
             let mut rows = self.rows.iter().filter(|row| row.cells.len() > 1);
@@ -278,7 +278,7 @@ fn retain<T>(of: &mut Vec<T>, kept: &[bool]) {
 }
 
 impl Column {
-    /// A column of figures, which stand right.
+    /// A column of figures, which are flush right.
     pub(crate) fn figures(heading: impl Into<String>) -> Self {
         Self {
             heading: heading.into(),
@@ -287,7 +287,7 @@ impl Column {
         }
     }
 
-    /// A column of words, which stand left in a browser.
+    /// A column of words, which are flush left in a browser.
     pub(crate) fn words(heading: impl Into<String>) -> Self {
         Self {
             is_words: true,
@@ -308,7 +308,7 @@ impl Row {
         }
     }
 
-    /// A heading of the rows below it.
+    /// A heading for the rows below it.
     pub(crate) fn heading(title: String) -> Self {
         Self::of(vec![Shown::text(title)])
     }
@@ -349,7 +349,7 @@ impl Shown {
         }
     }
 
-    /// An effect in one text, and its verdict.
+    /// Shows an effect in one text, and its verdict.
     pub(crate) fn judged(judged: Option<&Judged>) -> [Self; 2] {
         let change = judged.map_or_else(String::new, effect_or_none);
         [
@@ -376,7 +376,7 @@ impl Shown {
         self.value.is_empty() && self.remark.is_empty()
     }
 
-    /// On one line of a table: `11.9 (11.7…12.1)`.
+    /// Formats the value for one line of a table: `11.9 (11.7…12.1)`.
     pub(crate) fn joined(&self) -> String {
         if self.interval.is_empty() {
             return self.value.clone();
@@ -384,7 +384,7 @@ impl Shown {
         format!("{} ({})", self.value, self.interval.replace(" … ", "…"))
     }
 
-    /// For a sentence: `304 µs (301 … 307)`.
+    /// Formats the value for a sentence: `304 µs (301 … 307)`.
     pub(crate) fn spoken(&self) -> String {
         if self.interval.is_empty() {
             return self.value.clone();
@@ -393,7 +393,7 @@ impl Shown {
     }
 }
 
-/// The effect of a judgement in one text.
+/// Formats the effect of a judged comparison in one text, or a dash if there is none.
 pub(crate) fn effect_or_none(judged: &Judged) -> String {
     let effect = judged.effect.as_ref();
     effect.map_or_else(|| numbers::MISSING.to_owned(), numbers::effect)

@@ -1,4 +1,4 @@
-//! A whole ladder in words: each step at both ends, steps together, and the last state confirmed.
+//! Describes a whole ladder: each step at both ends, steps together, and the last state confirmed.
 
 use model::judgement::{
     ArmResult, Judged, LadderJudgement, Rung, StepResult, StepsTogether, Together,
@@ -9,8 +9,7 @@ use model::{Judgement, RunRecord};
 use crate::view::{Column, Item, Page, Row, Shown, Table, effect_or_none};
 use crate::{numbers, sentences};
 
-/// Adds the two ends of a whole ladder to a page; nothing to that of a run that climbed and did no
-/// more.
+/// Adds the two ends of a whole ladder to a page. Nothing is added for a run that only climbed.
 pub(crate) fn add_to(page: &mut Page, run: &RunRecord, judgement: &Judgement) {
     let Some(ladder) = &judgement.ladder else {
         return;
@@ -62,7 +61,7 @@ fn unconfirmed(run: &RunRecord) -> &'static str {
     }
 }
 
-/// `, without “receive steering”, which made things worse`.
+/// Names the dropped steps: `, without “receive steering”, which made things worse`.
 fn dropped(ladder: &LadderJudgement) -> String {
     let dropped = ladder.rungs.iter().filter(|rung| rung.dropped);
     let titles: Vec<String> = dropped.map(|rung| format!("“{}”", rung.title)).collect();
@@ -96,7 +95,7 @@ fn together(found: &StepsTogether) -> String {
         if found.square.together == Together::Invalid {
             format!("No verdict on {one} and {other} together")
         } else {
-            format!("Whether {one} and {other} depend on one another cannot be told")
+            format!("This run cannot tell whether {one} and {other} depend on one another")
         }
     });
     format!(
@@ -108,20 +107,22 @@ fn together(found: &StepsTogether) -> String {
     )
 }
 
-/// First and last state, and the one against the other.
+/// The first and the last state, and the comparison between them.
 pub(crate) type Ends<'a> = (&'a ArmResult, &'a ArmResult, Judged);
 
-/// The two ends as they were confirmed, whatever came of it: those are the figures to quote, where
-/// those of the climb are of the steps that looked best there. `None` until there are any.
+/// Returns the two ends as they were confirmed, whatever the result. These are the figures to
+/// quote, because those of the climb are of the steps that looked best there. `None` until they
+/// exist.
 pub(crate) fn confirmed_ends(judgement: &Judgement) -> Option<Ends<'_>> {
     let confirmed = judgement.ladder.as_ref()?.confirmed.as_ref()?;
     Some((&confirmed.first, &confirmed.last, confirmed.whole))
 }
 
-/// The last step of a ladder against the baseline; a comparison's steps already are that.
+/// Compares the last step of a ladder with the baseline. The steps of a comparison already are
+/// that.
 pub(crate) fn first_to_last(run: &RunRecord, judgement: &Judgement) -> Option<String> {
     let is_ladder = run.study.design.kind == DesignKind::Ladder;
-    // Once it is confirmed, that is what counts.
+    // Once the last state is confirmed, the confirmation counts instead.
     let is_confirmed = confirmed_ends(judgement).is_some();
     let whole = judgement.whole.as_ref();
     let whole = whole.filter(|_| is_ladder && !is_confirmed)?;

@@ -1,29 +1,29 @@
-//! Whether servers that are to be compared answer alike.
+//! Whether servers that are to be compared give the same answers.
 
 use model::Doubt;
 use model::message::ServerAnswer;
 
 use crate::refusal::Refusal;
 
-/// What is doubtful of servers that do not answer alike.
+/// Returns a doubt if the servers do not answer alike but may differ.
 ///
 /// # Errors
-/// That they do not, unless they may differ.
+/// If they do not answer alike and may not differ.
 pub(crate) fn compared(answers: &[Titled], may_differ: bool) -> Result<Option<Doubt>, Refusal> {
     match difference(answers) {
         None => Ok(None),
         Some(what) if may_differ => Ok(Some(Doubt::DifferentAnswers { what })),
         Some(what) => Err(Refusal(format!(
             "the two do not answer alike: {what}; see whether that is the same work, and add \
-             --different-answers to compare them all the same"
+             --different-answers to compare them anyway"
         ))),
     }
 }
 
-/// What readers call a server, and what it answers to each kind of request.
+/// The title of a server, and its answer to each kind of request.
 type Titled = (String, Vec<ServerAnswer>);
 
-/// In what an answer differs from that of the first server, in words; `None` where all are alike.
+/// Says how an answer differs from that of the first server; `None` if all are alike.
 fn difference(answers: &[Titled]) -> Option<String> {
     let ((a, ones), all) = answers.split_first()?;
     all.iter().find_map(|(b, others)| {
@@ -48,7 +48,7 @@ fn between((a, one): (&str, &ServerAnswer), (b, other): (&str, &ServerAnswer)) -
         let [one, other] = types.map(named);
         return Some(format!("{a} with {one}, {b} with {other}"));
     }
-    // What changes from answer to answer of one server is none of the other's.
+    // What changes between answers of one server is `None`, and is not compared.
     let (bytes, other_bytes) = (one.body_bytes?, other.body_bytes?);
     if bytes != other_bytes {
         return Some(format!(
@@ -56,10 +56,10 @@ fn between((a, one): (&str, &ServerAnswer), (b, other): (&str, &ServerAnswer)) -
         ));
     }
     let (hash, other_hash) = (one.body_hash.as_ref()?, other.body_hash.as_ref()?);
-    (hash != other_hash).then(|| format!("{a} and {b} with other bodies of {bytes} bytes"))
+    (hash != other_hash).then(|| format!("{a} and {b} with different bodies of {bytes} bytes"))
 }
 
-/// A content type as all write it who mean the same: spaces and capitals say nothing (RFC 9110, section 8.3.1).
+/// Normalises a content type: spaces and capitals have no meaning (RFC 9110, section 8.3.1).
 fn normal(content_type: &str) -> String {
     content_type.to_ascii_lowercase().replace(' ', "")
 }
@@ -74,7 +74,7 @@ fn named(content_type: Option<&str>) -> String {
     )
 }
 
-/// Content types are shorter; whoever answers may say anything.
+/// Most letters shown of a content type. Real ones are shorter, but a server may say anything.
 const MOST_LETTERS: usize = 100;
 
 #[cfg(test)]
@@ -92,7 +92,7 @@ mod tests {
         (title.to_owned(), vec![answer])
     }
 
-    /// In what B differs from A that is so much another.
+    /// Says how B differs from A once `change` is applied to it.
     fn of(change: impl Fn(&mut ServerAnswer)) -> Option<String> {
         let (a, mut b) = (answer("A"), answer("B"));
         change(&mut b.1[0]);
@@ -132,7 +132,7 @@ mod tests {
             (of(of_one_length), "A with a body of 27 bytes, B with 28"),
             (
                 of(|answer| answer.body_hash = Some("2".to_owned())),
-                "other bodies of 27 bytes",
+                "different bodies of 27 bytes",
             ),
         ] {
             let found = found.unwrap();

@@ -1,4 +1,5 @@
-//! From a program that waits for another to that other one: each is looked at under the same load.
+//! Follows a program that waits for another to that other one. Each is observed under the same
+//! load.
 
 use std::collections::BTreeSet;
 
@@ -9,13 +10,13 @@ use model::observation::{Behind, SeenLoad};
 use crate::campaign::{Campaign, CampaignError};
 use crate::explain::{ExplainOrder, Whose, load_of};
 
-/// So far it is followed.
+/// Most programs that are followed, one behind the other.
 const MOST_LEVELS: usize = 3;
-/// Why nothing is tried on who is followed.
-const UNTRIED: &str = "what its own clients get of it is not known";
+/// Why nothing is tried on a program that is followed.
+const UNTRIED: &str = "what its own clients get from it is not known";
 
 impl Campaign<'_> {
-    /// Who is behind what was seen, and who behind that, the nearest outermost.
+    /// Observes who is behind what was seen, and who is behind that. The nearest is the outermost.
     pub(crate) fn behind(
         &mut self,
         order: &ExplainOrder,
@@ -33,7 +34,7 @@ impl Campaign<'_> {
             known.extend(&next.pids);
             match self.observe(load_of(order), order, &next.pids) {
                 Ok(seen) => levels.push(looked(&next, seen)),
-                // It has gone meanwhile, or we may not look at it.
+                // The process is gone by now, or we may not look at it.
                 Err(CampaignError::Agent(error)) if error.is_refusal() => break,
                 Err(error) => return Err(error),
             }
@@ -45,7 +46,8 @@ impl Campaign<'_> {
     }
 }
 
-/// Who is waited for, where he can be looked at and was not looked at before: nobody is followed in a circle.
+/// Returns who is waited for, if they can be looked at and were not looked at before, so that
+/// nobody is followed in a circle.
 fn next(seen: &Observation, known: &BTreeSet<u32>) -> Option<Behind> {
     let next = judge::leads_to(seen)?;
     let is_new = next.pids.iter().all(|pid| !known.contains(pid));
@@ -61,7 +63,8 @@ fn title(behind: &Behind) -> String {
     format!("{} (pid {first})", behind.name)
 }
 
-/// Its load is that of who waits for it: so many requests are in its hands, and nobody counts its answers.
+/// Makes a look of an observation. Its load is the number of requests that the waiting program has
+/// with it; nobody counts its answers.
 fn looked(behind: &Behind, mut seen: Observation) -> Looked {
     seen.load = Some(SeenLoad {
         connections: waiting(behind),
@@ -92,7 +95,7 @@ mod tests {
 
     use super::*;
 
-    /// A program of process 1 that waits for those, with a request in its hands.
+    /// Process 1 has a request in its hands and waits for the processes `pids`.
     fn waits_for(pids: &[u32]) -> Observation {
         Observation {
             window_ns: 1,

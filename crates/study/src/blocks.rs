@@ -1,4 +1,4 @@
-//! The blocks of a run, one after the other: each is measured, saved and told of.
+//! The blocks of a run of servers: each is measured, saved and reported, one after the other.
 
 use model::message::BlockAsk;
 use model::run::Phase;
@@ -11,22 +11,22 @@ use crate::plan::{self, Planned};
 use crate::rounds::{self, Hands, SavedBlocks, SoFar};
 
 impl Campaign<'_> {
-    /// Measures blocks of targets that are up, and saves each as it ends.
+    /// Measures blocks of targets that are up, and saves each block as it ends.
     pub(crate) fn measure(
         &mut self,
         record: &RunRecord,
         arms: &[Arm],
         remaining: Vec<Planned>,
-        kept: &mut SavedBlocks<Reading>,
+        saved: &mut SavedBlocks<Reading>,
     ) -> Result<(), CampaignError> {
-        kept.begin_epoch();
+        saved.begin_epoch();
         let clock = self.clock;
         let mut climb = Climb {
             campaign: self,
             record,
             arms,
         };
-        rounds::go_through(&mut climb, remaining, kept, clock)
+        rounds::go_through(&mut climb, remaining, saved, clock)
     }
 
     pub(crate) fn block(
@@ -45,7 +45,7 @@ impl Campaign<'_> {
         })
     }
 
-    /// Has a block measured as it is asked for.
+    /// Asks the agent to measure a block.
     pub(crate) fn ask_block(&mut self, ask: BlockAsk) -> Result<Reading, CampaignError> {
         match self.agent.ask(&Ask::Block(Box::new(ask)))? {
             Tell::Reading(reading) => Ok(*reading),
@@ -54,7 +54,7 @@ impl Campaign<'_> {
     }
 }
 
-/// The blocks of a run of servers.
+/// Measures the blocks of a run of servers.
 struct Climb<'a, 'b> {
     campaign: &'a mut Campaign<'b>,
     record: &'a RunRecord,
@@ -65,19 +65,20 @@ impl Hands for Climb<'_, '_> {
     type Reading = Reading;
     type Error = CampaignError;
 
-    /// A phase ends where an arm answered nothing, of which the judge tells, or where all is clear.
+    /// Measures a block; `None` ends its phase, because an arm answered nothing, which the judge
+    /// reports, or because the answer is clear or the time is over.
     fn measure(
         &mut self,
         next: &Planned,
-        kept: &SavedBlocks<Reading>,
+        saved: &SavedBlocks<Reading>,
     ) -> Result<Option<Reading>, CampaignError> {
-        if self.is_settled_before(next, &kept.blocks) {
+        if self.is_settled_before(next, &saved.blocks) {
             return Ok(None);
         }
         if self.begins_epoch(next) {
-            self.start_anew(next.round)?;
+            self.restart_targets(next.round)?;
         }
-        let Some(pace) = pace(self.record, next, &kept.blocks) else {
+        let Some(pace) = pace(self.record, next, &saved.blocks) else {
             return Ok(None);
         };
         let (study, score_ms) = (&self.record.study, plan::score_ms(self.record, next.phase));
@@ -85,15 +86,16 @@ impl Hands for Climb<'_, '_> {
         self.campaign.block(study, arm, pace, score_ms).map(Some)
     }
 
-    /// Each round of a gate measures processes that were started for it, of builds whose turn it is: what differs from
-    /// start to start, such as where their memory lies, and from build to build is to be in the interval.
+    /// Whether a block begins an epoch. Each round of a gate measures newly started processes, of
+    /// the builds whose turn it is. What differs between starts, such as where their memory lies,
+    /// and between builds is thus in the interval.
     fn begins_epoch(&self, next: &Planned) -> bool {
         self.record.study.gate.is_some() && next.position == 0
     }
 
     fn measured(
         &mut self,
-        _kept: &SavedBlocks<Reading>,
+        _saved: &SavedBlocks<Reading>,
         so_far: SoFar,
     ) -> Result<(), CampaignError> {
         let progress = &mut self.campaign.progress;
@@ -103,7 +105,8 @@ impl Hands for Climb<'_, '_> {
 }
 
 impl Climb<'_, '_> {
-    /// Whether the time is over before this block, or a planned look, which is due, finds the answer clear.
+    /// Whether the time is over before this block, or a planned look that is due finds the answer
+    /// clear.
     fn is_settled_before(&self, next: &Planned, saved: &[BlockRecord]) -> bool {
         if next.phase != Phase::Throughput || next.position != 0 {
             return false;
@@ -113,17 +116,18 @@ impl Climb<'_, '_> {
             || is_due && judge::settled_rounds(self.record, saved).is_some()
     }
 
-    /// Another arm comes first in each round, so that none is always the one that has just been started. One start
-    /// that fails may be another program's, which took the port; a second is the server's own.
-    fn start_anew(&mut self, round: u32) -> Result<(), CampaignError> {
+    /// Restarts the targets of a round. Another arm comes first in each round, so that none is
+    /// always the one that has just been started. One start that fails may be the fault of another
+    /// program, which took the port; a second is the server's own.
+    fn restart_targets(&mut self, round: u32) -> Result<(), CampaignError> {
         let study = &self.record.study;
         let workload = &study.workload;
         let arms = gate::of_round(study, self.arms, round);
         let first = round as usize % arms.len().max(1);
         let in_turn = || arms[first..].iter().chain(&arms[..first]);
-        let started = match self.campaign.start_anew(in_turn(), workload) {
+        let started = match self.campaign.start_or_replace(in_turn(), workload) {
             Err(CampaignError::Agent(error)) if error.is_refusal() => {
-                self.campaign.start_anew(in_turn(), workload)
+                self.campaign.start_or_replace(in_turn(), workload)
             }
             other => other,
         };
@@ -131,7 +135,7 @@ impl Climb<'_, '_> {
     }
 }
 
-/// How a block is driven; `None` where no rate can be set for it.
+/// How a block is driven; `None` if no rate can be set for it.
 fn pace(record: &RunRecord, next: &Planned, saved: &[BlockRecord]) -> Option<Pace> {
     match next.phase {
         Phase::Throughput | Phase::Confirmation | Phase::Boot => Some(Pace::Closed),
@@ -141,7 +145,7 @@ fn pace(record: &RunRecord, next: &Planned, saved: &[BlockRecord]) -> Option<Pac
             // Both arms of a round replay the same arrivals.
             seed: record.seed.wrapping_add(u64::from(next.round)),
         }),
-        // No load drives a command, and what a load of many blocks asks is no study's.
+        // No load drives a command, and the other phases belong to no study.
         Phase::Command | Phase::Level | Phase::Search | Phase::Interval => None,
     }
 }

@@ -1,4 +1,4 @@
-//! What drives the agent of a run: meeting it, its levers, targets brought up, a rehearsal.
+//! Drives the agent of a run: meets it, learns its levers, brings targets up, rehearses.
 
 use model::cpus::{CpuShare, CpuWish, Workers};
 use model::facts::Watched;
@@ -18,9 +18,9 @@ use crate::rehearsal;
 use crate::store::StoreError;
 use crate::transport::{Agent, AgentError};
 
-/// How long the machine is looked at before it is loaded.
+/// How long the machine is watched before it is loaded, ms.
 const WATCH_MS: u32 = 1000;
-/// What a block takes beside settling and scoring: connecting, levers, answers still out.
+/// What a block takes besides settling and scoring, ms: connecting, levers, outstanding answers.
 pub(crate) const BLOCK_OVERHEAD_MS: u64 = 25;
 
 /// Why a run did not start or did not end.
@@ -40,11 +40,12 @@ pub enum CampaignError {
     Refused(#[from] Refusal),
 }
 
-/// What came of bringing targets up.
+/// What the agent reported when it brought targets up.
 #[derive(Default)]
 pub(crate) struct Up {
     pub(crate) doubts: Vec<Doubt>,
-    /// What those answer that were running already to each kind of request, by their titles.
+    /// Answers of servers that were already running to each kind of request, by the servers'
+    /// titles.
     pub(crate) answers: Vec<(String, Vec<ServerAnswer>)>,
 }
 
@@ -55,7 +56,7 @@ pub struct Campaign<'a> {
     pub clock: &'a dyn Clock,
 }
 
-/// What the agent told of its host.
+/// What the agent reported about its host.
 pub(crate) struct Acquaintance {
     pub(crate) rig: Rig,
     pub(crate) facts: Facts,
@@ -65,7 +66,7 @@ pub(crate) struct Acquaintance {
 }
 
 impl Campaign<'_> {
-    /// Learns what the machine is and, where load is to be put on, whether it may be loaded.
+    /// Learns what the machine is and, if it is to be loaded, whether it may be.
     pub(crate) fn meet(
         &mut self,
         full: bool,
@@ -87,14 +88,14 @@ impl Campaign<'_> {
         let client = self.agent.client().cloned();
         let mut doubts = match is_loaded {
             true => preflight::work_of_others(&watched),
-            // What works here is what is measured.
+            // The work that runs here is what is measured.
             false => Vec::new(),
         };
         doubts.extend(client.iter().flat_map(preflight::work_beside_the_client));
         if !doubts.is_empty() && !self.progress.may_load(&doubts) {
             let words: Vec<String> = doubts.iter().map(Doubt::what).collect();
             return Err(Refusal(format!(
-                "this machine is at work: {}; add `--yes` to load it all the same",
+                "this machine is at work: {}; add `--yes` to load it anyway",
                 words.join("; ")
             ))
             .into());
@@ -119,7 +120,7 @@ impl Campaign<'_> {
         })
     }
 
-    /// Has the CPUs shared between both ends.
+    /// Asks the agent to share the CPUs between both ends.
     pub(crate) fn share_cpus(&mut self, wish: &CpuWish) -> Result<CpuShare, CampaignError> {
         match self.agent.ask(&Ask::Cpus(wish.clone()))? {
             Tell::Cpus(cpus) => Ok(cpus),
@@ -127,7 +128,8 @@ impl Campaign<'_> {
         }
     }
 
-    /// Learns which levers of a study can be set, upon these of its first state, and says how far they may reach.
+    /// Learns which levers of a study can be set on top of the levers `first` of its first state.
+    /// `leave` says how far they may reach.
     pub(crate) fn levers(
         &mut self,
         study: &Study,
@@ -146,18 +148,19 @@ impl Campaign<'_> {
         }
     }
 
-    /// Brings every arm's target up; the floor last, since it takes its sizes from the others.
+    /// Starts the target of every arm; the floor comes last, since it takes its sizes from the
+    /// others.
     pub(crate) fn start_targets(
         &mut self,
         arms: &[Arm],
         workload: &Workload,
     ) -> Result<Up, CampaignError> {
-        self.progress.phase("bringing the servers up");
-        self.start_anew(arms.iter(), workload)
+        self.progress.phase("starting the servers");
+        self.start_or_replace(arms.iter(), workload)
     }
 
-    /// The same, in the place of those that are up already.
-    pub(crate) fn start_anew<'a>(
+    /// Starts targets in the place of those that are already up.
+    pub(crate) fn start_or_replace<'a>(
         &mut self,
         arms: impl Iterator<Item = &'a Arm>,
         workload: &Workload,
@@ -196,7 +199,8 @@ impl Campaign<'_> {
         Ok(up)
     }
 
-    /// Measures the baseline against itself for a moment.
+    /// Measures the baseline against itself briefly, and returns the smallest effect that is
+    /// visible.
     pub(crate) fn rehearse(
         &mut self,
         study: &Study,
@@ -245,7 +249,7 @@ impl Campaign<'_> {
     }
 }
 
-/// The error that the first success of all steps is given.
+/// The error that Holm's method allows for the first success among all steps.
 fn error_of_first(arms: &[Arm]) -> f64 {
     let steps = arms.iter().filter(|arm| arm.role == Role::Step).count();
     judge::holm::FAMILY_ALPHA / steps.max(1) as f64
@@ -259,7 +263,7 @@ pub(crate) fn blindness(visible: Option<f64>, sought: f64) -> Option<Doubt> {
     })
 }
 
-/// Of a ladder both its ends, and all but control and floor that are compared.
+/// Number of arms in open loop: both ends of a ladder, or all compared arms but control and floor.
 fn in_open_loop(study: &Study, arms: usize) -> u64 {
     match study.design.kind {
         DesignKind::Ladder => 2,
@@ -267,23 +271,23 @@ fn in_open_loop(study: &Study, arms: usize) -> u64 {
     }
 }
 
-/// How long a plan takes once its servers are up.
+/// How long a plan takes once its servers are up, ms.
 pub fn planned_ms(study: &Study, arms: usize) -> u64 {
     let rounds = u64::from(study.design.rounds) * arms as u64;
     let rounds = rounds * block_ms(study, study.design.score_ms);
     let latency = study.latency.as_ref().map_or(0, |latency| {
         in_open_loop(study, arms) * u64::from(latency.blocks) * block_ms(study, latency.score_ms)
     });
-    // The two ends and the control, and the last state without each step.
+    // The two ends, the control, and the last state without each step.
     rounds + latency + confirming_ms(study, study.steps.len() as u64 + 3)
 }
 
-/// How long the last state and its control take in a boot.
+/// How long the last state and its control take in a boot, ms.
 pub(crate) fn boot_ms(study: &Study) -> u64 {
     confirming_ms(study, 2)
 }
 
-/// So many arms in as many rounds as a whole ladder is confirmed with; 0 where it is not.
+/// How long `arms` arms take in the rounds that confirm a whole ladder, ms; 0 if it has none.
 fn confirming_ms(study: &Study, arms: u64) -> u64 {
     let whole = study.whole.as_ref();
     let rounds = whole.map_or(0, |whole| u64::from(whole.confirm_rounds));

@@ -1,4 +1,4 @@
-//! The studies that are there: those compiled in, and files on disk, which win.
+//! The studies that are available: those compiled in, and files on disk, which take precedence.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -18,16 +18,16 @@ pub(crate) const BUILT_IN: &[(&str, &str)] = shipped!("studies":
     "page-size" "https-download" "video" "udp-batches" "net-credit" "flows" "router" "vpn"
 );
 
-/// Where studies of the user's own are looked for, from the current folder.
+/// Folder of the user's own studies, below the current one.
 const FOLDER: &str = "studies";
 
 /// A study and where it came from.
 #[derive(Debug)]
 pub struct Found {
     pub study: StudyFile,
-    /// The path of its file; of a study compiled in, the name that its file had.
+    /// The path of its file; for a study compiled in, the name that its file had.
     pub file: String,
-    /// As its author wrote it.
+    /// The text as its author wrote it.
     pub text: Cow<'static, str>,
 }
 
@@ -38,10 +38,10 @@ impl Found {
         Ok(Self { study, file, text })
     }
 
-    /// Whether every lever that the study puts on is one of `known` and takes its value.
+    /// Checks that every lever that the study sets is one of `known` and accepts its value.
     ///
     /// # Errors
-    /// The first that is not, and where it stands in the file.
+    /// The first lever that does not pass, and its place in the file.
     pub fn check_levers(&self, known: &[LeverShape]) -> Result<(), SpecError> {
         match &self.study {
             StudyFile::Load(study) => spec::check_levers(study, &self.text, &self.file, known),
@@ -50,11 +50,11 @@ impl Found {
     }
 }
 
-/// Finds a study by the path of its file, or by name: `studies/NAME.toml` below the current
-/// folder wins over the study compiled in.
+/// Finds a study by the path of its file, or by name. `studies/NAME.toml` below the current folder
+/// takes precedence over the study compiled in.
 ///
 /// # Errors
-/// When there is none, or its file cannot be read or is wrong.
+/// If there is none, or its file cannot be read or is wrong.
 pub fn find(name: &str) -> Result<Found, Refusal> {
     let on_disk = if name.ends_with(".toml") {
         name.to_owned()
@@ -81,7 +81,7 @@ fn from_disk(path: String) -> Result<Found, Refusal> {
 fn unknown(name: &str) -> Refusal {
     if name.contains('/') || Path::new(name).is_file() {
         return Refusal(format!(
-            "`{name}` is no name of a study, and the path of its file ends in `.toml`"
+            "`{name}` is not the name of a study, and the path of a study file ends in `.toml`"
         ));
     }
     let mut known = on_disk(FOLDER);
@@ -92,8 +92,8 @@ fn unknown(name: &str) -> Refusal {
     ))
 }
 
-/// Whether the commands of a study are those of one that is compiled in, whatever its rounds and
-/// whether in full or in its smoke form: what it runs was read by the authors of this program.
+/// Whether the commands of a study are those of one that is compiled in, with any number of rounds,
+/// in full or in its smoke form. The authors of this program have read what such a study runs.
 pub fn is_our_own(study: &CommandStudy) -> bool {
     let rounds = study.design.rounds;
     let ours = BUILT_IN
@@ -115,7 +115,7 @@ fn path_on_disk(name: &str) -> String {
     format!("{FOLDER}/{name}.toml")
 }
 
-/// A study by the name that [`find`] knows it by.
+/// A study under the name by which [`find`] finds it.
 #[derive(Debug)]
 pub struct Listed {
     pub name: String,
@@ -124,9 +124,9 @@ pub struct Listed {
     pub study: Result<StudyFile, Refusal>,
 }
 
-/// Every study that can be had by its name: those compiled in, in their order, each by the file of
-/// that name below the current folder where there is one; then the other files, by name. A file
-/// that is wrong is listed with what is wrong with it.
+/// Returns every study that can be found by its name: those compiled in, in their order, each
+/// replaced by the file of that name below the current folder if there is one; then the other
+/// files, by name. A file that is wrong is listed with its error.
 pub fn all() -> Vec<Listed> {
     let mut others = on_disk(FOLDER);
     let mut names: Vec<String> = built_in_names().map(str::to_owned).collect();

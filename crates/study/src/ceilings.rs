@@ -1,4 +1,5 @@
-//! What the machine can do at most, and what an answer of each arm takes of it, before the first block.
+//! Before the first block: probes what the machine can do at most, and observes how much of it an
+//! answer of each arm takes.
 
 use model::ceiling::{AnswerDemand, ProbeValues};
 use model::message::{BlockAsk, BurstsAsk, ObserveAsk, ProbeAsk, Whom};
@@ -8,30 +9,31 @@ use model::{Ask, Doubt, Observation, Pace, Tell};
 use crate::campaign::{Campaign, CampaignError};
 use crate::transport::Agent;
 
-/// What is asked of a server's host: what answers take most of; where its client is elsewhere, all but the last.
+/// The probes of the server's host: the resources of which answers take most. If the client is on
+/// another machine, the last one is left out.
 pub(crate) const PROBES: [&str; 3] = [
     "syscall_ns",
     "context_switch_ns",
     "loopback_bytes_per_second",
 ];
-/// Load before a look, ms.
+/// Load before an observation, ms.
 const SETTLE_MS: u32 = 60;
 /// Length of an observation, ms: thousands of answers of most servers. It is shorter where the blocks
 /// are, as in the smoke form.
 const LOOK_MS: u32 = 200;
 
-/// What the judge needs for ceilings, beside the blocks.
+/// What the judge needs to compute ceilings, in addition to the blocks.
 #[derive(Default)]
 pub(crate) struct Ceilings {
     pub(crate) probed: ProbeValues,
     pub(crate) demands: Vec<AnswerDemand>,
-    /// What of it is not known.
+    /// The ceilings that are not known.
     pub(crate) doubts: Vec<Doubt>,
 }
 
 impl Campaign<'_> {
-    /// Probes the server's host, and looks at each arm for a moment, with a seed of its
-    /// moments; nothing without one, where no load is put on.
+    /// Probes the server's host and observes each arm for a moment. `seed` draws the moments of the
+    /// observation; `None` where no load is put on, and then nothing is measured.
     pub(crate) fn ceilings(
         &mut self,
         study: &Study,
@@ -63,14 +65,15 @@ impl Campaign<'_> {
                     .demands
                     .extend(judge::answer_demand(&arm.name, &observed)),
                 Err(why) => all.doubts.push(Doubt::CeilingUnknown {
-                    why: format!("{} could not be looked at: {why}", arm.title),
+                    why: format!("{} could not be observed: {why}", arm.title),
                 }),
             }
         }
         Ok(all)
     }
 
-    /// What is seen of an arm's server under its load, and then in these bursts; or why it could not be looked at.
+    /// Observes an arm's server under its load, followed by these bursts. The inner error says why
+    /// it could not be observed.
     pub(crate) fn glance(
         &mut self,
         study: &Study,
@@ -101,16 +104,16 @@ impl Campaign<'_> {
     }
 }
 
-/// Says which of these probes told nothing.
+/// Returns a doubt that names the probes without a value.
 pub(crate) fn unmeasured<S: AsRef<str>>(names: &[S], probed: &ProbeValues) -> Option<Doubt> {
     let has_none = |name: &&str| probed.get(*name).is_none_or(Vec::is_empty);
     let without: Vec<&str> = names.iter().map(AsRef::as_ref).filter(has_none).collect();
     (!without.is_empty()).then(|| Doubt::CeilingUnknown {
-        why: format!("no value came of the probe of {}", without.join(", ")),
+        why: format!("the probe of {} gave no value", without.join(", ")),
     })
 }
 
-/// What the server's host can do at most.
+/// Measures what the server's host can do at most.
 pub(crate) fn probe<S: AsRef<str>>(
     agent: &mut dyn Agent,
     names: &[S],

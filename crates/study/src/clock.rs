@@ -1,18 +1,18 @@
-//! Time as the study sees it, so that a test can bring its own.
+//! Time as the study sees it. It is a trait so that a test can bring its own clock.
 
 use std::time::{Instant, SystemTime};
 
 /// A clock that only goes forward.
 pub trait Clock: Sync {
-    /// Since some start of its own.
+    /// Time since a start that the clock chooses, ns.
     fn now_ns(&self) -> u64;
 
-    /// Since some start of its own, ms.
+    /// Time since a start that the clock chooses, ms.
     fn now_ms(&self) -> u64 {
         self.now_ns() / 1_000_000
     }
 
-    /// The wall clock, for the record.
+    /// The time of the wall clock, for the record.
     fn wall(&self) -> SystemTime;
 }
 

@@ -1,5 +1,5 @@
-//! The confirmation of a whole ladder: the state in which it ends against the one in which it began,
-//! of servers that are started anew and in another order.
+//! The confirmation of a whole ladder: its last state against its first, with servers that are
+//! started again and in another order.
 
 use model::study::Arm;
 use model::{Ask, BlockRecord, Reading, RunRecord, Tell, Verdict};
@@ -10,7 +10,7 @@ use crate::plan::{self, Design as _};
 use crate::rounds::SavedBlocks;
 use crate::stacks;
 
-/// Whether nothing of a run is left to measure, and to see.
+/// Whether nothing of a run is left to measure or to observe.
 pub(crate) fn is_done(record: &RunRecord, saved: &[BlockRecord]) -> bool {
     let confirmed = || match &record.confirmation {
         Some(confirmation) => plan::confirming(record, confirmation)
@@ -22,10 +22,10 @@ pub(crate) fn is_done(record: &RunRecord, saved: &[BlockRecord]) -> bool {
 }
 
 impl Campaign<'_> {
-    /// Confirms the last state of a whole ladder; of any other study there is nothing to do.
+    /// Confirms the last state of a whole ladder; does nothing for any other study.
     ///
-    /// Which steps it does without is settled by what was climbed and written down first, so that a
-    /// run that is stopped here goes on with the same arms.
+    /// The climb decides which steps the confirmed state leaves out. That is saved first, so that a
+    /// run that is stopped here resumes with the same arms.
     pub(crate) fn confirm(
         &mut self,
         record: &mut RunRecord,
@@ -51,13 +51,13 @@ impl Campaign<'_> {
             .phase("confirming the last state with servers started anew");
         self.measure(record, &confirmation.arms, remaining, kept)?;
         if record.reboot.is_some() {
-            // In the next boot they will not be there either.
+            // After the reboot they will not run either.
             self.stop_targets(&confirmation.arms)?;
         }
         Ok(())
     }
 
-    /// Ends targets that are up.
+    /// Stops targets that are running.
     pub(crate) fn stop_targets(&mut self, arms: &[Arm]) -> Result<(), CampaignError> {
         for arm in arms {
             let target = arm.name.clone();
@@ -69,7 +69,7 @@ impl Campaign<'_> {
     }
 }
 
-/// The steps that were found to make things worse.
+/// Names of the steps that made things worse.
 fn made_worse(record: &RunRecord, saved: &[BlockRecord]) -> Vec<String> {
     let steps = judge::judge(record, saved).steps.into_iter();
     let worse = steps.filter(|step| step.verdict == Verdict::Worse);

@@ -1,4 +1,4 @@
-//! The course of a run: from an order, or from what was saved of it, to the last saved block.
+//! The course of a run, from an order or from a saved run to the last saved block.
 
 use std::path::Path;
 
@@ -23,25 +23,25 @@ use crate::stacks;
 use crate::store::{Resumed, Store};
 use crate::under_test::{self, Targets};
 
-/// What to run.
+/// The order to run a study.
 pub struct Order {
     pub study: Study,
     pub targets: Targets,
     pub seed: u64,
-    /// The command that repeats it, without secrets.
+    /// The command that repeats the run, without secrets.
     pub command: String,
-    /// Which CPUs each end is to have.
+    /// CPUs that each end is to have.
     pub cpus: CpuWish,
-    /// Also record names and addresses.
+    /// Whether to record names and addresses too.
     pub full: bool,
-    /// Whether levers that reach further than a namespace of our own may be set.
+    /// Whether levers may be set that reach further than a namespace of our own.
     pub on_host: bool,
-    /// Whether the run waits for a reboot at its end, for the step that takes one.
+    /// Whether the run waits for a reboot at its end, for the step that needs one.
     pub reboot: bool,
 }
 
 impl Order {
-    /// One on whatever CPUs there are, in namespaces of our own.
+    /// An order that uses whatever CPUs there are, and namespaces of our own.
     pub fn new(study: Study, targets: Targets, seed: u64, command: String) -> Self {
         Self {
             study,
@@ -55,7 +55,7 @@ impl Order {
         }
     }
 
-    /// How far levers may reach.
+    /// Says how far levers may reach.
     pub const fn leave(&self) -> Leave {
         Leave {
             on_host: self.on_host,
@@ -143,18 +143,19 @@ impl Campaign<'_> {
         self.go_through(record, &built.arms, kept, &facts)
     }
 
-    /// The arms that an order comes to on its hosts, and what is left out of it: nothing is started there, and nothing
-    /// is put on outside namespaces of our own.
+    /// Returns the arms of an order on its hosts, and what is left out of it. Starts nothing there,
+    /// and sets nothing outside namespaces of our own.
     ///
     /// # Errors
-    /// What a run would end with before its first server is started.
+    /// Those with which a run would end before its first server is started.
     pub fn plan(&mut self, mut order: Order) -> Result<Arms, CampaignError> {
         let Acquaintance { rig, .. } = self.meet(order.full, order.targets.are_loaded())?;
         self.progress.rig(&rig, order.leave());
         let cpus = self.share_cpus(&order.cpus)?;
         self.progress.cpus(&cpus);
         scale::settle(&mut order.study, &cpus)?;
-        // To see what stands upon the first state it is put on, which is not for a plan to do to a whole machine.
+        // Finding out what already has effect on the first state needs that state to be set. A plan
+        // must not do that to a whole machine.
         let first = match order.on_host {
             true => Vec::new(),
             false => order.study.first_levers(),
@@ -164,7 +165,8 @@ impl Campaign<'_> {
         Ok(order.targets.arms(&order.study, &found, &levers))
     }
 
-    /// Measures what is left of a run in this boot, of which the server's host told these facts.
+    /// Measures what is left of a run in this boot, in which the server's host reported these
+    /// facts.
     fn go_through(
         &mut self,
         mut record: RunRecord,
@@ -178,7 +180,7 @@ impl Campaign<'_> {
             self.measure(&record, arms, remaining, &mut kept)?;
             self.see_stacks(&mut record, arms, &kept)?;
             if record.study.whole.is_some() {
-                // Those of the confirmation are to have the machine to themselves.
+                // The servers of the confirmation are to have the machine to themselves.
                 self.stop_targets(arms)?;
             }
         }
@@ -186,14 +188,14 @@ impl Campaign<'_> {
         self.measure_this_boot(&mut record, &mut kept, facts)
     }
 
-    /// Goes on with a run that was stopped, as its folder was opened and looked at; a run that is done
-    /// stays as it is.
+    /// Resumes a stopped run, whose folder has been opened and checked; a finished run stays as it
+    /// is.
     ///
     /// # Errors
-    /// When this machine is not as it was, or as it must be after a reboot.
+    /// If this machine is not as it was, or not as it must be after a reboot.
     pub fn resume(&mut self, (store, record, saved): Resumed) -> Result<(), CampaignError> {
-        if record.all_arms().any(|arm| is_of_then(&arm.program)) {
-            let why = "the run compares what was there only then; start it again instead";
+        if record.all_arms().any(|arm| is_temporary(&arm.program)) {
+            let why = "the run compares programs that existed only then; start it again instead";
             return Err(Refusal(why.to_owned()).into());
         }
         if record.reboot.is_none() && confirm::is_done(&record, &saved) {
@@ -222,15 +224,16 @@ impl Campaign<'_> {
     }
 }
 
-/// Whether a program is none that can be started anew.
-fn is_of_then(program: &Program) -> bool {
+/// Whether a program existed only during its run, so that we cannot start it again.
+fn is_temporary(program: &Program) -> bool {
     matches!(
         program,
         Program::Url(_) | Program::Watched(_) | Program::Built(_)
     )
 }
 
-/// The arms as they are saved: where all is, the names of hosts too, but never a request.
+/// The arms as they are saved: in full, with the names of hosts, if that is wanted, but never with
+/// a request.
 fn saved(arms: &[Arm], full: bool) -> Vec<Arm> {
     let saved = |arm: &Arm| Arm {
         program: match &arm.program {

@@ -1,6 +1,6 @@
-//! Whether what a run folder describes is what a run of ours could be. Files of studies and services are
-//! held against their tables when they are read; a folder may be a stranger's, who wrote there what he
-//! liked.
+//! Checks whether a run of ours could have what a run folder describes. Files of studies and
+//! services are checked when they are read. A folder may come from a stranger, who can have written
+//! anything into it.
 
 use model::bench::SavedBench;
 use model::command_run::{CommandArm, CommandRun};
@@ -16,18 +16,18 @@ use crate::bench::plan::MOST_COMMANDS;
 use crate::spec::MOST_ITEMS;
 use crate::{commands, service_spec, spec};
 
-/// The most that a file of a study of commands may say.
+/// Most rounds that the file of a study of commands may ask for.
 const MOST_ROUNDS_OF_A_FILE: u32 = 1_000;
-/// The longest block, in ms.
+/// Longest block, ms.
 const LONGEST_MS: u32 = 60_000;
 const MOST_CONNECTIONS: u32 = 10_000;
 const MOST_THREADS: u32 = 1_000;
-/// The most arms: of each step one in the climb, alone, and left out, and pairs.
+/// Most arms: for each step one in the climb, one with it alone, one without it, and pairs.
 const MOST_ARMS: usize = 5 * MOST_ITEMS;
 
 /// A run as its folder describes it.
 pub trait Described {
-    /// What of it can be of no run of ours, if anything.
+    /// Returns what no run of ours could have, if there is anything.
     fn nonsense(&self) -> Option<String>;
 }
 
@@ -57,7 +57,7 @@ impl Described for CommandRun {
 impl Described for SavedBench {
     fn nonsense(&self) -> Option<String> {
         let rounds = self.study.rounds_planned.unwrap_or(self.study.rounds.most);
-        // The control and the shell stand beside them.
+        // The control and the shell come on top of the commands.
         more_rounds(rounds).or_else(|| more("commands", self.arms.len(), MOST_COMMANDS + 2))
     }
 }
@@ -75,7 +75,7 @@ impl Described for SavedLoad {
     }
 }
 
-/// What a study asks for beyond what its file or a flag may.
+/// Returns what a study asks for beyond what its file or a flag may ask for.
 fn sizes(study: &Study, rounds_in_boots: Option<u32>) -> Option<String> {
     let (design, latency) = (&study.design, study.latency.as_ref());
     let whole = study.whole.as_ref().map(|whole| whole.confirm_rounds);
@@ -123,14 +123,15 @@ fn more(what: &str, count: usize, most: usize) -> Option<String> {
     (count > most).then(|| format!("it has {count} {what}, of which there are {most} at most"))
 }
 
-/// Their names become those of folders.
+/// Checks the services, because their names become names of folders.
 fn services<S, A>(run: &RunRecord<S, A>) -> Option<String> {
     let all = || run.service.iter().chain(&run.own_services);
     let wrong = |service: &ServiceRecord| service_spec::nonsense(&service.description);
     more("services", all().count(), MOST_ITEMS).or_else(|| all().find_map(wrong))
 }
 
-/// What is wrong with a study of commands as a file, but for its rounds, which a flag may say.
+/// Returns what is wrong with a study of commands when it is read as a file. Its rounds are not
+/// checked here, because a flag may set them.
 fn as_a_file(study: &CommandStudy) -> Option<String> {
     let mut study = study.clone();
     study.design.rounds = study.design.rounds.min(MOST_ROUNDS_OF_A_FILE);
@@ -139,12 +140,13 @@ fn as_a_file(study: &CommandStudy) -> Option<String> {
     parsed.err()
 }
 
-/// An arm that is no combination of the study's levels: its words would be put into commands.
+/// Finds an arm that is no combination of the study's levels, because its words would be put into
+/// commands.
 fn unknown_arm(study: &CommandStudy, arms: &[CommandArm]) -> Option<String> {
     let all = commands::arms::build(study, &std::collections::BTreeMap::default());
     let all = all.map_or_else(|_| Vec::new(), |built| built.arms);
     let is_known = |arm: &CommandArm| {
-        // Where programs are absent, another may be the baseline.
+        // If programs are absent, another combination may be the baseline.
         let same = |known: &&CommandArm| known.levels == arm.levels;
         let name = all.iter().filter(|known| known.name != CONTROL).find(same);
         name.is_some_and(|known| arm.name == known.name || arm.name == CONTROL)

@@ -1,4 +1,4 @@
-//! A look at a program at work, and the trial of what it is accused of.
+//! Observes a program at work, and tries whether what it is accused of does hold it back.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -18,58 +18,61 @@ use crate::campaign::{Campaign, CampaignError};
 use crate::ceilings::{PROBES, probe};
 use crate::store::Store;
 
-/// Load before the look, ms.
+/// Load before the observation, ms.
 const SETTLE_MS: u32 = 60;
-/// All blocks of the trial together, ms: with the look it is over within 15 s.
+/// Length that all blocks of the trial together should have, ms: with the observation, the trial is
+/// over within 15 s.
 const TRIAL_MS: u32 = 6_000;
-/// Most pairs of blocks of the trial, and fewest: with fewer no interval excludes anything.
+/// Most pairs of blocks in the trial, and fewest: with fewer no interval excludes anything.
 const PAIRS: (usize, usize) = (12, 7);
-/// Of its CPU time so much is taken from the accused, 0 to 1.
+/// Share of the accused's CPU time that is taken from it, 0 to 1.
 const TAKE: f64 = 0.15;
-/// Of its quota, 0 to 1, for whole periods of those that most have, ms: whenever they begin, a block has as many.
+/// Share of the quota that is taken, 0 to 1.
 const TAKE_OF_QUOTA: f64 = 0.10;
+/// Period of most quotas, ms. A block lasts for whole periods: whenever they begin, every block has
+/// the same number of them.
 const QUOTA_PERIOD_MS: u32 = 100;
-/// Less than this part of that shows nothing.
+/// A change smaller than this part of [`TAKE`] shows nothing.
 const ENOUGH: f64 = 0.2;
 
-/// What is explained.
+/// The order to explain a program.
 pub struct ExplainOrder {
-    /// Which program.
+    /// The program.
     pub whose: Whose,
-    /// What drives it, where load is offered.
+    /// The load that drives the program, where it is ours.
     pub workload: Workload,
     /// Length of the look, ms.
     pub look_ms: u32,
     /// Whether the accused may be hindered.
     pub touch: bool,
-    /// Of the moments, and of the order of the trial.
+    /// Seed of the moments, and of the order of the trial.
     pub seed: u64,
-    /// Without secrets.
+    /// Name of the program for readers, without secrets.
     pub title: String,
     /// The command that repeats it, without secrets.
     pub command: String,
 }
 
-/// Which program, and under what.
+/// The program to explain, and what it is doing.
 pub enum Whose {
     /// A server that runs here, under load of ours.
     Asked(Box<RequestSpec>),
-    /// A process, under whatever it does.
+    /// A process, under whatever load it has.
     Process(u32),
-    /// Those that listen there, likewise.
+    /// The processes that listen at this address, under whatever load they have.
     Listener(SocketAddr),
-    /// A program that is started for it, by its words.
+    /// A program that we start, by the words of its command.
     Command(Vec<String>),
 }
 
-/// The blocks of a trial, by the time that an answer takes: what was under way before must end within the settling, and several
-/// answers of each connection must lie in a block.
+/// The blocks of a trial. Their lengths follow the response time: requests under way before a block
+/// must end within its settling, and a block must hold several answers of each connection.
 struct TrialPlan {
     whom: Hindrance,
     pairs: usize,
-    /// Load before it is scored, ms.
+    /// Load before the scored window, ms.
     settle_ms: u32,
-    /// Scored, ms.
+    /// Length of the scored window, ms.
     score_ms: u32,
 }
 
@@ -101,10 +104,11 @@ impl TrialPlan {
 }
 
 impl Campaign<'_> {
-    /// Looks, hinders whom the judge accuses, and keeps both in a new folder.
+    /// Observes the program, hinders what the judge accuses, and saves both in a new folder.
     ///
     /// # Errors
-    /// [`CampaignError::Refused`] where the machine must not be loaded; those of the agent and of the folder.
+    /// [`CampaignError::Refused`] if the machine must not be loaded; errors of the agent and of the
+    /// folder.
     pub fn explain(&mut self, order: &ExplainOrder, folder: &Path) -> Result<(), CampaignError> {
         let claim = Store::claim(folder)?;
         let is_loaded = matches!(order.whose, Whose::Asked(_));
@@ -148,7 +152,7 @@ impl Campaign<'_> {
         Ok(())
     }
 
-    /// A look at a program, or at these processes to which it leads.
+    /// Observes a program, or the processes `behind` it.
     pub(crate) fn observe(
         &mut self,
         whom: Whom,
@@ -172,7 +176,8 @@ impl Campaign<'_> {
         }
     }
 
-    /// The trial of whom the judge accuses, or why there is none.
+    /// Hinders what the judge accuses and measures the effect; the inner error says why there is no
+    /// trial.
     fn trial(
         &mut self,
         order: &ExplainOrder,
@@ -183,36 +188,38 @@ impl Campaign<'_> {
             return untried("--no-touch was given");
         }
         if seen.command.is_some() {
-            return untried("a command runs once, so that nobody knows how long it takes without");
+            return untried(
+                "a command runs only once, so how long it takes without a hindrance is not known",
+            );
         }
         let explained = judge::explain(seen);
-        let ways = explained.limiter.map(|it| [it.closer, it.hindrance]);
+        let hindrances = explained.limiter.map(|it| [it.closer, it.hindrance]);
         let response_us = explained.ledger.response_us.unwrap_or(0.0);
-        let mut why = "there is nothing of it that may be hindered".to_owned();
-        let mut ways: Vec<Hindrance> = ways.into_iter().flatten().flatten().collect();
+        let mut why = "nothing of it can be hindered".to_owned();
+        let mut hindrances: Vec<Hindrance> = hindrances.into_iter().flatten().flatten().collect();
         if seen.load.is_none() {
-            ways.retain(is_its_own);
-            "of a program with clients of its own only its quota and its system calls are hindered: they may have its CPUs too"
+            hindrances.retain(is_its_own);
+            "for a program with clients of its own only its quota and its system calls are hindered, as the clients may use its CPUs too"
                 .clone_into(&mut why);
         }
-        if !ways.is_empty()
+        if !hindrances.is_empty()
             && seen.load.is_none()
             && !self.takes_up_with_its_clients(order, seen)?
         {
             return untried("what its connections carry cannot be seen");
         }
-        for whom in ways {
+        for whom in hindrances {
             let plan = TrialPlan::new(whom, response_us);
             self.progress
-                .phase("hindering the accused for alternate moments");
+                .phase("hindering the suspected limiter for alternate moments");
             why = match (self.pairs(order, &plan), &plan.whom) {
-                // Servers have limits of connections, of which the look has found none.
+                // Servers limit their connections; the observation found no such limit.
                 (Err(CampaignError::Agent(error)), Hindrance::Connections)
                     if error.is_refusal() =>
                 {
-                    "half as many connections more could not be held open".to_owned()
+                    "half again as many connections could not be held open".to_owned()
                 }
-                // What was seen is not lost by what came of the trial.
+                // A failed trial must not lose the observation.
                 (Err(CampaignError::Agent(error)), _) if error.is_refusal() => error.to_string(),
                 (Ok(Err(why)), _) => why.to_owned(),
                 (tried, _) => return Ok(tried?.map_err(str::to_owned)),
@@ -221,7 +228,8 @@ impl Campaign<'_> {
         Ok(Err(why))
     }
 
-    /// From now on blocks are of what its connections carry, whoever opened them; whether that can be seen.
+    /// Makes the blocks that follow measure what the program's own connections carry, whoever
+    /// opened them. Returns whether that can be seen.
     fn takes_up_with_its_clients(
         &mut self,
         order: &ExplainOrder,
@@ -262,8 +270,8 @@ impl Campaign<'_> {
                 return Ok(Err(match plan.whom {
                     Hindrance::Quota => "its quota could not be lowered",
                     Hindrance::Calls(_) => "it makes too few of these calls for a delay to show",
-                    Hindrance::ClientElsewhere { .. } => "too little is to be gained to show",
-                    _ => "no CPU is its own here, of which time could be taken",
+                    Hindrance::ClientElsewhere { .. } => "the possible gain is too small to show",
+                    _ => "it has no CPU of its own here from which time could be taken",
                 }));
             }
         }
@@ -274,24 +282,25 @@ impl Campaign<'_> {
         }))
     }
 
-    /// Answers a second, or kB carried.
+    /// Measures a block without hindrance: answers per second, or kB carried per second.
     fn plain(&mut self, plan: &TrialPlan, workload: &Workload) -> Result<f64, CampaignError> {
         Ok(self.ask_block(plan.block(workload))?.throughput_rps())
     }
 
-    /// Answers a second with the accused hindered, and what was added to it, as a share of what it had.
+    /// Measures a block with the accused hindered: answers per second, and the change of its
+    /// resource as a share of what it had.
     fn hindered(
         &mut self,
         order: &ExplainOrder,
         plan: &TrialPlan,
     ) -> Result<(f64, f64), CampaignError> {
         if plan.whom == Hindrance::Connections {
-            let few = &order.workload;
+            let offered = &order.workload;
             let more = Workload {
-                connections: few.connections + few.connections.div_ceil(2),
-                ..few.clone()
+                connections: offered.connections + offered.connections.div_ceil(2),
+                ..offered.clone()
             };
-            let change = f64::from(more.connections) / f64::from(few.connections) - 1.0;
+            let change = f64::from(more.connections) / f64::from(offered.connections) - 1.0;
             return Ok((self.plain(plan, &more)?, change));
         }
         let ask = HinderAsk {
@@ -309,12 +318,12 @@ impl Campaign<'_> {
     }
 }
 
-/// The target under load, for as long as it is looked at.
+/// The target, with load for as long as the observation lasts.
 pub(crate) fn load_of(order: &ExplainOrder) -> Whom {
     Whom::Loaded(block(&order.workload, SETTLE_MS, order.look_ms))
 }
 
-/// Whether no client can be hindered with it.
+/// Whether this hinders the program alone, and no client with it.
 fn is_its_own(whom: &Hindrance) -> bool {
     matches!(whom, Hindrance::Quota | Hindrance::Calls(_))
 }

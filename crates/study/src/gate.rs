@@ -1,4 +1,4 @@
-//! A gate between two commits: what is built for it, and how many rounds there is time for.
+//! A gate between two commits: has them built, and settles how many rounds there is time for.
 
 use model::gate::{self, Unit};
 use model::study::Program;
@@ -7,13 +7,13 @@ use model::{Arm, Ask, Study, Tell};
 use crate::campaign::{BLOCK_OVERHEAD_MS, Campaign, CampaignError};
 use crate::under_test::Targets;
 
-/// A block has at least so long of load, however quickly servers start.
+/// Shortest scored window, ms, however fast servers start, unless the study has a shorter one.
 const SHORTEST_SCORE_MS: u64 = 300;
-/// And at most so long, however slowly.
+/// Longest scored window, ms, however slowly servers start.
 const LONGEST_SCORE_MS: u64 = 2000;
 
 impl Campaign<'_> {
-    /// Has the agent build what is compared.
+    /// Has the agent build the commits that are compared.
     pub(crate) fn build(&mut self, targets: &Targets) -> Result<(), CampaignError> {
         let Targets::Built { builds, .. } = targets else {
             return Ok(());
@@ -28,7 +28,7 @@ impl Campaign<'_> {
     }
 }
 
-/// The arms as a round has them: each with the one of its builds whose turn it is.
+/// The arms as a round measures them: each with the build whose turn it is.
 pub(crate) fn of_round(study: &Study, arms: &[Arm], round: u32) -> Vec<Arm> {
     let set = study.gate.map_or(0, |gate| gate.set(round));
     let of_set = |arm: &Arm| Arm {
@@ -41,9 +41,9 @@ pub(crate) fn of_round(study: &Study, arms: &[Arm], round: u32) -> Vec<Arm> {
     arms.iter().map(of_set).collect()
 }
 
-/// Settles how many rounds a gate, if it is one, has at most, once it is known how long its arms take to start: in
-/// every round servers are started anew, and the longer that takes, the longer they are measured. How long all rounds
-/// take, ms.
+/// Settles how many rounds a gate has at most, once it is known how long its arms take to start.
+/// Servers are started again in every round: the longer that takes, the longer they are measured.
+/// Returns how long all rounds take, ms; `None` if the study is no gate.
 pub(crate) fn settle(study: &mut Study, arms: usize, start_ms: u64) -> Option<u64> {
     let gate = study.gate?;
     let (arms, design) = (arms as u64, &mut study.design);
@@ -55,7 +55,7 @@ pub(crate) fn settle(study: &mut Study, arms: usize, start_ms: u64) -> Option<u6
             design.score_ms = u32::try_from(score_ms).unwrap_or(u32::MAX);
             start_ms + arms * block_ms
         }
-        // As many whole runs as it takes until the time of a block is over.
+        // As many whole runs as are needed to fill the time of a block.
         Unit::Run => {
             let run_ms = (start_ms / arms.max(1)).max(1);
             arms * run_ms * u64::from(design.score_ms).div_ceil(run_ms)
@@ -69,7 +69,7 @@ pub(crate) fn settle(study: &mut Study, arms: usize, start_ms: u64) -> Option<u6
     Some(u64::from(design.rounds) * round_ms)
 }
 
-/// More rounds than these tell nothing that these do not.
+/// Most rounds; more of them say nothing new.
 const MOST_ROUNDS: u32 = 500;
 
 #[cfg(test)]

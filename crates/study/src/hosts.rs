@@ -1,6 +1,6 @@
-//! The hosts file: which machines are the client's and the server's host, as their owner names them.
+//! The hosts file, which names the client's and the server's host.
 //!
-//! A machine that stands in it may be loaded: that is its owner's word.
+//! Its owner says by it that the machines it names may be loaded.
 
 use std::io;
 use std::net::IpAddr;
@@ -12,7 +12,7 @@ use crate::refusal::Refusal;
 use crate::spec::sense::{Sense, must, place};
 use crate::spec::{SpecError, error_about, error_at};
 
-/// What a hosts file looks like, for whoever has none yet.
+/// An example of a hosts file, for users who have none yet.
 pub const EXAMPLE: &str = "\
 [host.client]
 ssh = \"NAME\"           # as you type it after `ssh`
@@ -28,10 +28,10 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// What a machine is called after `ssh`, by its role in the file or by that name itself.
+    /// Returns the name of a machine for `ssh`, given its role in the file or that name itself.
     ///
     /// # Errors
-    /// When none is called so.
+    /// If the file has no such machine.
     pub fn named(&self, name: &str) -> Result<&str, Refusal> {
         let Roles { client, server } = &self.host;
         let all = [("client", &client.ssh), ("server", &server.ssh)];
@@ -47,7 +47,7 @@ impl Hosts {
     }
 }
 
-/// Who does what.
+/// The role of each machine.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Roles {
@@ -59,7 +59,7 @@ pub struct Roles {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LoadHost {
-    /// What it is called after `ssh` on a command line.
+    /// Name of the host after `ssh` on a command line.
     pub ssh: String,
 }
 
@@ -67,16 +67,16 @@ pub struct LoadHost {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TargetHost {
-    /// What it is called after `ssh` on a command line.
+    /// Name of the host after `ssh` on a command line.
     pub ssh: String,
-    /// Where the client reaches it. Targets listen there and nowhere else.
+    /// Address at which the client reaches it. Targets listen there and nowhere else.
     pub address: IpAddr,
 }
 
-/// Reads the hosts file that was given, or else the user's own.
+/// Reads the hosts file given, or else the user's own.
 ///
 /// # Errors
-/// When there is none, or it is wrong.
+/// If there is none, or it is wrong.
 pub fn find(given: Option<&Path>, own: Option<&Path>) -> Result<Hosts, Refusal> {
     let path = given.or(own).ok_or_else(|| {
         let nowhere = "neither XDG_CONFIG_HOME nor HOME says where your hosts file is; give one with \
@@ -98,7 +98,7 @@ pub fn find(given: Option<&Path>, own: Option<&Path>) -> Result<Hosts, Refusal> 
     }
 }
 
-/// Reads hosts from their text; `file` is the name that errors give.
+/// Reads hosts from text; `file` is the name that errors show.
 ///
 /// # Errors
 /// The first thing that is wrong with it.
@@ -115,11 +115,11 @@ pub fn parse(text: &str, file: &str) -> Result<Hosts, SpecError> {
     Ok(hosts)
 }
 
-/// What older versions of `ssh` hand to the shell of a `ProxyCommand` as it is (those before 9.6,
-/// CVE-2023-51385).
+/// Characters that versions of `ssh` before 9.6 pass unchanged to the shell of a `ProxyCommand`
+/// (CVE-2023-51385).
 const FOR_A_SHELL: &[u8] = b"'`\"$\\;&<>|(){}*?!#";
 
-/// A name that begins with a hyphen would be an option of `ssh`.
+/// Checks the name of a host. A name that begins with a hyphen would be an option of `ssh`.
 fn check_name(role: &str, name: &str) -> Sense {
     let is_plain = |byte: u8| byte.is_ascii_graphic() && !FOR_A_SHELL.contains(&byte);
     let is_name = !name.is_empty() && !name.starts_with('-') && name.bytes().all(is_plain);

@@ -1,5 +1,6 @@
-//! From a study file to a run folder: read, plan, look at the machine, put load on it block by
-//! block, save each block. It drives agents by messages and makes no system call of its own.
+//! From a study file to a run folder: reads the study, plans it, looks at the machine, puts load on
+//! it block by block, and saves each block. It drives agents by messages and makes no system call
+//! of its own.
 
 mod answers;
 pub mod arms;

@@ -1,4 +1,4 @@
-//! What makes no sense of what answers are said to be like.
+//! Finds what makes no sense in the description of expected answers.
 
 use model::expected::Likeness;
 use serde_json::Value;
@@ -6,10 +6,10 @@ use serde_json::Value;
 use crate::commands::pull::{pointer_complaint, regex_problem};
 use crate::spec::MOST_ITEMS;
 
-/// The longest expression, pointer or value, in bytes.
+/// Longest expression, pointer or value, bytes.
 const LONGEST_TEXT: usize = 1000;
 
-/// The first thing that is wrong, with the keys below the table that lead to it.
+/// Returns the first thing that is wrong, with the keys below the table that lead to it.
 pub(crate) fn complaint(likeness: &Likeness) -> Option<(Vec<&str>, String)> {
     if *likeness == Likeness::default() {
         let what = "expected at least one of `status`, `header`, `length`, `regex` and `json`";
@@ -23,7 +23,7 @@ pub(crate) fn complaint(likeness: &Likeness) -> Option<(Vec<&str>, String)> {
         return Some((vec!["status"], what.to_owned()));
     }
     if likeness.length.is_some_and(|[least, most]| least > most) {
-        let what = "expected the least and the most that a body may have, as in [100, 20000]";
+        let what = "expected the least and the most bytes of a body, as in [100, 20000]";
         return Some((vec!["length"], what.to_owned()));
     }
     header_complaint(likeness)

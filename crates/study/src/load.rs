@@ -1,5 +1,5 @@
-//! A load of many blocks, through all that is not measured yet: level by level, or from rate to rate as
-//! a search asks.
+//! Runs a load of many blocks: measures all that is not saved yet, level by level, or from rate to
+//! rate as a search asks.
 
 use judge::capacity::{BLOCKS_AS_A_RULE, CLOSED_LOOP, Course, Look, NoRange, OFFERED, Seen};
 use model::failure::Failure;
@@ -15,28 +15,29 @@ use crate::plan::{Design as _, Planned};
 use crate::rounds::{self, Hands, SavedBlocks, SoFar};
 use crate::store::KeptIn;
 
-/// How many times its connections a search tries once, to see whether they are its limit.
+/// A search once tries this many times its connections, to see whether they are its limit.
 const MORE_CONNECTIONS: u32 = 4;
 
-/// Who puts load on: the machine, or a test.
+/// The load generator of a run: the machine's, or that of a test.
 pub trait PutsOnLoad {
-    /// Whether so many connections can be had.
+    /// Whether the machine can open this many connections.
     fn has_room(&self, connections: u32) -> bool;
 
-    /// One block of load; `None` where somebody asked us to stop.
+    /// Measures one block of load; `None` if somebody asked us to stop.
     ///
     /// # Errors
-    /// When it cannot be put on.
+    /// If the load cannot be put on.
     fn block(&mut self, connections: u32, pace: Pace) -> Result<Option<Reading>, Failure>;
 
-    /// So many of the planned blocks are done, and what the last one was.
+    /// Reports that `done` of the planned blocks are measured, and what the last one was.
     fn block_done(&mut self, done: usize, planned: usize, what: &str);
 }
 
-/// Measures what is left, until all is measured or somebody asks to stop; all blocks of the run.
+/// Measures what is left, until all is measured or somebody asks us to stop. Returns all blocks of
+/// the run.
 ///
 /// # Errors
-/// When load cannot be put on, no rate can be judged, or a block cannot be kept.
+/// If load cannot be put on, no rate can be judged, or a block cannot be saved.
 pub fn run(
     run: &SavedLoad,
     blocks: Vec<BlockRecord>,
@@ -44,25 +45,26 @@ pub fn run(
     hands: &mut impl PutsOnLoad,
     clock: &dyn Clock,
 ) -> Result<Vec<BlockRecord>, Failure> {
-    let mut of_run = SavedBlocks::new(blocks, None);
+    let mut saved = SavedBlocks::new(blocks, None);
     let course = match &run.study.workload {
         LoadWorkload::Sweep { .. } => None,
         LoadWorkload::Capacity { objective } => {
-            let Some(look) = look(run, &mut of_run, hands)? else {
-                return Ok(of_run.blocks);
+            let Some(look) = look(run, &mut saved, hands)? else {
+                return Ok(saved.blocks);
             };
-            Some(begun(objective, run, look, &of_run.blocks)?)
+            Some(begun(objective, run, look, &saved.blocks)?)
         }
     };
-    of_run.store = kept.opened(run)?;
-    of_run.save()?;
-    let remaining = run.remaining(&of_run.blocks);
+    saved.store = kept.opened(run)?;
+    saved.save()?;
+    let remaining = run.remaining(&saved.blocks);
     let mut load = Load { run, course, hands };
-    rounds::go_through(&mut load, remaining, &mut of_run, clock)?;
-    Ok(of_run.blocks)
+    rounds::go_through(&mut load, remaining, &mut saved, clock)?;
+    Ok(saved.blocks)
 }
 
-/// What closed loop carries with the connections of a search and with more; `None` when a signal came.
+/// Measures in closed loop what the connections of a search carry, and what more connections do;
+/// `None` if somebody asked us to stop.
 fn look(
     run: &SavedLoad,
     kept: &mut SavedBlocks<Reading>,
@@ -92,7 +94,7 @@ fn look(
     Ok(Look::of(&kept.blocks))
 }
 
-/// A search as far as its saved blocks have brought it.
+/// Returns a search in the state that its saved blocks have brought it to.
 fn begun<'a>(
     objective: &'a Objective,
     run: &SavedLoad,
@@ -107,7 +109,7 @@ fn begun<'a>(
     Ok(course)
 }
 
-/// A run under way: the levels of a sweep, or the rates that a search asks for.
+/// A run in progress: the levels of a sweep, or the rates that a search asks for.
 struct Load<'a, H> {
     run: &'a SavedLoad,
     course: Option<Course<'a>>,
@@ -115,13 +117,13 @@ struct Load<'a, H> {
 }
 
 impl<H> Load<'_, H> {
-    /// Connections and pace of a block; `None` where a search is over.
+    /// Connections and pace of the next block; `None` if the search is over.
     fn asked(&mut self, next: &Planned) -> Option<(u32, Pace)> {
         let study = &self.run.study;
         let open = |rate_rps, block| Pace::Open {
             rate_rps,
             arrivals: study.arrivals,
-            // The arrivals of each block are others.
+            // Each block has other arrivals.
             seed: SplitMix64::new(self.run.seed).stream(block).bits(),
         };
         if let Some(course) = &mut self.course {
@@ -167,15 +169,15 @@ impl<H: PutsOnLoad> Hands for Load<'_, H> {
             self.hands.block_done(so_far.had(), so_far.planned, &text);
             return Ok(());
         };
-        if let Some(told) = course.saw(&newest.reading) {
-            let said = match told.seen {
+        if let Some(judged) = course.saw(&newest.reading) {
+            let outcome = match judged.seen {
                 Seen::Holds => "held",
                 Seen::Fails => "failed",
                 Seen::NotOffered => "not offered",
             };
             let text = format!(
-                "{}: {said} at {:.0} requests/s",
-                told.purpose, told.rate_rps
+                "{}: {outcome} at {:.0} requests/s",
+                judged.purpose, judged.rate_rps
             );
             let done = newest.round as usize + 1;
             let planned = done.max(BLOCKS_AS_A_RULE as usize);
@@ -185,7 +187,7 @@ impl<H: PutsOnLoad> Hands for Load<'_, H> {
     }
 }
 
-/// Why no rate can be judged, for a person.
+/// Says for a reader why no rate can be judged.
 fn no_range(why: NoRange, objective: &Objective, study: &LoadStudy, look: Look) -> Failure {
     let block_seconds = study.score_ns as f64 / 1e9;
     let target = &study.target;
@@ -194,7 +196,7 @@ fn no_range(why: NoRange, objective: &Objective, study: &LoadStudy, look: Look) 
             let known = study.notes.first().map(|note| format!(": {note}"));
             Failure {
                 what: format!(
-                    "{target} answered not one request rightly in a block of {block_seconds} s{}",
+                    "{target} answered no request correctly in a block of {block_seconds} s{}",
                     known.unwrap_or_default()
                 ),
                 advice: "see what it answers with `linerate load`".to_owned(),
@@ -202,8 +204,8 @@ fn no_range(why: NoRange, objective: &Objective, study: &LoadStudy, look: Look) 
         }
         NoRange::TooFew { fewest_requests } => Failure {
             what: format!(
-                "{objective} takes {fewest_requests:.0} requests in each block to be judged, and {target} \
-                 answers {:.0} requests/s at most",
+                "judging {objective} takes {fewest_requests:.0} requests in each block, and \
+                 {target} answers {:.0} requests/s at most",
                 look.closed_loop_rps
             ),
             advice: format!(

@@ -1,4 +1,4 @@
-//! One more program in a comparison: the one that the command line names.
+//! Adds one more program to a comparison: the one that the command line names.
 
 use model::study::{SERVE, StepSpec};
 use model::{Service, Study};
@@ -7,11 +7,11 @@ use crate::arms::{BASELINE, CONTROL, FLOOR};
 use crate::pinned::name_of;
 use crate::refusal::Refusal;
 
-/// Has a comparison measure one more program, on each of its paths that the service serves.
+/// Adds a program to a comparison, on each of the comparison's paths that the service serves.
 ///
 /// # Errors
-/// When it is in the comparison already, an arm has its name, or it does not serve what the study
-/// asks for first.
+/// If it is in the comparison already, an arm has its name, or it does not serve the path that the
+/// study asks for first.
 pub fn add(study: &mut Study, service: &Service) -> Result<(), Refusal> {
     let name = &service.name;
     let mut programs = study.own_targets();
@@ -33,8 +33,7 @@ pub fn add(study: &mut Study, service: &Service) -> Result<(), Refusal> {
     let steps = steps(study, service);
     if let Some(step) = steps.iter().find(|step| is_taken(study, &step.name)) {
         return Err(Refusal(format!(
-            "an arm of the study `{}` is called `{}`; give the service another name, which is that of \
-             its file",
+            "an arm of the study `{}` is called `{}`; give the service and its file another name",
             study.name, step.name
         )));
     }
@@ -46,7 +45,7 @@ fn is_taken(study: &Study, name: &str) -> bool {
     [BASELINE, CONTROL, FLOOR].contains(&name) || study.steps.iter().any(|step| step.name == name)
 }
 
-/// A step for each path, compared with the first of the file on that path.
+/// Returns a step for each path, compared with the first arm of the study on that path.
 fn steps(study: &Study, service: &Service) -> Vec<StepSpec> {
     let mut paths: Vec<(Option<String>, Option<String>)> = vec![(None, None)];
     for step in &study.steps {

@@ -1,9 +1,9 @@
-//! The random order of arms, the same for the same seed.
+//! The random order of arms, which is the same for the same seed.
 
 use model::random::SplitMix64;
 
-/// The order of `arms` arms in each of `rounds` rounds, as indices. A round's order depends only
-/// on the seed and the round, so a resumed run goes on with the order that was planned.
+/// Returns the order of `arms` arms in each of `rounds` rounds, as indices. A round's order depends
+/// only on the seed and the round, so a resumed run continues in the planned order.
 pub(crate) fn rounds(arms: usize, rounds: u32, seed: u64) -> Vec<Vec<usize>> {
     let mut random = SplitMix64::new(seed);
     let mut round = || {

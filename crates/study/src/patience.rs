@@ -1,4 +1,4 @@
-//! How long an agent of another host may take to answer.
+//! How long we wait for the answer of an agent on another host.
 
 use std::time::Duration;
 
@@ -8,18 +8,21 @@ use model::study::Program;
 
 use crate::service_spec::LONGEST_START_MS;
 
-/// How long an answer from across a network may take beyond what was asked for.
+/// Longest time for an answer across a network, beyond the time that was asked for.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How much longer the first answer may take: the line is connected before it, and an agent for keys may hang.
+/// Additional time for the first answer, because the connection is made before it, and an agent for
+/// keys may hang.
 const CONNECTING: Duration = Duration::from_secs(10);
-/// How long a service may take to come up: the most that its file can grant, and connecting.
+/// Longest time for a service to start: the most that its file can grant, and connecting.
 const STARTING: Duration = Duration::from_millis(LONGEST_START_MS + 30_000);
-/// How long a target may take to go: the longest grace that the file of a service can grant, and killing what is left.
+/// Longest time for a target to stop: the longest grace that the file of a service can grant, and
+/// killing what is left.
 const STOPPING: Duration = Duration::from_secs(630);
-/// How long one probe may take on a machine at work: at rest all together take some four seconds (docs/probes.md).
+/// Longest time for one probe on a busy machine; on an idle one all probes together take some four
+/// seconds (docs/probes.md).
 const PROBING: Duration = Duration::from_secs(10);
 
-/// How long the answer to an ask may take across a network.
+/// Returns how long the answer to `ask` may take across a network.
 pub(crate) fn limit_of(ask: &Ask) -> Duration {
     let asked = |ms: u32| Duration::from_millis(ms.into());
     PATIENCE

@@ -1,12 +1,13 @@
-//! One of several versions of a service: `nginx@1.24`, or the program itself, `nginx@/opt/nginx/sbin/nginx`.
+//! One of several versions of a service: `nginx@1.24`, or one program:
+//! `nginx@/opt/nginx/sbin/nginx`.
 
 use model::Service;
 use model::service::is_name;
 
-/// The longest name of a target, in bytes: that of its service becomes part of a file's name.
+/// Longest name of a target, bytes: the name of its service becomes part of a file's name.
 const LONGEST: usize = 200;
 
-/// What a target may be, for a message.
+/// The forms of a target, for a message.
 pub(crate) const TARGET: &str =
     "\"serve\", the name of a service, its NAME@VERSION or NAME@/PATH/OF/PROGRAM";
 
@@ -16,7 +17,7 @@ pub(crate) fn is_target(text: &str) -> bool {
     text.len() <= LONGEST && is_name(name) && pin.is_none_or(|pin| is_path(pin) || is_version(pin))
 }
 
-/// The name of a service, and which of its versions it shall be of, if that was said.
+/// Splits a target into the name of a service, and the version or program that it asks for, if any.
 pub(crate) fn parts(target: &str) -> (&str, Option<&str>) {
     match target.split_once('@') {
         Some((name, pin)) => (name, Some(pin)),
@@ -40,7 +41,8 @@ pub(crate) fn is_path(text: &str) -> bool {
     text.len() <= LONGEST && text.starts_with('/') && !is_file && text.bytes().all(is_shown)
 }
 
-/// The name of the service that a target means: what becomes part of paths, and tells two versions apart.
+/// Returns the name of the service that a target means. It becomes part of paths, and tells two
+/// versions apart.
 pub fn name_of(target: &str) -> String {
     let (name, pin) = parts(target);
     let plain = |letter: char| match letter {
@@ -59,7 +61,7 @@ pub fn name_of(target: &str) -> String {
     }
 }
 
-/// The service with this version alone, or with this program.
+/// Returns the service restricted to this version, or to this program.
 pub(crate) fn pinned(mut service: Service, pin: &str) -> Service {
     service.name = name_of(&format!("{}@{pin}", service.name));
     service.title = format!("{}@{pin}", service.title);

@@ -1,4 +1,5 @@
-//! What a run still has to measure: pure, so that a resumed run goes on exactly as planned.
+//! What a run still has to measure. All functions here are pure, so that a resumed run continues
+//! exactly as planned.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -14,7 +15,7 @@ use model::{BlockRecord, CommandReading, CommandRun, Reading, RunRecord, Study};
 
 use crate::order;
 
-/// One block that is to be measured.
+/// A block that is planned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Planned {
     pub phase: Phase,
@@ -23,34 +24,34 @@ pub struct Planned {
     pub position: u32,
     /// Index into the arms of its phase.
     pub arm: usize,
-    /// Of that arm.
+    /// Name of that arm.
     pub name: String,
 }
 
 impl Planned {
-    /// As that of the block that it becomes.
+    /// Key of this block, equal to that of the saved block that it becomes.
     pub(crate) fn key(&self) -> (Phase, u32, &str) {
         (self.phase, self.round, &self.name)
     }
 }
 
-/// The epoch of what is measured after these blocks.
+/// Returns the epoch of the blocks that follow these.
 pub(crate) fn next_epoch<R>(saved: &[BlockRecord<R>]) -> u32 {
     saved.iter().map(|block| block.epoch + 1).max().unwrap_or(0)
 }
 
-/// Rounds of one phase of a run, in each of which every arm comes once.
+/// Rounds of one phase of a run; every arm occurs once in each.
 #[derive(Clone, Debug)]
 pub struct Rounds<'a> {
     phase: Phase,
-    /// Each by its index into the arms of the phase, with its name.
+    /// Index of each arm in the arms of the phase, with its name.
     arms: Vec<(usize, &'a str)>,
     rounds: Range<u32>,
     seed: u64,
 }
 
 impl<'a> Rounds<'a> {
-    /// Of all arms, from the first round on.
+    /// The first `rounds` rounds of all arms.
     fn of(phase: Phase, names: impl Iterator<Item = &'a String>, rounds: u32, seed: u64) -> Self {
         Self {
             phase,
@@ -60,8 +61,9 @@ impl<'a> Rounds<'a> {
         }
     }
 
-    /// The blocks of the rounds that are not saved yet, the arms of each in random order. A round that a stop
-    /// tore is measured anew as a whole: blocks of different epochs make no pair.
+    /// Returns the blocks of the rounds that are not saved yet, with the arms of each round in
+    /// random order. If a stop interrupted a round, the whole round is measured again, because
+    /// blocks of different epochs make no pair.
     pub fn remaining<R>(&self, saved: &[BlockRecord<R>]) -> Vec<Planned> {
         let done = self.whole(saved);
         let orders = order::rounds(self.arms.len(), self.rounds.end, self.seed);
@@ -82,8 +84,8 @@ impl<'a> Rounds<'a> {
             .collect()
     }
 
-    /// The rounds of which every arm is saved. A torn round begins with its first arm again, so that the last of its
-    /// arms is saved only in the epoch of all others.
+    /// Returns the rounds in which every arm is saved. An interrupted round starts again with its
+    /// first arm, so its last arm is saved only in the epoch of all others.
     fn whole<R>(&self, saved: &[BlockRecord<R>]) -> HashSet<u32> {
         let mut arms_of: HashMap<u32, HashSet<&str>> = HashMap::new();
         for block in saved.iter().filter(|block| block.phase == self.phase) {
@@ -95,14 +97,14 @@ impl<'a> Rounds<'a> {
     }
 }
 
-/// A run, which says what is planned of it from the start.
+/// A run, which knows its whole plan from the start.
 pub trait Design {
     type Reading;
 
-    /// The rounds of its phases, once so much is saved.
+    /// Returns the rounds of its phases, given the blocks that are saved.
     fn rounds(&self, saved: &[BlockRecord<Self::Reading>]) -> Vec<Rounds<'_>>;
 
-    /// The blocks that are planned and not saved yet, in order.
+    /// Returns the planned blocks that are not saved yet, in order.
     fn remaining(&self, saved: &[BlockRecord<Self::Reading>]) -> Vec<Planned> {
         let rounds = self.rounds(saved);
         let remaining = rounds.iter().flat_map(|rounds| rounds.remaining(saved));
@@ -110,7 +112,8 @@ pub trait Design {
     }
 }
 
-/// A climb or a comparison, until a look finds it settled, and then what is measured in open loop.
+/// A climb or a comparison, up to the round in which a look finds it settled, then the open-loop
+/// phase.
 impl Design for RunRecord {
     type Reading = Reading;
 
@@ -140,7 +143,7 @@ impl Design for CommandRun {
     }
 }
 
-/// As many rounds as there may be, until it is settled how many there are.
+/// The most rounds there may be, until their number is settled.
 impl Design for SavedBench {
     type Reading = CommandReading;
 
@@ -151,7 +154,8 @@ impl Design for SavedBench {
     }
 }
 
-/// The levels of a sweep; of a search as many blocks as it may take, whose rates it finds as it goes on.
+/// The levels of a sweep; for a search, the most blocks that it may need, because it finds its
+/// rates as it goes.
 impl Design for SavedLoad {
     type Reading = Reading;
 
@@ -171,7 +175,7 @@ impl Design for SavedLoad {
     }
 }
 
-/// What confirms a ladder's last state.
+/// The rounds that confirm a ladder's last state.
 pub fn confirming<'a>(record: &RunRecord, confirmation: &'a Confirmation) -> Rounds<'a> {
     let whole = record.study.whole.as_ref();
     let rounds = whole.map_or(0, |whole| whole.confirm_rounds);
@@ -179,8 +183,8 @@ pub fn confirming<'a>(record: &RunRecord, confirmation: &'a Confirmation) -> Rou
     Rounds::of(Phase::Confirmation, names, rounds, other_seed(record, 2))
 }
 
-/// What is measured of the last state in a boot, by its place among those of the run; `None` where the run
-/// has no such boot.
+/// The rounds of the last state in a boot, given by its index among the boots of the run; `None` if
+/// the run has no such boot.
 pub fn in_boot(record: &RunRecord, boot: usize) -> Option<Rounds<'_>> {
     let reboot = record.reboot.as_ref()?;
     let rounds = reboot.rounds_of(boot);
@@ -195,12 +199,13 @@ fn names(arms: &[Arm]) -> impl Iterator<Item = &String> {
     arms.iter().map(|arm| &arm.name)
 }
 
-/// Another seed than that of the rounds, or all phases would be shuffled alike.
+/// Returns a seed that differs from that of the rounds, so that not all phases are shuffled alike.
 fn other_seed(record: &RunRecord, phase: u64) -> u64 {
     record.seed.wrapping_add(phase << 32)
 }
 
-/// The arms whose latency is measured: of a ladder both its ends, and all that are compared.
+/// Indices of the arms whose latency is measured: both ends of a ladder, or all compared arms but
+/// control and floor.
 fn in_open_loop(study: &Study, arms: &[Arm]) -> Vec<usize> {
     let is_compared = |at: &usize| matches!(arms[*at].role, Role::Baseline | Role::Step);
     let all: Vec<usize> = (0..arms.len()).filter(is_compared).collect();
@@ -210,7 +215,7 @@ fn in_open_loop(study: &Study, arms: &[Arm]) -> Vec<usize> {
     }
 }
 
-/// How long a block of a phase is scored.
+/// Length of the scored window of a block in a phase, ms.
 pub fn score_ms(record: &RunRecord, phase: Phase) -> u32 {
     match (phase, &record.study.latency) {
         (Phase::Latency, Some(latency)) => latency.score_ms,
@@ -218,9 +223,9 @@ pub fn score_ms(record: &RunRecord, phase: Phase) -> u32 {
     }
 }
 
-/// The open-loop rate that all arms in open loop are offered: the study's share of what the slowest
-/// of them carried in closed loop, by its median block, or the rate that it names. `None` where one of them
-/// answered nothing.
+/// The rate that all arms in open loop are offered: the rate that the study names, or else its
+/// share of what the slowest of them carried in closed loop, in its median block. `None` if one of
+/// them answered nothing.
 pub fn common_rate_rps(record: &RunRecord, saved: &[BlockRecord]) -> Option<f64> {
     let latency = record.study.latency.as_ref();
     if let Some(rate_rps) = latency.and_then(|latency| latency.rate_rps) {

@@ -1,18 +1,18 @@
-//! Is this machine fit to measure, and may it be loaded?
+//! Checks whether this machine is fit to measure, and whether it may be loaded.
 
 use model::Doubt;
 use model::facts::{Facts, IrqTimeAccounting, Watched};
 use model::run::ClientHost;
 
-/// Foreign CPU above this share of all CPUs means that the machine is at work.
+/// Share of all CPUs, 0 to 1. If foreign work uses more, the machine is busy.
 const FOREIGN_CPU_SHARE: f64 = 0.10;
-/// PSI above this, in per cent, means that tasks wait.
+/// PSI of CPUs, per cent. A higher value means that tasks wait.
 const PSI_PERCENT: f64 = 5.0;
-/// CPUs' worth of time that a busy client and a busy server use together.
+/// CPU time that a busy client and a busy server use together, in CPUs.
 const BOTH_SIDES_CPUS: f64 = 2.0;
 
-/// The doubts that a look at the machine at rest raises. Any of them means that it is at work,
-/// and that it should not be loaded without its owner's word.
+/// Returns the doubts that come from watching the machine at rest. Any of them means that it is
+/// busy, and that it should not be loaded without its owner's consent.
 pub fn work_of_others(watched: &Watched) -> Vec<Doubt> {
     let mut doubts = Vec::new();
     if let Some(cpu_share) = watched
@@ -21,7 +21,7 @@ pub fn work_of_others(watched: &Watched) -> Vec<Doubt> {
     {
         doubts.push(Doubt::ForeignWork { cpu_share });
     }
-    // avg10 still remembers a build that ended a moment ago, so fresh pressure must agree.
+    // `avg10` still reflects a build that ended a moment ago, so the present pressure must agree.
     let fresh = watched.psi_cpu_some_now.is_none_or(|now| now > PSI_PERCENT);
     let pressed = watched
         .psi_cpu_some_avg10
@@ -36,7 +36,7 @@ pub fn work_of_others(watched: &Watched) -> Vec<Doubt> {
     doubts
 }
 
-/// Other work on the client's host, where it is another machine.
+/// Returns the doubts about other work on the client's host, if that is another machine.
 pub fn work_beside_the_client(client: &ClientHost) -> Vec<Doubt> {
     if client.same_machine {
         Vec::new()
@@ -45,13 +45,14 @@ pub fn work_beside_the_client(client: &ClientHost) -> Vec<Doubt> {
     }
 }
 
-/// The doubt that a quota below what both sides use raises: whoever runs in it is stopped.
+/// Returns the doubt about a CPU quota below what both sides use: the kernel stops the processes
+/// that run in it.
 pub fn quota_doubt(facts: &Facts) -> Option<Doubt> {
     let cpus = facts.cpu_quota.filter(|cpus| *cpus < BOTH_SIDES_CPUS)?;
     Some(Doubt::CpuQuota { cpus })
 }
 
-/// The doubt that interrupts are in no process's CPU time, on any of these machines.
+/// Returns the doubt that interrupts count in no process's CPU time, on any of these machines.
 pub fn irq_time_doubt<'a>(facts: impl IntoIterator<Item = &'a Facts>) -> Option<Doubt> {
     let is_on = |facts: &Facts| facts.irq_time_accounting == Some(IrqTimeAccounting::On);
     facts.into_iter().any(is_on).then_some(Doubt::IrqTimeApart)

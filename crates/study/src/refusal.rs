@@ -1,9 +1,9 @@
-//! Why something was not done, where that is only to be read.
+//! Refusals: errors that are only for people to read.
 
 use crate::spec::SpecError;
 use crate::transport::AgentError;
 
-/// Why something was not done, in words: there is nothing to tell one from another by.
+/// The reason why something was not done, in words; code cannot tell one reason from another.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Refusal(pub String);

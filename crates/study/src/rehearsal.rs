@@ -1,5 +1,5 @@
-//! A few short blocks of identical arms before the first that counts: they warm the servers and
-//! tell how small an effect will be seen.
+//! A few short blocks of identical arms before the first block that counts. They warm the servers,
+//! and show how small an effect can be seen.
 
 use model::Reading;
 
@@ -7,21 +7,22 @@ use crate::arms::{BASELINE, CONTROL};
 
 /// Pairs of baseline and control before a run.
 pub const PAIRS: u32 = 6;
-/// Scored length of their blocks; short blocks are noisier, so the outlook errs to the cautious.
+/// Length of the scored window of their blocks, ms. Short blocks are noisier, so the outlook errs
+/// on the side of caution.
 pub const SCORE_MS: u32 = 200;
 
-/// The readings of baseline and control in blocks that follow each other.
+/// Readings of baseline and control in two consecutive blocks.
 pub type Pair = (Reading, Reading);
 
-/// Measures so many pairs; `block` measures one arm by its name.
+/// Measures `count` pairs; `block` measures one arm by its name.
 ///
 /// # Errors
-/// The first that `block` gives.
+/// The first error of `block`.
 pub fn pairs<R, E>(
     count: u32,
     mut block: impl FnMut(&str) -> Result<R, E>,
 ) -> Result<Vec<(R, R)>, E> {
-    // Turn and turn about, so that drift falls on both.
+    // The arms take turns in going first, so that drift affects both.
     let pair = |number: u32| {
         if number.is_multiple_of(2) {
             let baseline = block(BASELINE)?;
@@ -34,14 +35,14 @@ pub fn pairs<R, E>(
     (0..count).map(pair).collect()
 }
 
-/// Natural logarithm of control ÷ baseline for each pair: of CPU per request where both tell it,
-/// else of throughput.
+/// Natural logarithm of control ÷ baseline for each pair: of CPU per request if all pairs have it,
+/// otherwise of throughput.
 pub fn differences(pairs: &[Pair]) -> Vec<f64> {
-    let told = |(baseline, control): &Pair| {
+    let has_cpu = |(baseline, control): &Pair| {
         let cpu = Reading::server_cpu_us_per_request;
         cpu(baseline).is_some() && cpu(control).is_some()
     };
-    if pairs.iter().all(told) {
+    if pairs.iter().all(has_cpu) {
         differences_of(pairs, Reading::server_cpu_us_per_request)
     } else {
         differences_of(pairs, |reading| Some(reading.throughput_rps()))

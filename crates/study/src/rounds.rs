@@ -1,5 +1,5 @@
-//! The one loop of all that is measured in rounds: block by block, through what is planned, each kept as
-//! it ends.
+//! The measurement loop. Every run that is measured in rounds goes through it: it measures the
+//! planned blocks one by one and saves each when it ends.
 
 use std::collections::HashSet;
 
@@ -10,35 +10,36 @@ use crate::clock::Clock;
 use crate::plan::{self, Planned};
 use crate::store::{Store, StoreError};
 
-/// Who measures the blocks of a run.
+/// Measures the blocks of a run.
 pub trait Hands {
     type Reading: Serialize;
     type Error: From<StoreError>;
 
-    /// Measures one block; `None` where its phase ends before it, as nothing more is wanted or can be had.
+    /// Measures one block; `None` if its phase ends before it, because no more blocks are wanted or
+    /// possible.
     ///
     /// # Errors
-    /// Whatever ends the run.
+    /// Any error that ends the run.
     fn measure(
         &mut self,
         next: &Planned,
         kept: &SavedBlocks<Self::Reading>,
     ) -> Result<Option<Self::Reading>, Self::Error>;
 
-    /// Whether targets are started anew for a block.
+    /// Whether targets are started again for a block.
     fn begins_epoch(&self, _next: &Planned) -> bool {
         false
     }
 
-    /// Whether a block is saved only with the next that does not wait, or at the end.
+    /// Whether a block is saved only together with the next one that does not wait, or at the end.
     fn waits(&self, _reading: &Self::Reading) -> bool {
         false
     }
 
-    /// Told that one block more is kept, the newest, and how far the run is.
+    /// Called when one block more is recorded, the newest, with how far the run is.
     ///
     /// # Errors
-    /// Whatever ends the run.
+    /// Any error that ends the run.
     fn measured(
         &mut self,
         kept: &SavedBlocks<Self::Reading>,
@@ -49,45 +50,45 @@ pub trait Hands {
 /// How far a run is.
 #[derive(Clone, Copy, Debug)]
 pub struct SoFar {
-    /// Blocks that were measured since it began, or went on.
+    /// Blocks measured since the run began or was resumed.
     pub done: usize,
-    /// Those that were saved before and stay, beside them.
+    /// Blocks that were saved before and are not measured again; `done` does not include them.
     pub staying: usize,
-    /// All that the run is to have.
+    /// All blocks of the run.
     pub planned: usize,
-    /// Since then, ms.
+    /// Time since the run began or was resumed, ms.
     pub at_ms: u64,
 }
 
 impl SoFar {
-    /// Blocks that the run has.
+    /// Blocks that the run has so far.
     pub fn had(self) -> usize {
         self.staying + self.done
     }
 
-    /// What those take that it lacks, if they are like those before, ms.
+    /// Estimates how long the missing blocks take if they are like those before, ms.
     pub fn all_left_ms(self) -> u64 {
         self.left_ms(self.planned - self.had())
     }
 
-    /// What so many further blocks take if they are like those before, ms.
+    /// Estimates how long `blocks` further blocks take if they are like those before, ms.
     pub fn left_ms(self, blocks: usize) -> u64 {
         self.at_ms * blocks as u64 / self.done.max(1) as u64
     }
 }
 
-/// The blocks of a run, and the folder in which they are saved, where there is one.
+/// The blocks of a run, and the folder in which they are saved, if there is one.
 #[derive(Debug)]
 pub struct SavedBlocks<R> {
     pub blocks: Vec<BlockRecord<R>>,
     pub store: Option<Store>,
-    /// So many of the blocks are on the disk.
+    /// Number of blocks that are on disk.
     saved: usize,
     epoch: u32,
 }
 
 impl<R: Serialize> SavedBlocks<R> {
-    /// A run of which these blocks are saved.
+    /// A run whose saved blocks are these.
     pub fn new(blocks: Vec<BlockRecord<R>>, store: Option<Store>) -> Self {
         Self {
             saved: blocks.len(),
@@ -97,32 +98,33 @@ impl<R: Serialize> SavedBlocks<R> {
         }
     }
 
-    /// What is measured from now on is of targets that were started anew.
+    /// Starts a new epoch: the blocks that follow come from targets that were started again.
     pub fn begin_epoch(&mut self) {
         self.epoch = plan::next_epoch(&self.blocks);
     }
 
-    /// Blocks that are not saved yet.
+    /// Number of blocks that are not saved yet.
     pub fn waiting(&self) -> usize {
         self.blocks.len() - self.saved
     }
 
-    /// How many blocks stay as they are when these are measured.
+    /// Number of blocks that stay as they are when the remaining ones are measured.
     fn staying(&self, remaining: &[Planned]) -> usize {
-        let anew: HashSet<_> = remaining.iter().map(Planned::key).collect();
+        let again: HashSet<_> = remaining.iter().map(Planned::key).collect();
         let blocks = self.blocks.iter();
-        blocks.filter(|block| !anew.contains(&block.key())).count()
+        blocks.filter(|block| !again.contains(&block.key())).count()
     }
 
-    /// Takes a block so many ms after the run began or went on, in place of one of a torn round.
+    /// Adds a block, measured `at_ms` after the run began or was resumed. It replaces the block of
+    /// an interrupted round.
     pub fn take(&mut self, next: &Planned, reading: R, at_ms: u64) {
-        if let Some(torn) = self
+        if let Some(replaced) = self
             .blocks
             .iter()
             .position(|block| block.key() == next.key())
         {
-            self.blocks.remove(torn);
-            self.saved -= usize::from(torn < self.saved);
+            self.blocks.remove(replaced);
+            self.saved -= usize::from(replaced < self.saved);
         }
         self.blocks.push(BlockRecord {
             phase: next.phase,
@@ -135,10 +137,10 @@ impl<R: Serialize> SavedBlocks<R> {
         });
     }
 
-    /// Saves the blocks that wait for it.
+    /// Saves the blocks that are not saved yet.
     ///
     /// # Errors
-    /// A full disk, above all. What was saved before stays whole.
+    /// Above all a full disk. What was saved before stays whole.
     pub fn save(&mut self) -> Result<(), StoreError> {
         let Some(store) = &mut self.store else {
             return Ok(());
@@ -150,10 +152,10 @@ impl<R: Serialize> SavedBlocks<R> {
         Ok(())
     }
 
-    /// Describes the run anew, once more of it is settled.
+    /// Replaces the description of the run, once more of it is settled.
     ///
     /// # Errors
-    /// When the folder cannot be written; the old description stays then.
+    /// If the folder cannot be written; the old description then stays.
     pub fn describe<S: Serialize, A: Serialize>(
         &self,
         run: &model::RunRecord<S, A>,
@@ -163,10 +165,10 @@ impl<R: Serialize> SavedBlocks<R> {
     }
 }
 
-/// Goes through blocks in their order.
+/// Measures the planned blocks in their order.
 ///
 /// # Errors
-/// The first that the hands have, or that a block cannot be saved.
+/// The first error of the hands, or that a block cannot be saved.
 pub fn go_through<H: Hands>(
     hands: &mut H,
     planned: Vec<Planned>,

@@ -1,4 +1,5 @@
-//! How many workers a study measures, once it is known what the machine has CPUs for.
+//! Settles how many workers a study measures, once it is known how many CPUs the machine has for
+//! them.
 
 use model::Study;
 use model::cpus::{CpuShare, Workers};
@@ -9,10 +10,11 @@ use crate::refusal::Refusal;
 use crate::rehearsal;
 use model::{Arm, Pace};
 
-/// Settles on numbers of workers: one for all arms, or a step for each after the first.
+/// Settles the numbers of workers: one number for all arms, or a step for each number after the
+/// first.
 ///
 /// # Errors
-/// Where one number is all there is to compare.
+/// If a comparison of workers has only one number to compare.
 pub(crate) fn settle(study: &mut Study, cpus: &CpuShare) -> Result<(), Refusal> {
     let asked = std::mem::take(&mut study.workload.workers);
     let counts = asked.counts(cpus.server_cpus);
@@ -46,8 +48,8 @@ pub(crate) fn settle(study: &mut Study, cpus: &CpuShare) -> Result<(), Refusal> 
 }
 
 impl Campaign<'_> {
-    /// Gives the client as many threads as it takes not to be the limit of the arm with the most workers, as
-    /// far as there are CPUs for them. One worker has the threads that the study says.
+    /// Gives the client enough threads that it is not the limit of the arm with the most workers,
+    /// as far as there are CPUs for them. With one worker it has the threads that the study says.
     pub(crate) fn find_client_threads(
         &mut self,
         study: &mut Study,

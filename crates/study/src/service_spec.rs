@@ -1,5 +1,5 @@
-//! Service files: text to [`Service`], with errors that name file, line, column and what was
-//! expected.
+//! Service files: turns text into a [`Service`], with errors that name file, line, column and what
+//! was expected.
 
 use model::Service;
 use model::braces::words_in_braces;
@@ -13,12 +13,12 @@ use crate::spec::{SpecError, error_about, error_at};
 /// A path to a field, and what is wrong with it.
 type Complaint = (Vec<String>, String);
 
-/// The longest that a service may take to come up or to go, ms.
+/// Longest time that a service may take to start or to stop, ms.
 const LONGEST_MS: u32 = 600_000;
-/// The longest that all its preparations and its start may take together, ms: a build, and a slow start.
+/// Longest time for all its preparations and its start together, ms: a build, and a slow start.
 pub(crate) const LONGEST_START_MS: u64 = 1_200_000;
 
-/// Reads a service from its text; `file` is the name that errors give.
+/// Reads a service from its text; `file` is the name that errors show.
 ///
 /// # Errors
 /// The first thing that is wrong with it.
@@ -33,13 +33,13 @@ pub fn parse(text: &str, file: &str) -> Result<Service, SpecError> {
     }
 }
 
-/// What makes no sense of a service that was read from elsewhere than its file, if anything.
+/// Returns what makes no sense in a service that does not come from its file, if anything.
 pub(crate) fn nonsense(service: &Service) -> Option<String> {
     let (place, what) = complaint(service)?;
     Some(format!("of a service, `{}`: {what}", place.join(".")))
 }
 
-/// The first value that has the right type but makes no sense.
+/// Returns the first value that has the right type but makes no sense.
 fn complaint(service: &Service) -> Option<Complaint> {
     identity_complaint(service)
         .or_else(|| find_complaint(&service.find))
@@ -65,12 +65,13 @@ fn identity_complaint(service: &Service) -> Option<Complaint> {
     untitled.then(|| {
         (
             field(&["title"]),
-            "expected what readers call it".to_owned(),
+            "expected the name that readers know it by".to_owned(),
         )
     })
 }
 
-/// What makes no sense of how a program is found, below the table that says it.
+/// Returns what makes no sense in how a program is found; the field is given from the table `find`
+/// on.
 pub(crate) fn find_complaint(find: &Find) -> Option<Complaint> {
     let wrong = |program: &String| program.is_empty() || program.contains('/');
     if find.programs.is_empty() || find.programs.iter().any(wrong) {
@@ -201,13 +202,13 @@ fn time_complaint(service: &Service) -> Option<Complaint> {
     let start_ms = prepare_ms + u64::from(service.ready.within_ms);
     (start_ms > LONGEST_START_MS).then(|| {
         let what = format!(
-            "with all preparations that is {start_ms} ms; expected {LONGEST_START_MS} ms at most"
+            "with all preparations that makes {start_ms} ms; expected {LONGEST_START_MS} ms at most"
         );
         (field(&["ready", "within_ms"]), what)
     })
 }
 
-/// A word in braces that is no variable is more likely a slip than meant.
+/// Finds a word in braces that is no variable, because it is more likely a slip than intended.
 fn variable_complaint(service: &Service) -> Option<Complaint> {
     service.texts().into_iter().find_map(|(place, text)| {
         let unknown = words_in_braces(&text).find(|word| !VARIABLES.contains(word))?;
@@ -231,7 +232,8 @@ fn socket_complaint(service: &Service) -> Option<Complaint> {
     Some((field(&["start", "on_socket"]), what.to_owned()))
 }
 
-/// Arguments are seen by every user of a machine (`ps`), what is shown by whoever looks.
+/// Finds a password in a place that others can read: every user of a machine sees arguments (`ps`),
+/// and what is displayed is seen by anyone who looks.
 fn password_complaint(service: &Service) -> Option<Complaint> {
     let is_private = |place: &[String]| match place.first().map(String::as_str) {
         Some("environment" | "files") => true,
@@ -283,7 +285,7 @@ mod tests {
         for (from, to, line, expected) in [
             ("format = 1", "format = 2", "format", "format = 1"),
             ("name = \"nginx\"", "name = \"Nginx\"", "name", "lower-case"),
-            ("title = \"nginx\"", "title = \" \"", "title", "call it"),
+            ("title = \"nginx\"", "title = \" \"", "title", "know it by"),
             ("[\"nginx\"]", "[\"/usr/sbin/nginx\"]", "programs", "PATH"),
             ("[\"nginx\"]", "[]", "programs", "PATH"),
             ("nginx/{version}", "nginx/", "version_pattern", "{version}"),

@@ -1,4 +1,4 @@
-//! The services that are there: those compiled in, and files on disk, which win.
+//! The services that are available: those compiled in, and files on disk, which take precedence.
 
 use std::path::Path;
 
@@ -17,16 +17,16 @@ pub(crate) const BUILT_IN: &[(&str, &str)] = shipped!("services":
     "caddy" "go-http" "h2o" "mariadb" "memcached" "nginx" "node-http" "postgresql" "python-http" "redis"
 );
 
-/// Where services of one's own are looked for, below the current folder.
+/// Folder of the user's own services, below the current folder.
 const FOLDER: &str = "services";
 
 /// A service and where it came from.
 #[derive(Clone, Debug)]
 pub struct KnownService {
     pub service: Service,
-    /// `None` for a service compiled in.
+    /// Path of its file; `None` for a service compiled in.
     pub file: Option<String>,
-    /// The file, as its author wrote it.
+    /// Text of the file, as its author wrote it.
     pub text: String,
 }
 
@@ -40,8 +40,8 @@ impl KnownService {
         })
     }
 
-    /// Itself, if it is named as its file: it is found by the name of the file, and started, stopped and
-    /// recorded by its own.
+    /// Returns the service if it has the name of its file. It is found by the name of the file, but
+    /// started, stopped and recorded by its own.
     fn named_as_its_file(self) -> Result<Self, SpecError> {
         let path = self.file.as_deref().unwrap_or_default();
         let stem = Path::new(path).file_stem().unwrap_or_default();
@@ -64,11 +64,11 @@ impl KnownService {
 }
 
 /// Finds a service by the path of its file, or by name: `services/NAME.toml` below the current
-/// folder wins over the service compiled in. `NAME@VERSION` is that version of it alone, and
-/// `NAME@/PATH/OF/PROGRAM` that program.
+/// folder takes precedence over the service compiled in. `NAME@VERSION` stands for that version of
+/// it alone, and `NAME@/PATH/OF/PROGRAM` for that program.
 ///
 /// # Errors
-/// When there is none, or its file cannot be read or is wrong.
+/// If there is none, or its file cannot be read or is wrong.
 pub fn find(name: &str) -> Result<KnownService, Refusal> {
     let is_path = name.ends_with(".toml");
     if let (plain, Some(pin)) = pinned::parts(name)
@@ -103,7 +103,7 @@ pub fn find(name: &str) -> Result<KnownService, Refusal> {
     }
 }
 
-/// Where a file of that name would be, below the current folder.
+/// Returns the path that a service file of that name has, below the current folder.
 pub fn path_of(name: &str) -> String {
     format!("{FOLDER}/{name}.toml")
 }
@@ -115,7 +115,7 @@ fn from_disk(name: &str, path: String) -> Result<KnownService, Refusal> {
     }
 }
 
-/// The names of all services, compiled in and on disk, in order.
+/// Returns the names of all services, compiled in and on disk, in order.
 pub fn names() -> Vec<String> {
     let mut names = on_disk(FOLDER);
     names.extend(BUILT_IN.iter().map(|(name, _)| (*name).to_owned()));
@@ -124,10 +124,10 @@ pub fn names() -> Vec<String> {
     names
 }
 
-/// Whether a study that drives a protocol can drive a service.
+/// Checks that a study that drives a protocol can drive a service.
 ///
 /// # Errors
-/// When the service speaks another, with those that speak this one.
+/// If the service speaks another; the error lists the services that speak this one.
 pub fn check_speaks(service: &Service, driven: Protocol, study: &str) -> Result<(), Refusal> {
     if service.protocol == driven {
         return Ok(());
@@ -142,8 +142,9 @@ pub fn check_speaks(service: &Service, driven: Protocol, study: &str) -> Result<
     )))
 }
 
-/// Whether a service is, word for word, one that is compiled in, or some version of it: what it runs was
-/// read by the authors of this program. Any other may run anything, and so may a program by its path.
+/// Whether a service is, word for word, one that is compiled in, or a version of it: the authors of
+/// this program have read what it runs. Any other service may run anything, and so may a program
+/// given by its path.
 pub fn is_our_own(service: &Service) -> bool {
     BUILT_IN.iter().any(|(name, text)| {
         service_spec::parse(text, name).is_ok_and(|built_in| match &service.find.version {
@@ -153,7 +154,7 @@ pub fn is_our_own(service: &Service) -> bool {
     })
 }
 
-/// What is saved of a service that was found with a version.
+/// Returns what is saved about a service and the version that was found.
 pub fn record(known: &KnownService, found: FoundService) -> ServiceRecord {
     ServiceRecord {
         description: known.service.clone(),

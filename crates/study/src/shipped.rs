@@ -1,6 +1,6 @@
-//! What is shipped as data: files of this repository, compiled into the program.
+//! Data that is shipped with the program: files of this repository, compiled in.
 
-/// Files of a folder by their names, each with its text.
+/// Names and texts of the files of a folder.
 macro_rules! shipped {
     ($folder:literal: $($name:literal)*) => {
         &[$(($name, include_str!(concat!("../../../", $folder, "/", $name, ".toml")))),*]
@@ -8,10 +8,10 @@ macro_rules! shipped {
 }
 pub(crate) use shipped;
 
-/// The most that such a file may have where it lies on the disk: the longest of ours has a fortieth of it.
+/// Largest size of such a file on disk, bytes; the longest of ours has a fortieth of it.
 pub(crate) const MOST_BYTES: u64 = 1 << 20;
 
-/// Names of the files in a folder below the current one, in no order.
+/// Names of the files in a folder below the current one, unordered.
 pub(crate) fn on_disk(folder: &str) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let files = entries.filter_map(|entry| entry.file_name().into_string().ok());

@@ -1,4 +1,5 @@
-//! Where the time of each arm's server goes by functions: seen in bursts under its load, once its blocks are measured.
+//! Finds in which functions each arm's server spends its time: observes it in bursts under load,
+//! after its blocks are measured.
 
 use model::message::BurstsAsk;
 use model::stacks::{ArmStacks, RunStacks, Stacks};
@@ -8,17 +9,17 @@ use model::{Reading, RunRecord};
 use crate::campaign::{Campaign, CampaignError};
 use crate::rounds::SavedBlocks;
 
-/// The burst comes after a look, which is not kept and therefore short, ms.
+/// Length of the observation before the burst, ms. It is short because it is not saved.
 const LOOK_MS: u32 = 50;
 
-/// Whether stacks were asked for, and the run was stopped before they were seen.
+/// Whether stacks were asked for, and the run was stopped before they were observed.
 pub(crate) fn are_to_come(record: &RunRecord) -> bool {
     record.stacks.as_ref() == Some(&RunStacks::to_come())
 }
 
 impl Campaign<'_> {
-    /// Sees all arms once, and once more in the opposite order, so that what the machine does meanwhile is in both alike.
-    /// Whoever cannot be seen costs the run nothing but that.
+    /// Observes all arms once, and once more in the opposite order, so that changes of the machine
+    /// affect all alike. If an arm cannot be observed, the run loses nothing but its stacks.
     pub(crate) fn see_stacks(
         &mut self,
         record: &mut RunRecord,
@@ -45,7 +46,7 @@ impl Campaign<'_> {
         Ok(kept.describe(record)?)
     }
 
-    /// What was seen of an arm's server, or why nothing was.
+    /// Observes the stacks of an arm's server; the inner error says why there are none.
     fn burst(
         &mut self,
         record: &RunRecord,

@@ -1,5 +1,5 @@
-//! The run folder while a run goes on: one line appended and synced after each block, so that a
-//! crash loses at most the block that was being measured.
+//! The run folder during a run. One line is appended and synced after each block, so a crash loses
+//! at most the block that was being measured.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write as _};
@@ -24,13 +24,13 @@ pub enum StoreError {
     #[error("no room for {path}: {source}; make room on its disk")]
     Full { path: PathBuf, source: io::Error },
     #[error(
-        "no run can be saved in {path}: {source}; give another folder with `--out`, or see to its \
+        "no run can be saved in {path}: {source}; give another folder with `--out`, or change its \
          permissions"
     )]
     Refused { path: PathBuf, source: io::Error },
     #[error(
         "{path} holds a run already: give another folder with `--out`. `linerate study report {path}` judges that \
-         run, and `linerate study resume {path}` goes on with a study that was stopped"
+         run, and `linerate study resume {path}` continues a study that was stopped"
     )]
     Taken { path: PathBuf },
     #[error("{path} holds blocks without their {RUN_FILE}; give another folder with `--out`")]
@@ -43,12 +43,12 @@ pub enum StoreError {
     Unreadable { path: PathBuf, reason: String },
 }
 
-/// Where a run is of commands or of a load, which goes on by its own command.
+/// For runs of commands or of a load, which are resumed by their own command.
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         Self {
             what: error.to_string(),
-            advice: "see to that, and go on with the run".to_owned(),
+            advice: "fix that, and resume the run".to_owned(),
         }
     }
 }
@@ -73,11 +73,11 @@ pub struct Store {
 }
 
 impl Store {
-    /// Makes the folder and takes it for a run that is described later, so that a folder that
-    /// cannot be had is known before anything is measured.
+    /// Makes the folder and reserves it for a run that is described later, so that an unusable
+    /// folder is noticed before anything is measured.
     ///
     /// # Errors
-    /// When the folder holds a run already, another process has it, or it cannot be written.
+    /// If the folder holds a run already, another process uses it, or it cannot be written.
     pub fn claim(folder: &Path) -> Result<ClaimedFolder, StoreError> {
         let made = Made::folders(folder).map_err(refused(folder))?;
         let path = folder.join(BLOCKS_FILE);
@@ -90,7 +90,7 @@ impl Store {
         if is_described {
             return Err(taken(folder));
         }
-        // A run that was killed before its description leaves an empty file, which does no harm.
+        // A run that was killed before it was described leaves an empty file, which is harmless.
         if blocks.metadata().map_err(at(&path))?.len() > 0 {
             return Err(StoreError::Orphans {
                 path: folder.to_owned(),
@@ -103,12 +103,12 @@ impl Store {
         })
     }
 
-    /// Opens the folder of a run that was stopped, and takes what a crash left half written off
-    /// its end.
+    /// Opens the folder of a stopped run, and cuts off a half-written line that a crash left at its
+    /// end.
     ///
     /// # Errors
-    /// When there is no run, it is of another format or can be none of ours, or another process writes
-    /// it.
+    /// If there is no run, it has another format or cannot be one of ours, or another process
+    /// writes it.
     pub fn resume<S, A, R>(folder: &Path) -> Result<Resumed<S, A, R>, StoreError>
     where
         RunRecord<S, A>: Described + Saved,
@@ -123,12 +123,12 @@ impl Store {
         }
         let path = folder.join(BLOCKS_FILE);
         let blocks = open_blocks(folder)?;
-        // As bytes: a write may have been cut short within a character.
+        // Read as bytes, because a write may have been cut short within a character.
         let bytes = foreign::file::read(&path, MOST_BLOCKS_BYTES).map_err(at(&path))?;
         let saved = Blocks::parse(&bytes).map_err(|bad| StoreError::Unreadable {
             path: path.clone(),
             reason: format!(
-                "line {} is no block: {}; keep the lines before it, cut the rest, and resume again",
+                "line {} is no block: {}; keep the lines before it, delete the rest, and resume again",
                 bad.line, bad.reason
             ),
         })?;
@@ -146,26 +146,26 @@ impl Store {
         ))
     }
 
-    /// Appends one block and waits until it is on the disk.
+    /// Appends one block and waits until it is on disk.
     ///
     /// # Errors
-    /// A full disk, above all. What was saved before stays whole.
+    /// Above all a full disk. What was saved before stays whole.
     pub fn append<R: Serialize>(&mut self, block: &BlockRecord<R>) -> Result<(), StoreError> {
         let path = self.folder.join(BLOCKS_FILE);
         let line = to_text(block, &path)? + "\n";
         self.blocks.write_all(line.as_bytes()).map_err(at(&path))?;
         self.blocks.sync_data().map_err(at(&path))?;
-        // Without its name the file goes with this process, and the run with it.
+        // A file without a name vanishes when this process ends, and the run with it.
         if self.blocks.metadata().map_err(at(&path))?.nlink() == 0 {
             return Err(StoreError::Removed { path });
         }
         Ok(())
     }
 
-    /// Describes the run anew, once more of it is settled.
+    /// Replaces the description of the run, once more of it is settled.
     ///
     /// # Errors
-    /// When the folder cannot be written; the old description stays then.
+    /// If the folder cannot be written; the old description then stays.
     pub fn describe_again<S: Serialize, A: Serialize>(
         &self,
         run: &RunRecord<S, A>,
@@ -177,7 +177,7 @@ impl Store {
     /// Writes a file of the folder so that it is either whole or absent.
     ///
     /// # Errors
-    /// When the folder cannot be written.
+    /// If the folder cannot be written.
     pub fn write_whole(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
         let path = self.folder.join(name);
         let written = foreign::file::replace(&path, bytes);
@@ -185,16 +185,16 @@ impl Store {
         synced.map_err(at(&path))
     }
 
-    /// Where the run is.
+    /// Path of the run folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 }
 
-/// Adds to a run what its link carried, and waits until it is on the disk.
+/// Appends a record of what the run's link carried, and waits until it is on disk.
 ///
 /// # Errors
-/// When the folder cannot be written.
+/// If the folder cannot be written.
 pub fn append_link(folder: &Path, record: &LinkRecord) -> Result<(), StoreError> {
     let path = folder.join(LINK_FILE);
     let mut file = foreign::file::append(&path).map_err(at(&path))?;
@@ -203,7 +203,8 @@ pub fn append_link(folder: &Path, record: &LinkRecord) -> Result<(), StoreError>
     file.sync_data().map_err(at(&path))
 }
 
-/// A folder that is ours until it is described or given up. Dropping it leaves the disk as it was.
+/// A folder that is reserved until the run is described or given up. Dropping it leaves the disk as
+/// it was.
 #[derive(Debug)]
 pub struct ClaimedFolder {
     store: Store,
@@ -211,10 +212,10 @@ pub struct ClaimedFolder {
 }
 
 impl ClaimedFolder {
-    /// Describes the run; from now on the folder stays.
+    /// Describes the run; from then on the folder stays.
     ///
     /// # Errors
-    /// When the folder cannot be written.
+    /// If the folder cannot be written.
     pub fn describe<S: Serialize, A: Serialize>(
         self,
         run: &RunRecord<S, A>,
@@ -226,23 +227,24 @@ impl ClaimedFolder {
     }
 }
 
-/// Where the blocks of a run are kept.
+/// Where the blocks of a run are saved.
 #[derive(Default)]
 pub enum KeptIn {
-    /// Nobody asked for a folder.
+    /// Nowhere, because nobody asked for a folder.
     #[default]
     Nowhere,
     /// In a folder that is described once it is known that there is something to measure.
     Claimed(ClaimedFolder),
-    /// In the folder of a run that has begun.
+    /// In the folder of a run that has already begun.
     Open(Store),
 }
 
 impl KeptIn {
-    /// From now on there is a run.
+    /// Describes the run in a folder that was only claimed. Returns the open folder, if there is
+    /// one.
     ///
     /// # Errors
-    /// When its folder cannot be written.
+    /// If its folder cannot be written.
     pub fn opened<S: Serialize, A: Serialize>(
         self,
         run: &RunRecord<S, A>,
@@ -255,7 +257,8 @@ impl KeptIn {
     }
 }
 
-/// What was made for a run, outermost first; dropping it removes it again.
+/// The folders and the file that were made for a run, outermost folder first. Dropping it removes
+/// them again.
 #[derive(Debug, Default)]
 struct Made {
     folders: Vec<PathBuf>,
@@ -263,7 +266,7 @@ struct Made {
 }
 
 impl Made {
-    /// Makes a folder and those around it that are missing.
+    /// Makes a folder and those of its parents that are missing.
     fn folders(folder: &Path) -> io::Result<Self> {
         let is_missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
         let missing = folder.ancestors().take_while(is_missing);
@@ -276,14 +279,14 @@ impl Made {
         Ok(made)
     }
 
-    /// Also a file, unless it is there already.
+    /// Adds a file to be removed, unless it exists already.
     fn with_file(mut self, path: &Path) -> Self {
         self.file = (!path.exists()).then(|| path.to_owned());
         self
     }
 
-    /// Leaves it all there, also after a power cut: a folder is on the disk once the one around it
-    /// is synced.
+    /// Leaves everything in place, even after a power cut: a folder is on disk once its parent is
+    /// synced.
     fn keep(mut self) -> io::Result<()> {
         self.file = None;
         for folder in std::mem::take(&mut self.folders) {
@@ -299,7 +302,7 @@ impl Drop for Made {
         if let Some(file) = &self.file {
             let _ = fs::remove_file(file);
         }
-        // A folder in which somebody has put something meanwhile stays.
+        // A folder into which somebody has put something in the meantime stays.
         for folder in self.folders.iter().rev() {
             let _ = fs::remove_dir(folder);
         }
@@ -334,7 +337,7 @@ fn to_text<T: serde::Serialize>(value: &T, path: &Path) -> Result<String, StoreE
     serde_json::to_string(value).map_err(|error| at(path)(error.into()))
 }
 
-/// Opens the file of blocks for us alone; the lock goes with the process.
+/// Opens the file of blocks for us alone; the lock ends with the process.
 fn open_blocks(folder: &Path) -> Result<File, StoreError> {
     let path = folder.join(BLOCKS_FILE);
     let file = foreign::file::append(&path).map_err(refused(folder))?;

@@ -1,4 +1,4 @@
-//! How a study reaches an agent: a process that reads asks and writes tells, a line each.
+//! How a study reaches an agent: a process that reads asks and writes tells, one per line.
 
 use std::io::{self, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -17,19 +17,19 @@ use crate::words::Words;
 
 /// An agent that answers each ask.
 pub trait Agent: Send {
-    /// Puts one ask and waits for its answer.
+    /// Sends one ask and waits for its answer.
     ///
     /// # Errors
-    /// When the line is broken, or the agent could not do it.
+    /// If the line is broken, or the agent could not do what it was asked.
     fn ask(&mut self, ask: &Ask) -> Result<Tell, AgentError>;
 
-    /// What the asks so far have told of the client's host, where it is another than the server's.
+    /// What the asks so far revealed about the client's host, if that is not the server's host.
     fn client(&self) -> Option<&ClientHost> {
         None
     }
 }
 
-/// Why an ask has no answer.
+/// Why an ask has no usable answer.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
     #[error("the agent could not be started: {0}")]
@@ -38,18 +38,18 @@ pub enum AgentError {
     Line(io::Error),
     #[error("the agent went away; its servers and levers went with it{}", after(.words))]
     Gone {
-        /// What was said on its way out; may be empty.
+        /// Last words of the agent; may be empty.
         words: String,
     },
     #[error("the agent did not answer within {limit_s} s; does the machine hang?")]
     Silent { limit_s: u64 },
-    #[error("the agent said what is no answer: {0}")]
+    #[error("the agent sent what is no answer: {0}")]
     Garbled(String),
     #[error("the agent spoke before it was asked; both ends must be of one version")]
     Unasked,
     #[error(
-        "what the agent is to be told takes {} MiB, and a line to it holds {}: give smaller bodies, of which a byte \
-         takes up to four there",
+        "the request to the agent takes {} MiB, and a line to it holds {} MiB: give smaller bodies, \
+         of which a byte takes up to four there",
         bytes >> 20,
         foreign::line::MOST_BYTES >> 20
     )]
@@ -63,12 +63,12 @@ pub enum AgentError {
 }
 
 impl AgentError {
-    /// Whether the agent is well and said no.
+    /// Whether the agent works and refused the ask.
     pub fn is_refusal(&self) -> bool {
         self.refusal().is_some()
     }
 
-    /// What an agent that is well said no with.
+    /// Returns the reason of an agent that works and refused the ask.
     pub fn refusal(&self) -> Option<&Failure> {
         match self {
             Self::Refused(failure) => Some(failure),
@@ -86,7 +86,7 @@ fn words(failure: &Failure) -> String {
     format!("{what}; {}", foreign::clipped(&failure.advice, SHOWN))
 }
 
-/// The words of another host, of which no line can be taken for one of ours.
+/// Indents the words of another host, so that none of their lines passes for one of ours.
 fn set_in(why: &AgentError) -> String {
     why.to_string().replace('\n', "\n  | ")
 }
@@ -99,56 +99,58 @@ fn after(words: &str) -> String {
     }
 }
 
-/// The most that is shown of what an agent says went wrong, in letters: the ends of some logs.
+/// Most characters that are shown of an agent's error: enough for the ends of some logs.
 const SHOWN: usize = 20_000;
-/// The most that is shown of what is no answer.
+/// Most characters that are shown of something that is no answer.
 const SHOWN_GARBLED: usize = 80;
-/// The most lines that wait to be looked at: an ask has one answer. Who says more waits.
+/// Most lines that wait to be read, because an ask has one answer. An agent that sends more must
+/// wait.
 const MOST_WAITING: usize = 1;
-/// The largest number that an answer may have: as many ns are 36 years, and some of them can be added
-/// up.
+/// Largest number that an answer may have. In ns it is 36 years, and some such numbers can be added
+/// up without overflow.
 const LARGEST: f64 = (1_u64 << 60) as f64;
-/// The longest text that an answer may have, in bytes, but for the output of a command.
+/// Longest text that an answer may have, bytes, except for the output of a command.
 const LONGEST: usize = 1 << 16;
-/// The longest answer, in bytes, but for that of a command: three full histograms take a quarter of it.
-/// What is read takes up to a hundred times as much memory as the line.
+/// Longest answer, bytes, except for that of a command: three full histograms take a quarter of it.
+/// The parsed answer takes up to a hundred times as much memory as the line.
 const LONGEST_ANSWER: usize = 1 << 19;
-/// The most values that a list of an answer may have: more than a histogram has buckets.
+/// Most values that a list in an answer may have: more than a histogram has buckets.
 const MOST_VALUES: usize = 1 << 12;
-/// The most doubts of an answer: a run keeps those of each block.
+/// Most doubts of an answer, because a run saves those of every block.
 const MOST_DOUBTS: usize = 64;
-/// How often a wait for an answer looks whether it is to end.
+/// Interval at which a wait for an answer checks whether it is to end.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
-/// So many looks, at a tenth of that interval, are for last words.
+/// Number of checks for last words, at a tenth of that interval.
 const LAST_LOOKS: u32 = 100;
-/// How often an agent across a network is told that the line holds.
+/// Interval at which an agent across a network is sent a sign that the line holds.
 const HEARTBEAT: Duration = Duration::from_secs(2);
-/// After so long without a word the line has been cut, as such an agent must take it.
+/// Silence after which an agent across a network must assume that the line was cut.
 pub const SILENCE: Duration = Duration::from_secs(12);
-/// How long an agent across a network may take to undo everything.
+/// Longest time for an agent across a network to undo everything.
 const UNDOING: Duration = Duration::from_secs(10);
 
-/// An agent at the other end of a process's standard streams: of our own program, or of one that
-/// leads to it. Dropping it ends its input, at which it undoes everything and goes.
+/// An agent at the other end of a process's standard streams; the process is our own program, or
+/// one that leads to it. Dropping it ends the agent's input, at which the agent undoes everything
+/// and exits.
 pub struct LineAgent {
     child: Child,
     asks: Option<Arc<Sender<String>>>,
     tells: Receiver<io::Result<Vec<u8>>>,
     words: Words,
-    /// Who listens to its standard error, until that ends.
+    /// The thread that reads its standard error, until that ends.
     listener: Option<JoinHandle<()>>,
     is_stopped: fn() -> bool,
-    /// Whether a network lies between, on which a line can be cut without an end.
+    /// Whether there is a network in between, on which a line can be cut without our noticing.
     is_far: bool,
 }
 
 impl LineAgent {
-    /// Starts an agent by its command. An ask whose answer is still out when `is_stopped` turns
-    /// true ends with [`AgentError::Stopped`]. What is said on a standard error that the command
-    /// pipes is kept for the error of a line that broke.
+    /// Starts an agent by its command. If `is_stopped` turns true while an answer is awaited, the
+    /// ask ends with [`AgentError::Stopped`]. If the command pipes its standard error, what is said
+    /// there is kept for the error about a broken line.
     ///
     /// # Errors
-    /// When the program cannot be started.
+    /// If the program cannot be started.
     pub fn start(command: &mut Command, is_stopped: fn() -> bool) -> Result<Self, AgentError> {
         let mut child = command
             .stdin(Stdio::piped())
@@ -158,13 +160,13 @@ impl LineAgent {
         let errors = child.stderr.take();
         let words = Words::default();
         let listener = errors.map(|errors| words.listen_to(errors));
-        let asks = child.stdin.take().map(|input| Arc::new(written(input)));
+        let asks = child.stdin.take().map(|input| Arc::new(writer(input)));
         let output = child.stdout.take();
         let output = output.ok_or_else(|| AgentError::Start(io::ErrorKind::BrokenPipe.into()))?;
         Ok(Self {
             child,
             asks,
-            tells: lines(output),
+            tells: reader(output),
             words,
             listener,
             is_stopped,
@@ -172,8 +174,8 @@ impl LineAgent {
         })
     }
 
-    /// A line with a network between: the agent is told that it holds, and is not waited
-    /// for without end.
+    /// Adapts to a line across a network: the agent regularly gets a sign that the line holds, and
+    /// we do not wait for its answers without limit.
     #[must_use]
     pub fn across_a_network(mut self) -> Self {
         self.is_far = true;
@@ -184,12 +186,12 @@ impl LineAgent {
         self
     }
 
-    /// Its process.
+    /// Returns the agent's process.
     pub fn process(&self) -> &Child {
         &self.child
     }
 
-    /// The next line, unless the wait is to end.
+    /// Returns the next line, unless the wait ends first.
     fn next_line(&self, limit: Duration) -> Result<Vec<u8>, AgentError> {
         let mut waited = Duration::ZERO;
         while !(self.is_stopped)() {
@@ -212,7 +214,7 @@ impl LineAgent {
         asks.send(line).map_err(|_| self.why_broken())
     }
 
-    /// One whose line is not read to its end because it said too much is gone by that.
+    /// Returns why the line is broken. If an answer was too long to be read, that is the reason.
     fn why_broken(&self) -> AgentError {
         match self.tells.recv_timeout(LOOK_INTERVAL) {
             Ok(Err(error)) => AgentError::Line(error),
@@ -220,7 +222,8 @@ impl LineAgent {
         }
     }
 
-    /// With its last words, which may come a moment after its line has ended.
+    /// Returns the error with the agent's last words, which may come a moment after its line has
+    /// ended.
     fn gone(&self) -> AgentError {
         let is_heard = || self.listener.as_ref().is_none_or(JoinHandle::is_finished);
         for _ in 0..LAST_LOOKS {
@@ -235,9 +238,9 @@ impl LineAgent {
     }
 }
 
-/// Writes lines in a thread of its own, so that an agent which does not read them is waited for as one that does not
-/// answer. Where a line cannot be written, the input ends.
-fn written(mut input: ChildStdin) -> Sender<String> {
+/// Writes lines in a thread of its own, so that an agent that does not read them only counts as one
+/// that does not answer. If a line cannot be written, the input ends.
+fn writer(mut input: ChildStdin) -> Sender<String> {
     let (sender, lines) = mpsc::channel::<String>();
     std::thread::spawn(move || {
         let _ = lines
@@ -247,9 +250,9 @@ fn written(mut input: ChildStdin) -> Sender<String> {
     sender
 }
 
-/// Says an empty line again and again, for as long as there is somebody to say it to.
+/// Sends an empty line at intervals, for as long as the agent's input is open.
 fn keep_alive(asks: &Weak<Sender<String>>) {
-    // Nothing is ever sent: it is a wait.
+    // Nothing is ever sent: this is only a wait.
     let (_open, tick) = mpsc::channel::<()>();
     loop {
         let _ = tick.recv_timeout(HEARTBEAT);
@@ -260,9 +263,9 @@ fn keep_alive(asks: &Weak<Sender<String>>) {
     }
 }
 
-/// Reads lines in a thread of its own, so that waiting for one can end. The first that cannot be read
-/// is the last.
-fn lines(output: ChildStdout) -> Receiver<io::Result<Vec<u8>>> {
+/// Reads lines in a thread of its own, so that waiting for one can be ended. It stops at the first
+/// that cannot be read.
+fn reader(output: ChildStdout) -> Receiver<io::Result<Vec<u8>>> {
     let (sender, receiver) = mpsc::sync_channel(MOST_WAITING);
     std::thread::spawn(move || {
         let mut output = BufReader::new(output);
@@ -276,7 +279,7 @@ fn lines(output: ChildStdout) -> Receiver<io::Result<Vec<u8>>> {
     receiver
 }
 
-/// The answer in a line, if it is one to this ask and can be true.
+/// Returns the answer in a line, if it answers this ask and is plausible.
 fn answer_in(line: &[u8], ask: &Ask) -> Result<Tell, AgentError> {
     if !matches!(ask, Ask::Run(_)) {
         check_believable(line)?;
@@ -289,14 +292,14 @@ fn answer_in(line: &[u8], ask: &Ask) -> Result<Tell, AgentError> {
         ))),
         Ok(tell) if ask.is_answered_by(&tell) => Ok(tell),
         Ok(_) => Err(AgentError::Garbled(format!(
-            "another answer than one to what was asked: {}",
+            "another answer than the one asked for: {}",
             begin(line)
         ))),
         Err(error) => Err(garbled(&error, line)),
     }
 }
 
-/// Refuses a line that holds what no answer has.
+/// Refuses a line with content that no answer has.
 fn check_believable(line: &[u8]) -> Result<(), AgentError> {
     let no_answer = |what: String| AgentError::Garbled(format!("{what} in {}", begin(line)));
     if line.len() > LONGEST_ANSWER {
@@ -307,8 +310,8 @@ fn check_believable(line: &[u8]) -> Result<(), AgentError> {
     what.map_or(Ok(()), |what| Err(no_answer(what)))
 }
 
-/// What no answer has, as it is: a number that nothing which is measured can come to, a text that
-/// nobody reads to its end, or a list without end.
+/// Describes content that no answer has: a number that no measurement can reach, a text that is too
+/// long to be read, or an endless list.
 fn absurd(value: &Value) -> Option<String> {
     match value {
         Value::Number(number) => {
@@ -335,7 +338,7 @@ fn garbled(error: &serde_json::Error, line: &[u8]) -> AgentError {
     AgentError::Garbled(format!("{why} in {}", begin(line)))
 }
 
-/// What a line begins with.
+/// Returns the beginning of a line.
 fn begin(line: &[u8]) -> String {
     let text = String::from_utf8_lossy(&line[..line.len().min(4 * SHOWN_GARBLED)]);
     format!("`{}`", foreign::clipped(text.trim(), SHOWN_GARBLED))
@@ -353,13 +356,14 @@ impl Agent for LineAgent {
         }
         self.send(line)?;
         let tell = answer_in(&self.next_line(patience::limit_of(ask))?, ask)?;
-        // What is done with a run goes by its rig, which is not for a far host to say.
+        // Later steps rely on the rig of the run, so a far host may not choose it.
         let another = match &tell {
             Tell::Hello { rig, .. } if self.is_far && *rig != Rig::Hosts => Some(rig.kind().name()),
             _ => None,
         };
         another.map_or(Ok(tell), |rig| {
-            let what = format!("that it is on the rig `{rig}`, and it was reached over SSH");
+            let what =
+                format!("it says that it is on the rig `{rig}`, but it was reached over SSH");
             Err(AgentError::Garbled(what))
         })
     }
@@ -369,19 +373,19 @@ impl Drop for LineAgent {
     fn drop(&mut self) {
         drop(self.asks.take());
         if self.is_far {
-            // One that does not answer any more is let go: it undoes by itself once it finds that
-            // the line was cut.
+            // An agent that no longer answers is abandoned: it undoes everything by itself once it
+            // notices that the line was cut.
             let mut waited = Duration::ZERO;
             while waited < UNDOING {
                 match self.tells.recv_timeout(LOOK_INTERVAL) {
                     Err(RecvTimeoutError::Disconnected) => break,
-                    // What it still says is heard, as it may wait for that, but not without end.
+                    // Its output is still read, as it may wait for that, but not without limit.
                     Ok(_) | Err(RecvTimeoutError::Timeout) => waited += LOOK_INTERVAL,
                 }
             }
             let _ = self.child.kill();
         }
-        // Waiting is how we know that everything is undone before we go on.
+        // We wait, so that everything is undone before we continue.
         let _ = self.child.wait();
     }
 }

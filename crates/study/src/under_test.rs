@@ -1,4 +1,4 @@
-//! The programs under test of a run: our own server, services, or servers that run already.
+//! The programs under test of a run: our own server, services, or servers that are already running.
 
 use std::collections::BTreeMap;
 
@@ -15,39 +15,39 @@ use crate::refusal::Refusal;
 use crate::services::{self, KnownService};
 use crate::transport::Agent;
 
-/// What the arms drive.
+/// The programs that the arms drive.
 pub enum Targets {
-    /// Programs that are started once per arm: our own server, or another where one is named, and
-    /// the services that arms of their own are for. Of the latter those of the study may be missing;
-    /// the one that was asked for may not.
+    /// Programs that are started once per arm: our own server or the named one, and the services of
+    /// arms that have their own. A service of the study may be missing; the one that was asked for
+    /// may not.
     Started {
         common: Option<Box<KnownService>>,
         own: Vec<KnownService>,
         asked: Option<Box<KnownService>>,
     },
-    /// One server that is running already, by this request; the arms are those of the study, whose
-    /// levers are set where it runs.
+    /// A server that is already running, under load by this request. The arms are those of the
+    /// study, and their levers are set where the server runs.
     Tried(Box<RequestSpec>),
-    /// One server that is running already at this address, under the traffic that it has; the arms are those
-    /// of the study likewise.
+    /// A server that is already running at this address, under the traffic that it has. The arms
+    /// are those of the study, and their levers are set where the server runs.
     Watched(String),
-    /// Arms over what is built of two commits.
+    /// Arms with the builds of two commits.
     Built {
         builds: Vec<Build>,
         arms: Vec<Arm>,
-        /// Compare them although they answer otherwise than the first.
+        /// Whether to compare them although their answers differ from the first.
         different_answers: bool,
     },
-    /// Arms over servers that are running already.
+    /// Arms with servers that are already running.
     Running {
         arms: Vec<Arm>,
-        /// Compare them although they answer otherwise than the first.
+        /// Whether to compare them although their answers differ from the first.
         different_answers: bool,
     },
 }
 
 impl Targets {
-    /// Our own server in every arm.
+    /// Our own server, in every arm.
     pub const fn ours() -> Self {
         Self::Started {
             common: None,
@@ -57,13 +57,13 @@ impl Targets {
     }
 }
 
-/// The services of a run that were looked for.
+/// The services of a run, after the search for them.
 #[derive(Default)]
 pub(crate) struct Found {
-    /// The program of arms that have none of their own.
+    /// The service of arms that have none of their own.
     pub(crate) common: Option<ServiceRecord>,
     pub(crate) own: Vec<ServiceRecord>,
-    /// Those for arms of their own that are not here, by name, and why.
+    /// Maps services of arms that have their own, and that are absent, to the reason.
     pub(crate) missing: BTreeMap<String, String>,
 }
 
@@ -85,12 +85,12 @@ impl Targets {
         matches!(self, Self::Started { .. } | Self::Built { .. })
     }
 
-    /// Whether load is put on them.
+    /// Whether we put load on them.
     pub(crate) const fn are_loaded(&self) -> bool {
         !matches!(self, Self::Watched(_))
     }
 
-    /// Whether arms are compared although their servers answer otherwise.
+    /// Whether arms are compared although their servers answer differently.
     pub(crate) const fn may_differ(&self) -> bool {
         match self {
             Self::Started { .. } | Self::Tried(_) | Self::Watched(_) => false,
@@ -103,7 +103,7 @@ impl Targets {
         }
     }
 
-    /// The arms over them, with the levers that the machine offers.
+    /// Returns the arms of a study on them, with the levers that the machine offers.
     pub(crate) fn arms(self, study: &Study, found: &Found, levers: &[LeverState]) -> Arms {
         match self {
             Self::Started { .. } => arms::build(study, &found.programs(), levers),
@@ -122,7 +122,7 @@ impl Targets {
     /// Has the agent look for the services.
     ///
     /// # Errors
-    /// When the program of arms that have none of their own is not there, or the one asked for.
+    /// If the service of arms that have none of their own is absent, or the one that was asked for.
     pub(crate) fn find(&self, agent: &mut dyn Agent) -> Result<Found, CampaignError> {
         let mut all = Found::default();
         let Self::Started { common, own, asked } = self else {
@@ -148,10 +148,11 @@ impl Targets {
     }
 }
 
-/// Has the agent look for the services of a run that is to go on.
+/// Has the agent look for the services of a run that is to be resumed, and checks that they are the
+/// same.
 ///
 /// # Errors
-/// When the program of one is not there, or has become another.
+/// If the program of one is absent or has changed.
 pub(crate) fn find_again(run: &RunRecord, agent: &mut dyn Agent) -> Result<(), CampaignError> {
     for service in run.service.iter().chain(&run.own_services) {
         let now = found(&service.description, agent)?;
@@ -161,16 +162,16 @@ pub(crate) fn find_again(run: &RunRecord, agent: &mut dyn Agent) -> Result<(), C
     Ok(())
 }
 
-/// A program's version and the hash of its file.
-type Told<'a> = (&'a String, &'a Option<String>);
+/// What identifies a program: its version and the hash of its file.
+type Id<'a> = (&'a String, &'a Option<String>);
 
-/// Whether a program is the one that a run was begun with, which may have kept no hash. One that cannot be read now
-/// may be another.
-pub(crate) fn check_same(title: &str, was: Told<'_>, now: Told<'_>) -> Result<(), Refusal> {
+/// Checks that a program is the one that a run began with, which may have saved no hash. A program
+/// that cannot be read now may be another one.
+pub(crate) fn check_same(title: &str, was: Id<'_>, now: Id<'_>) -> Result<(), Refusal> {
     if was.0 == now.0 && (was.1.is_none() || was.1 == now.1) {
         return Ok(());
     }
-    let words = |(version, sha256): Told<'_>| match sha256 {
+    let words = |(version, sha256): Id<'_>| match sha256 {
         Some(sha256) => format!(
             "{version} (SHA-256 {}…)",
             sha256.get(..12).unwrap_or(sha256)
@@ -179,7 +180,7 @@ pub(crate) fn check_same(title: &str, was: Told<'_>, now: Told<'_>) -> Result<()
     };
     let (was, now) = (words(was), words(now));
     Err(Refusal(format!(
-        "this run was measured with {title} {was}, here is {title} {now}: they do not mix; start the \
+        "this run was measured with {title} {was}, but here is {title} {now}: they do not mix; start the \
          run again"
     )))
 }

@@ -1,5 +1,5 @@
-//! How small an effect a comparison can see on this machine in a given time: from a rehearsal of
-//! two identical servers, carried on to as many pairs as the time has room for.
+//! How small an effect a comparison can see on this machine in a given time. It is extrapolated
+//! from a rehearsal of two identical servers to as many pairs as the time has room for.
 
 use model::Reading;
 use model::study::{Arm, Program, Role, Study};
@@ -8,45 +8,45 @@ use crate::arms::{BASELINE, CONTROL};
 use crate::campaign::{Campaign, CampaignError, planned_ms};
 use crate::rehearsal::{self, Pair};
 
-/// Pairs of the rehearsal. With the look at the machine they stay below ten seconds.
+/// Pairs of the rehearsal. Together with the look at the machine they take less than ten seconds.
 pub const PAIRS: u32 = 14;
-/// The times that are told.
+/// Durations of a comparison for which the smallest effects are reported.
 const BUDGETS_MINUTES: [u32; 3] = [1, 5, 30];
-/// Share of the spread's own standard error that one pair has, from the asymptotic efficiency of
-/// 0.3675 of the median absolute deviation for normal differences: 1/√(2 × 0.3675).
+/// Relative standard error of the spread as one pair gives it: 1/√(2 × 0.3675). It follows from the
+/// asymptotic efficiency of 0.3675 that the median absolute deviation has for normal differences.
 const SPREAD_ERROR: f64 = 1.166;
 
-/// What was seen of two identical servers, and what follows from it.
+/// What a rehearsal with two identical servers says about comparisons on this machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Visible {
     pub pairs: u32,
-    /// Standard error of every effect below, as a share of it: the spread is known no better.
+    /// Standard error of every effect below, as a share of it, since the spread is known no better.
     pub relative_error: f64,
     pub budgets: Vec<Budget>,
 }
 
-/// The smallest effects that a comparison in so much time finds with 80 % power at 5 % error.
+/// The smallest effects that a comparison of this duration finds with 80 % power at 5 % error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Budget {
     pub minutes: u32,
     pub rounds: u32,
-    /// As a share; `None` where the rehearsal gave too little.
+    /// As a share; `None` where the rehearsal gave too few differences.
     pub cpu_per_request: Option<f64>,
     pub throughput: Option<f64>,
 }
 
 impl Campaign<'_> {
-    /// Measures a server of ours against itself, and says what comparisons of `arms` arms by the
-    /// design of `study` could see.
+    /// Measures one of our servers against itself, and computes what comparisons of `arms` arms by
+    /// the design of `study` could see.
     ///
     /// # Errors
-    /// [`CampaignError::Refused`] where the machine must not be loaded; those of the agent.
+    /// [`CampaignError::Refused`] where the machine must not be loaded, and the agent's errors.
     pub fn visible(&mut self, study: &Study, arms: usize) -> Result<Visible, CampaignError> {
         self.meet(false, true)?;
         self.start_targets(&identical_arms(), &study.workload)?;
         self.progress.phase("measuring two identical servers");
         let pairs = self.rehearsal_pairs(study, PAIRS)?;
-        Ok(carried_on(&pairs, |minutes| {
+        Ok(extrapolate(&pairs, |minutes| {
             rounds_in(study, arms, minutes)
         }))
     }
@@ -57,14 +57,14 @@ fn identical_arms() -> [Arm; 2] {
     [arm(BASELINE, Role::Baseline), arm(CONTROL, Role::Control)]
 }
 
-/// Whole rounds of a study that so many minutes have room for.
+/// Number of whole rounds of a study that fit into `minutes`.
 fn rounds_in(study: &Study, arms: usize, minutes: u32) -> u32 {
     let rounds = u64::from(study.design.rounds);
     let round_ms = (planned_ms(study, arms) / rounds.max(1)).max(1);
     u32::try_from(u64::from(minutes) * 60_000 / round_ms).unwrap_or(u32::MAX)
 }
 
-fn carried_on(pairs: &[Pair], rounds_in: impl Fn(u32) -> u32) -> Visible {
+fn extrapolate(pairs: &[Pair], rounds_in: impl Fn(u32) -> u32) -> Visible {
     let cpu = rehearsal::differences_of(pairs, Reading::server_cpu_us_per_request);
     let rate = rehearsal::differences_of(pairs, |reading| Some(reading.throughput_rps()));
     let budget = |minutes| {
@@ -91,8 +91,8 @@ mod tests {
     use super::*;
     use model::reading::CpuReading;
 
-    /// Pairs whose CPU per request differs by so many per cent, to and fro, and whose throughput
-    /// by twice as many.
+    /// Pairs whose CPU per request differs by up to twice `percent` per cent, in alternating
+    /// directions, and whose throughput differs by twice as much.
     fn noisy(percent: u64) -> Vec<Pair> {
         let reading = |answered, cpu_ns| Reading {
             window_ns: 1_000_000_000,
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn more_time_sees_less_and_by_the_square_root() {
-        let visible = carried_on(&noisy(1), |minutes| 37 * minutes);
+        let visible = extrapolate(&noisy(1), |minutes| 37 * minutes);
         let [one, _, thirty] = &visible.budgets[..] else {
             panic!("{visible:?}")
         };
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn a_noisier_machine_sees_less() {
         let at = |percent| {
-            carried_on(&noisy(percent), |_| 37).budgets[0]
+            extrapolate(&noisy(percent), |_| 37).budgets[0]
                 .cpu_per_request
                 .unwrap()
         };
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn without_pairs_nothing_is_said() {
-        let visible = carried_on(&[], |_| 37);
+        let visible = extrapolate(&[], |_| 37);
         assert_eq!(
             (visible.pairs, visible.budgets[0].cpu_per_request),
             (0, None)

@@ -1,21 +1,21 @@
-//! What `ssh` and far commands say on their standard error, kept for when something fails.
+//! The standard error output of `ssh` and of remote commands, kept for when something fails.
 
 use std::io::Read;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-/// The most that is shown, in letters: the end says what failed.
+/// Length of the longest text that is shown, in characters: its end says what failed.
 const SHOWN: usize = 600;
-/// The most that is kept for it: a letter has four bytes at most.
+/// Number of bytes that are kept for that text: a character has four bytes at most.
 const KEPT_BYTES: usize = 4 * SHOWN;
 
-/// The end of what was said so far.
+/// The end of the output so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Words(Arc<Mutex<Vec<u8>>>);
 
 impl Words {
-    /// Listens in a thread of its own until the stream ends. Lines that are no more than news of
-    /// the connection's life are as good as any.
+    /// Reads the stream in a thread of its own until it ends. Lines that only report on the life of
+    /// the connection are kept like any others.
     pub(crate) fn listen_to(&self, mut stream: impl Read + Send + 'static) -> JoinHandle<()> {
         let words = self.clone();
         std::thread::spawn(move || {
@@ -33,7 +33,7 @@ impl Words {
         kept.drain(..surplus);
     }
 
-    /// What was said, on one line; empty for nothing.
+    /// Returns the kept output on one line; empty if there was none.
     pub(crate) fn said(&self) -> String {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let text = String::from_utf8_lossy(&kept);

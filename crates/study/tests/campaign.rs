@@ -1,4 +1,4 @@
-//! A whole campaign against an agent and a clock that are not real.
+//! Whole campaigns against a fake agent and a fake clock.
 #![expect(
     clippy::unwrap_used,
     reason = "a helper of tests may fail as a test does"
@@ -44,7 +44,7 @@ impl Clock for FakeClock {
     }
 }
 
-/// Says nothing.
+/// Reports nothing, and consents to the load.
 struct Silent;
 
 impl Progress for Silent {
@@ -53,7 +53,7 @@ impl Progress for Silent {
     }
 }
 
-/// Keeps what it is told.
+/// Remembers how long the run is planned to take.
 #[derive(Default)]
 struct Heard {
     planned_ms: u64,
@@ -68,7 +68,7 @@ impl Progress for Heard {
     }
 }
 
-/// Refuses to load a machine at work.
+/// Refuses its consent to load a machine that is at work.
 struct Careful;
 
 impl Progress for Careful {
@@ -77,7 +77,7 @@ impl Progress for Careful {
     }
 }
 
-/// A folder of its own for each test, gone when the test passes.
+/// A folder for one test, removed when the test ends.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -104,7 +104,7 @@ impl Drop for Folder {
     }
 }
 
-/// With what `--whole` asks of it.
+/// The study `http-json` with the part that `--whole` uses.
 fn whole_study() -> Study {
     let found = study::catalogue::find("http-json").unwrap();
     found.study.load().unwrap()
@@ -131,7 +131,7 @@ fn run_order(agent: &mut FakeAgent, folder: &Folder, order: Order) -> Result<(),
     campaign.run(order, &folder.0)
 }
 
-/// A run like it with nginx in the place of our own server.
+/// Runs the same study with nginx in the place of our own server.
 fn run_nginx(agent: &mut FakeAgent, folder: &Folder) -> Result<(), CampaignError> {
     let nginx = study::services::find("nginx").unwrap();
     let order = Order {
@@ -169,7 +169,7 @@ fn every_planned_block_is_saved_once() {
 }
 
 #[test]
-fn what_the_machine_can_do_and_what_answers_take_of_it_is_saved_before_the_first_block() {
+fn ceilings_and_what_answers_demand_of_them_are_saved_before_the_first_block() {
     let folder = Folder::new("ceilings");
     let mut agent = FakeAgent::default();
     run(&mut agent, &folder).unwrap();
@@ -297,7 +297,7 @@ fn a_run_folder_of_another_format_is_refused_by_name() {
 #[test]
 fn a_run_of_a_service_says_which_and_goes_on_with_the_same_version_only() {
     let folder = Folder::new("service");
-    let mut failing = FakeAgent::failing_after(12 + 9);
+    let mut failing = FakeAgent::failing_after(REHEARSED + 9);
     run_nginx(&mut failing, &folder).unwrap_err();
     let text = std::fs::read_to_string(folder.0.join(model::run::RUN_FILE)).unwrap();
     let record: RunRecord = serde_json::from_str(&text).unwrap();
@@ -332,7 +332,7 @@ fn a_run_of_a_service_says_which_and_goes_on_with_the_same_version_only() {
     )));
 }
 
-/// The comparison of programs, in few rounds.
+/// The study that compares programs, in one round.
 fn frameworks() -> Order {
     let found = study::catalogue::find("http-frameworks").unwrap();
     let mut study = found.study.load().unwrap();
@@ -353,7 +353,7 @@ fn frameworks() -> Order {
 #[test]
 fn each_program_is_asked_for_its_own_path_and_goes_on_with_the_same_version_only() {
     let folder = Folder::new("frameworks");
-    let mut agent = FakeAgent::failing_after(12 + 9);
+    let mut agent = FakeAgent::failing_after(REHEARSED + 9);
     run_order(&mut agent, &folder, frameworks()).unwrap_err();
     let path_of = |wanted: &str| {
         agent.asked.iter().find_map(|ask| match ask {

@@ -1,5 +1,5 @@
-//! Asks the audit subsystem for what auditctl(8) asks it for with the same words: for guests, where the
-//! latch that it leaves goes with the machine.
+//! Sends the audit subsystem the requests that auditctl(8) sends for the same arguments. It is
+//! meant for guests, where the latch that it leaves disappears with the machine.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -13,13 +13,14 @@ const ADD_RULE: u16 = 1011;
 const DELETE_RULE: u16 = 1012;
 /// `NLM_F_REQUEST | NLM_F_ACK`.
 const REQUEST_ANSWERED: u16 = 5;
-/// `AUDIT_STATUS_ENABLED`: of the status, only the second word is to be taken.
+/// `AUDIT_STATUS_ENABLED`: the kernel applies only the second word of the status.
 const ENABLED: u32 = 1;
-/// Words of the status that every kernel has.
+/// Number of words of the status that every kernel has.
 const STATUS_WORDS: usize = 8;
-/// `AUDIT_FILTER_TASK`: the rule is asked when a task is born.
+/// `AUDIT_FILTER_TASK`: the rule is applied when a task is created.
 const AT_BIRTH: u32 = 1;
-/// Words of a rule without texts. The second is `AUDIT_NEVER`, which is 0, as is its number of fields.
+/// Number of words of a rule without strings. The second is the action, `AUDIT_NEVER`, which is 0,
+/// as is the number of fields.
 const RULE_WORDS: usize = 260;
 
 fn main() -> io::Result<()> {

@@ -1,4 +1,4 @@
-//! Where a stream of bytes is connected to: an address of TCP, or a socket among the files.
+//! The address that a stream of bytes connects to: one of TCP, or a socket in the file system.
 
 use std::fmt;
 use std::io;
@@ -11,28 +11,28 @@ use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketType};
 
 use crate::socket;
 
-/// The longest path that a socket may have: `sun_path` with its NUL, unix(7).
+/// The longest path that a socket may have, bytes: `sun_path` less its NUL, unix(7).
 const PATH_MAX_BYTES: usize = 107;
 
-/// Where to connect to.
+/// The address of a TCP or Unix socket to connect to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
     Tcp(SocketAddr),
     Unix(SocketPath),
 }
 
-/// The path of a socket, of a length that the kernel takes.
+/// The path of a Unix socket, of a length that the kernel accepts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SocketPath(PathBuf);
 
 impl Address {
-    /// Starts to connect without waiting; writable means done, then
-    /// [`connect_outcome`](socket::connect_outcome) tells how.
+    /// Starts to connect without waiting. The socket becomes writable when the attempt is over;
+    /// then [`connect_outcome`](socket::connect_outcome) returns how it ended.
     ///
     /// # Errors
-    /// Of TCP those of [`socket::connect`]. Of a socket among the files all of connect(2):
-    /// `ENOENT`, `ECONNREFUSED` when nobody listens on it, `EAGAIN` while the queue of those who
-    /// wait to be accepted is full.
+    /// For TCP, those of [`socket::connect`]. For a Unix socket, those of connect(2): `ENOENT`,
+    /// `ECONNREFUSED` when nobody listens on it, `EAGAIN` while its queue of connections that wait
+    /// to be accepted is full.
     pub fn connect(&self) -> io::Result<OwnedFd> {
         match self {
             Self::Tcp(address) => socket::connect(*address),
@@ -41,7 +41,7 @@ impl Address {
     }
 }
 
-/// Whether a socket refused a connection because it is one of datagrams or packets.
+/// Whether a socket refused a connection because it carries datagrams or packets, not a stream.
 pub fn carries_no_stream(refusal: &io::Error) -> bool {
     refusal.raw_os_error() == Some(libc::EPROTOTYPE)
 }
@@ -62,10 +62,10 @@ impl fmt::Display for Address {
 }
 
 impl SocketPath {
-    /// Takes a path that may be one of a socket; whether there is one is not looked at.
+    /// Accepts a path that a socket may have; it does not check whether a socket is there.
     ///
     /// # Errors
-    /// Why it is none of a socket.
+    /// A text that says why no socket can have the path.
     pub fn new(path: PathBuf) -> Result<Self, String> {
         let bytes = path.as_os_str().as_bytes();
         match bytes.len() {
@@ -79,7 +79,7 @@ impl SocketPath {
         }
     }
 
-    /// The path as it was given.
+    /// Returns the path as it was given.
     pub fn path(&self) -> &Path {
         &self.0
     }
@@ -90,10 +90,10 @@ impl SocketPath {
         Ok(socket)
     }
 
-    /// Makes the socket, and listens on it.
+    /// Makes the socket at this path and listens on it.
     ///
     /// # Errors
-    /// `EADDRINUSE` when there is something of that name, and those of bind(2).
+    /// `EADDRINUSE` when something exists at the path, and those of bind(2).
     pub(crate) fn listen(&self, backlog: i32) -> io::Result<OwnedFd> {
         let socket = open()?;
         net::bind(&socket, &SocketAddrUnix::new(&self.0)?)?;

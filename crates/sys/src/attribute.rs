@@ -1,5 +1,5 @@
-//! What a thread takes on for itself and hands on to what it executes: how it is scheduled, how
-//! late its timers may be, how many files it may open, how it speculates.
+//! Attributes that a thread sets on itself and passes on to what it executes: how it is scheduled,
+//! how late its timers may be, how many files it may open, how it speculates.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -16,40 +16,41 @@ use crate::scheduling::{self, Scheduling};
 use crate::scheduling::{set_timer_slack_ns, timer_slack_ns};
 use crate::{cgroup, cpu, process};
 
-/// One attribute, and what it is to be.
+/// An attribute with the value that it is to have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Attribute {
     Scheduling(Scheduling),
-    /// From -20, which runs most, to 19.
+    /// Nice value, from -20, which runs most, to 19.
     Nice(i32),
-    /// How late timers may wake it, ns; at least 1.
+    /// How late timers may wake the thread, ns; at least 1.
     TimerSlackNs(u64),
-    /// The CPUs that it may run on.
+    /// The CPUs that the thread may run on.
     Cpus(Vec<usize>),
     /// Both limits of open files, `RLIMIT_NOFILE`.
     OpenFiles(u64),
-    /// Whether the processor may speculate so while it runs.
+    /// Whether the processor may speculate in this way while the thread runs.
     Speculation(Flaw, bool),
     /// Whether it may be given transparent huge pages.
     HugePages(bool),
 }
 
-/// A flaw of processors that a program may be kept from, in exchange for speed.
+/// A flaw of processors that a program may be protected from, at the expense of speed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flaw {
     /// A load may run ahead of an older store to the same address (Spectre 4).
     StoreBypass,
-    /// Other code may steer where indirect branches are thought to go (Spectre 2).
+    /// Other code may steer the prediction of indirect branches (Spectre 2).
     IndirectBranch,
 }
 
 impl Attribute {
-    /// Takes it on, for the calling thread. It makes only async-signal-safe calls and allocates
-    /// nothing, so a child may call it between fork and exec.
+    /// Sets the attribute on the calling thread. It makes only async-signal-safe calls and
+    /// allocates nothing, so a child may call it between fork and exec.
     ///
     /// # Errors
-    /// What the kernel refused: `EPERM` or `EACCES` without the privilege, `ENXIO` and `ENODEV` for a flaw
-    /// that is not the program's to decide; `EOPNOTSUPP` where it took a value and holds another.
+    /// The kernel's refusal: `EPERM` or `EACCES` without the privilege, `ENXIO` and `ENODEV` for a
+    /// flaw that the program may not decide on; `EOPNOTSUPP` where the kernel accepted a value and
+    /// holds another.
     pub fn take_on(&self) -> io::Result<()> {
         match self {
             Self::Scheduling(wanted) => scheduling::take_on(*wanted),
@@ -62,7 +63,8 @@ impl Attribute {
         }
     }
 
-    /// Whether a process started from here may take it on, by a child that does so and ends.
+    /// Checks that a process started from here may set the attribute, by a child that sets it and
+    /// ends.
     ///
     /// # Errors
     /// Those of [`Attribute::take_on`]; `EAGAIN` at the limit of processes.
@@ -71,7 +73,7 @@ impl Attribute {
     }
 }
 
-/// Whether a group can be gone into, by a child that does so and ends.
+/// Checks that a process may enter a control group, by a child that enters it and ends.
 ///
 /// # Errors
 /// Those of [`cgroup::enter`]; `EAGAIN` at the limit of processes.
@@ -79,7 +81,7 @@ pub fn rehearse_entering(processes: Arc<OwnedFd>) -> io::Result<()> {
     rehearse(move || cgroup::enter(&processes))
 }
 
-/// Has a child take a step, which makes only async-signal-safe calls and allocates nothing.
+/// Has a child run a step, which makes only async-signal-safe calls and allocates nothing.
 fn rehearse(step: impl Fn() -> io::Result<()> + Send + Sync + 'static) -> io::Result<()> {
     let mut command = Command::new("/");
     let step_and_end = move || {
@@ -87,7 +89,7 @@ fn rehearse(step: impl Fn() -> io::Result<()> + Send + Sync + 'static) -> io::Re
         // SAFETY: no pointers; the child ends at once, without the parent's exit handlers.
         unsafe { libc::_exit(0) }
     };
-    // SAFETY: the callers' steps are such as is said above.
+    // SAFETY: each caller's step makes only async-signal-safe calls and allocates nothing.
     unsafe { command.pre_exec(step_and_end) };
     let status = command.spawn()?.wait()?;
     if status.success() {
@@ -98,8 +100,8 @@ fn rehearse(step: impl Fn() -> io::Result<()> + Send + Sync + 'static) -> io::Re
     )))
 }
 
-/// A real-time thread is given 0 whatever it asks for (`__setscheduler_params` in
-/// kernel/sched/syscalls.c, Linux 6.13): its timers are exact.
+/// Sets the timer slack. A real-time thread is given 0 whatever it asks for
+/// (`__setscheduler_params` in kernel/sched/syscalls.c, Linux 6.13): its timers are exact.
 fn take_on_timer_slack(slack_ns: u64) -> io::Result<()> {
     set_timer_slack_ns(slack_ns)?;
     match timer_slack_ns()? {

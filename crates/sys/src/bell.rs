@@ -1,4 +1,4 @@
-//! A descriptor that becomes readable with a signal, and how a signal is handled.
+//! A descriptor that becomes readable with a signal, and the setting of signal handlers.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
@@ -8,7 +8,7 @@ use rustix::event::{EventfdFlags, eventfd};
 
 use crate::check;
 
-/// The number of a bell, for the handler that rings it; −1 for none.
+/// The descriptor number of a bell, for the signal handler that rings it; −1 for none.
 #[derive(Debug)]
 pub(crate) struct Rope(AtomicI32);
 
@@ -17,15 +17,17 @@ impl Rope {
         Self(AtomicI32::new(-1))
     }
 
-    /// Only what a signal handler may do: write(2) to a descriptor that is open or −1.
+    /// Rings the bell. It does only what a signal handler may: write(2) to a descriptor that is
+    /// open or −1.
     pub(crate) fn pull(&self) {
         let (bell, one) = (self.0.load(Ordering::SeqCst), 1_u64.to_ne_bytes());
-        // SAFETY: `one` is readable for its length. An error is nobody's to see: the bell rang before.
+        // SAFETY: `one` is readable for its length. An error needs no handling: the bell rang
+        // before, or there is none.
         let _ = unsafe { libc::write(bell, one.as_ptr().cast(), one.len()) };
     }
 }
 
-/// It is readable once its rope was pulled.
+/// An event descriptor, readable once its rope was pulled.
 #[derive(Debug)]
 pub(crate) struct Bell {
     file: OwnedFd,
@@ -33,6 +35,8 @@ pub(crate) struct Bell {
 }
 
 impl Bell {
+    /// Makes a bell that this rope rings.
+    ///
     /// # Errors
     /// `EMFILE` at the limit of open files.
     pub(crate) fn hang(rope: &'static Rope) -> io::Result<Self> {
@@ -41,9 +45,9 @@ impl Bell {
         Ok(Self { file, rope })
     }
 
-    /// Is silent until the next time.
+    /// Makes the bell unreadable until it is rung again.
     pub(crate) fn silence(&self) {
-        // It does not wait; that there was nothing to read is as good.
+        // It does not wait; it does not matter if there was nothing to read.
         let _ = rustix::io::read(&self.file, &mut [0_u8; 8][..]);
     }
 }
@@ -60,8 +64,8 @@ impl Drop for Bell {
     }
 }
 
-/// Has a signal handled by a function that does only what a signal handler may, unless whoever started us lets
-/// us ignore it: then it stays ignored.
+/// Has a signal handled by a function that does only what a signal handler may. If whoever started
+/// us made us ignore the signal, it stays ignored.
 ///
 /// # Errors
 /// None are known.
@@ -80,17 +84,18 @@ pub(crate) fn handle_unless_ignored(
     }
 }
 
-/// The handler is none, or does only what a signal handler may.
+/// Sets the action of a signal. The handler must be no function, or one that does only what a
+/// signal handler may.
 pub(crate) fn set_action(
     signal: libc::c_int,
     handler: libc::sighandler_t,
     flags: libc::c_int,
 ) -> io::Result<()> {
-    // SAFETY: an all-zero sigaction is valid: no flags, no signals blocked meanwhile.
+    // SAFETY: an all-zero sigaction is valid: no flags, no signals blocked while it runs.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     action.sa_sigaction = handler;
     action.sa_flags = flags;
-    // SAFETY: `action` is valid, its handler by the caller's word.
+    // SAFETY: `action` is valid; the caller vouches for its handler.
     check(unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) })?;
     Ok(())
 }

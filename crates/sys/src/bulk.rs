@@ -1,5 +1,6 @@
-//! What a connection that carries as much as it can is told, and the ways by which bytes get into a
-//! socket and out of it without a copy. Its sockets wait, for as long as their timeouts say.
+//! Bulk transfers: the options of a connection that carries as much as it can, and ways to move
+//! bytes into a socket and out of it without a copy. These sockets block, for as long as their
+//! timeouts say.
 
 use std::io;
 use std::net::{SocketAddr, TcpStream, UdpSocket};
@@ -14,7 +15,7 @@ use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice
 use crate::check_size;
 use crate::socket::{family, open, or_later, set_option};
 
-/// A socket of TCP that waits, and is not connected yet.
+/// Opens a blocking TCP socket that is not connected yet.
 ///
 /// # Errors
 /// `EMFILE` at the limit of open files, `EAFNOSUPPORT` without IPv6.
@@ -22,16 +23,16 @@ pub fn unconnected(address: SocketAddr) -> io::Result<OwnedFd> {
     open(family(address), SocketType::STREAM, None)
 }
 
-/// Connects it, for as long as the socket's time to send lets it wait.
+/// Connects the socket, and waits for as long as its send timeout allows.
 ///
 /// # Errors
-/// Those of connect(2); `EINPROGRESS` when that time has passed.
+/// Those of connect(2); `EINPROGRESS` when the timeout has passed.
 pub fn connect(socket: OwnedFd, address: SocketAddr) -> io::Result<TcpStream> {
     net::connect(&socket, &address)?;
     Ok(TcpStream::from(socket))
 }
 
-/// How long a call on a socket may wait before it has failed with `WouldBlock`.
+/// Sets how long a call on a socket may wait before it fails with `WouldBlock`.
 ///
 /// # Errors
 /// None are known.
@@ -42,13 +43,13 @@ pub fn set_patience(socket: BorrowedFd<'_>, patience: Duration) -> io::Result<()
     Ok(())
 }
 
-/// Throws away what came, without copying it out of the kernel (`MSG_TRUNC`, tcp(7)); how much there
-/// was. 0 means that the other end has closed.
+/// Throws away received bytes without copying them out of the kernel (`MSG_TRUNC`, tcp(7)), and
+/// returns how many there were. 0 means that the other end has closed.
 ///
 /// # Errors
-/// Those of recv(2); `WouldBlock` when nothing came in the socket's own time.
+/// Those of recv(2); `WouldBlock` when nothing arrived within the socket's timeout.
 pub fn discard(socket: BorrowedFd<'_>, most_bytes: usize) -> io::Result<usize> {
-    // SAFETY: with MSG_TRUNC a TCP socket writes nothing to where the pointer leads, and so it may be null.
+    // SAFETY: with MSG_TRUNC a TCP socket writes nothing through the pointer, so it may be null.
     check_size(unsafe {
         libc::recv(
             socket.as_raw_fd(),
@@ -59,18 +60,18 @@ pub fn discard(socket: BorrowedFd<'_>, most_bytes: usize) -> io::Result<usize> {
     })
 }
 
-/// Bytes that a full segment has at most (`TCP_MAXSEG`), before the connection is there.
+/// Sets the most bytes that a segment may have (`TCP_MAXSEG`), before the connection is made.
 ///
 /// # Errors
-/// `EINVAL` for what no segment can have.
+/// `EINVAL` for a size that no segment can have.
 pub fn set_segment_bytes(socket: BorrowedFd<'_>, bytes: u32) -> io::Result<()> {
     let bytes = libc::c_int::try_from(bytes).map_err(io::Error::other)?;
     set_option(socket, libc::IPPROTO_TCP, libc::TCP_MAXSEG, &bytes)
 }
 
-/// Asks for buffers of so many bytes both ways, which then no longer grow; how large the one to send and the one to
-/// receive are now, without what the kernel adds for its own account. It cuts them to `net.core.wmem_max` and
-/// `rmem_max`, and has a least size.
+/// Asks for buffers of this size in both directions, which then no longer grow. Returns the sizes
+/// of the send and the receive buffer, without what the kernel adds for its own account. The kernel
+/// cuts them to `net.core.wmem_max` and `rmem_max`, and has a minimum size.
 ///
 /// # Errors
 /// None are known.
@@ -79,29 +80,30 @@ pub fn set_buffers(socket: BorrowedFd<'_>, bytes: u32) -> io::Result<[usize; 2]>
     sockopt::set_socket_recv_buffer_size(socket, bytes as usize)?;
     let send = sockopt::socket_send_buffer_size(socket)?;
     let receive = sockopt::socket_recv_buffer_size(socket)?;
-    // It doubles them.
+    // The kernel doubles them.
     Ok([send / 2, receive / 2])
 }
 
-/// Marks what is sent with a type of service, of IPv4 or of IPv6. A socket of IPv6 may have a peer of IPv4, for whom
-/// the kernel takes that of IPv4.
+/// Marks sent packets with a type of service, of IPv4 or of IPv6. An IPv6 socket may have an IPv4
+/// peer, for which the kernel uses the IPv4 value.
 ///
 /// # Errors
-/// `EPERM` for what only root may ask for.
+/// `EPERM` for a value that only root may set.
 pub fn set_type_of_service(socket: BorrowedFd<'_>, tos: u8) -> io::Result<()> {
     if sockopt::socket_domain(socket)? == AddressFamily::INET6 {
-        // One that is of IPv6 alone may refuse it, and needs none.
+        // A socket that is for IPv6 alone may refuse it, and does not need it.
         let _ = sockopt::set_ip_tos(socket, tos);
         return Ok(sockopt::set_ipv6_tclass(socket, tos.into())?);
     }
     Ok(sockopt::set_ip_tos(socket, tos)?)
 }
 
-/// A socket of UDP at an address that others may have too, if each of them lets it (`SO_REUSEADDR`): what comes
-/// for one that is connected goes there, and all else to the last.
+/// Opens a UDP socket at an address that others may share, if each of them allows it
+/// (`SO_REUSEADDR`). Datagrams from the peer of a connected socket go to that socket, and all
+/// others to the one opened last.
 ///
 /// # Errors
-/// `EADDRINUSE` where one does not let it.
+/// `EADDRINUSE` where one of the others does not allow it.
 pub fn shared_udp(address: SocketAddr) -> io::Result<UdpSocket> {
     let socket = open(family(address), SocketType::DGRAM, None)?;
     sockopt::set_socket_reuseaddr(&socket, true)?;
@@ -109,7 +111,7 @@ pub fn shared_udp(address: SocketAddr) -> io::Result<UdpSocket> {
     Ok(UdpSocket::from(socket))
 }
 
-/// A file that is in memory, its way into a socket through a pipe.
+/// A pipe that carries a file in memory into a socket.
 #[derive(Debug)]
 pub struct Passage {
     pipe: [OwnedFd; 2],
@@ -117,13 +119,13 @@ pub struct Passage {
 }
 
 impl Passage {
-    /// Makes the pipe, as large as the kernel lets it be up to so many bytes.
+    /// Makes the pipe, as large as the kernel allows, up to `bytes`.
     ///
     /// # Errors
     /// `EMFILE` at the limit of open files.
     pub fn open(bytes: usize) -> io::Result<Self> {
         let (out, into) = pipe_with(PipeFlags::CLOEXEC)?;
-        // Where that is not allowed, it takes more calls.
+        // Where the kernel refuses that size, sending takes more calls.
         let _ = fcntl_setpipe_size(&into, bytes);
         let waiting_bytes = 0;
         let pipe = [out, into];
@@ -133,10 +135,10 @@ impl Passage {
         })
     }
 
-    /// Puts pages of the file, from its beginning, into the socket; how many bytes.
+    /// Puts pages from the beginning of the file into the socket; returns how many bytes.
     ///
     /// # Errors
-    /// Those of splice(2); `WouldBlock` when there was no room in the socket's own time.
+    /// Those of splice(2); `WouldBlock` when no room became free within the socket's timeout.
     pub fn send(
         &mut self,
         file: BorrowedFd<'_>,
@@ -148,7 +150,7 @@ impl Passage {
             let flags = SpliceFlags::empty();
             self.waiting_bytes = splice(file, Some(&mut 0), into, None, most_bytes, flags)?;
         }
-        // What waits may be more, where the call before sent a part.
+        // More than that may wait in the pipe, where the call before sent only a part.
         let bytes = self.waiting_bytes.min(most_bytes);
         let flags = match bytes < self.waiting_bytes {
             true => SpliceFlags::MORE,
@@ -160,7 +162,7 @@ impl Passage {
     }
 }
 
-/// Lets [`send_in_place`] be used on a socket (`SO_ZEROCOPY`, Linux 4.14).
+/// Allows [`send_in_place`] on a socket (`SO_ZEROCOPY`, Linux 4.14).
 ///
 /// # Errors
 /// `ENOTSUPP` or `ENOPROTOOPT` on kernels without it.
@@ -169,11 +171,11 @@ pub fn allow_in_place(socket: BorrowedFd<'_>) -> io::Result<()> {
     set_option(socket, libc::SOL_SOCKET, libc::SO_ZEROCOPY, &is_on)
 }
 
-/// Sends bytes from where they lie (`MSG_ZEROCOPY`): whoever changes them before a note of it came, changes
-/// what is sent.
+/// Sends bytes from where they lie (`MSG_ZEROCOPY`): to change them before the kernel has reported
+/// the send as done changes what is sent.
 ///
 /// # Errors
-/// Those of send(2); `ENOBUFS` while too many notes are to come.
+/// Those of send(2); `ENOBUFS` while too many of these reports are outstanding.
 pub fn send_in_place(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
     // SAFETY: the bytes are readable for their length during the call; after it the kernel holds their
     // pages by itself.
@@ -187,7 +189,8 @@ pub fn send_in_place(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> 
     })
 }
 
-/// How many sends of [`send_in_place`] are done, and how many of them the kernel copied after all.
+/// Number of sends by [`send_in_place`] that are done, and how many of them the kernel copied after
+/// all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InPlace {
     pub sends: u64,
@@ -195,7 +198,8 @@ pub struct InPlace {
 }
 
 impl InPlace {
-    /// Adds those of which there are notes, waiting so many ms for the first.
+    /// Adds the sends that the kernel reports as done. Waits up to `patience_ms`, 999 at most, for
+    /// the first report.
     ///
     /// # Errors
     /// Those of recvmsg(2) with `MSG_ERRQUEUE`.
@@ -204,13 +208,13 @@ impl InPlace {
             tv_sec: 0,
             tv_nsec: i64::from(patience_ms.min(999)) * 1_000_000,
         };
-        // Of errors a poll tells that asks for nothing.
+        // A poll that asks for nothing still reports errors.
         poll(
             &mut [PollFd::from_borrowed_fd(socket, PollFlags::empty())],
             Some(&patience),
         )?;
         while let Some((first, last, is_copied)) = note(socket)? {
-            // Numbers of sends, which begin anew after 2^32.
+            // These are numbers of sends, which wrap around after 2^32.
             let sends = u64::from(last.wrapping_sub(first)) + 1;
             self.sends += sends;
             self.copied += if is_copied { sends } else { 0 };
@@ -219,9 +223,10 @@ impl InPlace {
     }
 }
 
-/// The first and the last send that a note is of, and whether they were copied; `None` when there is none.
+/// Reads one report: the first and the last send that it covers, and whether they were copied.
+/// `None` when there is none.
 fn note(socket: BorrowedFd<'_>) -> io::Result<Option<(u32, u32, bool)>> {
-    // Of linux/errqueue.h.
+    // From linux/errqueue.h.
     const ORIGIN_ZEROCOPY: u8 = 5;
     const CODE_COPIED: u8 = 1;
     let mut control = [0_u64; 16];
@@ -240,7 +245,8 @@ fn note(socket: BorrowedFd<'_>) -> io::Result<Option<(u32, u32, bool)>> {
     if at.is_null() {
         return Ok(None);
     }
-    // SAFETY: a header that is found there is whole, and of an error queue an extended error follows it.
+    // SAFETY: a header that is found there is whole, and on an error queue an extended error
+    // follows it.
     let error = unsafe {
         libc::CMSG_DATA(at)
             .cast::<libc::sock_extended_err>()
@@ -315,7 +321,7 @@ mod tests {
         let mut file = crate::memory_file::empty().unwrap();
         file.write_all(&[7; 9000]).unwrap();
         let mut passage = Passage::open(1 << 20).unwrap();
-        // As after a send that took a part.
+        // As after a send that took only a part.
         passage.waiting_bytes = 9000;
         let [_, into] = &passage.pipe;
         splice(

@@ -5,15 +5,15 @@ use std::sync::atomic::AtomicU32;
 
 use crate::mapping::Mapping;
 
-/// Lines of a page. They lie 128 bytes apart, as processors fetch two of 64 bytes at once.
+/// Lines on a page. They lie 128 bytes apart, since processors fetch two of 64 bytes at once.
 pub const LINES_OF_A_PAGE: usize = 32;
 const LINE_BYTES: usize = 128;
-/// The largest page that Linux has where it is not asked for larger ones (arm64, ppc64); of smaller ones as much stays
-/// unused, which takes no memory.
+/// The largest default page size of Linux (arm64, ppc64), bytes. Where pages are smaller, the rest
+/// of each stays unused, which takes no memory.
 const PAGE_BYTES: usize = 1 << 16;
 
-/// Pages, each with a number on every line, all 0 at first. The kernel takes the memory of a page near the CPU of the
-/// thread that touches it first.
+/// Pages with a number on every line, all 0 at first. The kernel allocates the memory of a page
+/// near the CPU of the thread that touches it first.
 #[derive(Debug)]
 pub struct CacheLines {
     pages: Mapping,
@@ -26,7 +26,7 @@ unsafe impl Send for CacheLines {}
 unsafe impl Sync for CacheLines {}
 
 impl CacheLines {
-    /// So many pages, at least one.
+    /// Maps `count` pages, at least one.
     ///
     /// # Errors
     /// `ENOMEM`.
@@ -40,7 +40,7 @@ impl CacheLines {
         })
     }
 
-    /// How many pages there are.
+    /// Number of pages.
     pub fn pages(&self) -> usize {
         self.count
     }

@@ -19,14 +19,14 @@ pub struct FilterInstruction {
     pub value: u32,
 }
 
-// The codes are of linux/bpf_common.h.
+// The codes are those of linux/bpf_common.h.
 impl FilterInstruction {
     /// Loads the word at an offset.
     pub const fn load(at: u32) -> Self {
         Self::plain(0x20, at)
     }
 
-    /// Skips so many instructions where the word that was loaded is this one, and so many where it is not.
+    /// Skips `jump_true` instructions where the loaded word equals `value`, else `jump_false`.
     pub const fn skip(value: u32, jump_true: u8, jump_false: u8) -> Self {
         Self {
             jump_true,
@@ -55,18 +55,18 @@ impl FilterInstruction {
     }
 }
 
-/// Gives a socket a program, by the option of `SOL_SOCKET` that takes one.
+/// Attaches a program to a socket, by the option of `SOL_SOCKET` that takes one.
 pub(crate) fn attach(
     socket: BorrowedFd<'_>,
     option: libc::c_int,
     instructions: &[FilterInstruction],
 ) -> io::Result<()> {
-    // What it points at outlives the call, which copies it.
+    // The instructions that it points at outlive the call, which copies them.
     set_option(socket, libc::SOL_SOCKET, option, &program(instructions)?)
 }
 
-/// Lets this thread live under a filter of system calls from now on, with all that it starts. That needs no
-/// rights after `PR_SET_NO_NEW_PRIVS`, and allocates nothing.
+/// Puts this thread, and all that it starts, under a filter of system calls from now on. That needs
+/// no rights after `PR_SET_NO_NEW_PRIVS`, and allocates nothing.
 pub(crate) fn live_under(
     instructions: &[FilterInstruction],
     flags: libc::c_ulong,
@@ -84,7 +84,7 @@ pub(crate) fn live_under(
     Ok(())
 }
 
-/// As the kernel takes it; good for as long as the instructions are.
+/// The program as the kernel takes it; valid for as long as the instructions are.
 fn program(instructions: &[FilterInstruction]) -> io::Result<libc::sock_fprog> {
     let len = u16::try_from(instructions.len());
     Ok(libc::sock_fprog {

@@ -1,7 +1,8 @@
-//! Clocks, the only place that reads them: monotonic and wall time, and the CPU time of threads and
-//! processes; and waiting for a condition.
+//! Clocks: monotonic and wall time, and the CPU time of threads and processes; and waiting for a
+//! condition.
 //!
-//! Others take time as an argument or ask here, so that one search finds every reading.
+//! This is the only place that reads them. Other code takes time as an argument or asks here, so
+//! that one search finds every reading.
 #![expect(
     clippy::disallowed_methods,
     reason = "this is what everybody else is to call instead"
@@ -22,7 +23,7 @@ pub fn monotonic_ns() -> u64 {
     read(libc::CLOCK_MONOTONIC).unwrap_or(0)
 }
 
-/// That clock in the standard library's type, for limits of waiting.
+/// The monotonic clock in the standard library's type, for timeouts.
 pub fn now() -> Instant {
     Instant::now()
 }
@@ -38,8 +39,8 @@ pub fn wall_ns() -> u64 {
     read(libc::CLOCK_REALTIME).unwrap_or(0)
 }
 
-/// How far the wall clock is ahead of the monotonic one, ns, modulo 2⁶⁴. Who is interrupted between
-/// the two clocks reads them again, a few times.
+/// How far the wall clock is ahead of the monotonic one, ns, modulo 2⁶⁴. If it is interrupted
+/// between the two readings, it repeats them, a few times.
 pub fn wall_ahead_ns() -> u64 {
     const NEAR_NS: u64 = 1_000;
     let mut nearest = wall_and_monotonic();
@@ -52,7 +53,7 @@ pub fn wall_ahead_ns() -> u64 {
     nearest.1
 }
 
-/// How long the two readings took, and how far the wall clock is ahead in their middle, ns.
+/// Returns how long the two readings took, and how far the wall clock is ahead in their middle, ns.
 fn wall_and_monotonic() -> (u64, u64) {
     let before_ns = monotonic_ns();
     let wall_ns = wall_ns();
@@ -65,7 +66,7 @@ pub fn since_boot_ms() -> u64 {
     read(libc::CLOCK_BOOTTIME).unwrap_or(0) / 1_000_000
 }
 
-/// Sleeps until that time of [`since_boot_ms`], also through a time in which the machine sleeps.
+/// Sleeps until that time of [`since_boot_ms`], which goes on while the machine sleeps.
 ///
 /// # Errors
 /// `EINVAL` for a time beyond what the kernel can hold.
@@ -83,7 +84,8 @@ pub fn sleep_until_since_boot_ms(at_ms: u64) -> io::Result<()> {
     }
 }
 
-/// Sleeps until that time of [`monotonic_ns`], for what leaves by a schedule; a time that has passed is now.
+/// Sleeps until that time of [`monotonic_ns`], for sending on a schedule. Returns at once for a
+/// time that has passed.
 pub fn sleep_until_ns(at_ns: u64) {
     let at = Timespec {
         tv_sec: i64::try_from(at_ns / 1_000_000_000).unwrap_or(i64::MAX),
@@ -92,23 +94,25 @@ pub fn sleep_until_ns(at_ns: u64) {
     while clock_nanosleep_absolute(ClockId::Monotonic, &at) == Err(Errno::INTR) {}
 }
 
-/// Between two questions that are asked in turns.
+/// Pause between two checks by [`wait_until`].
 const SHORTEST_PAUSE: Duration = Duration::from_millis(2);
-/// Between two of [`wait_for_long`].
+/// Longest pause between two checks by [`wait_for_long`].
 const LONGEST_PAUSE: Duration = Duration::from_millis(100);
 
-/// Asks every 2 ms whether the condition holds, until it does or `limit` has passed; whether it
-/// held. For what the kernel gives no descriptor to wait on.
+/// Checks every 2 ms whether the condition holds, until it does or `limit` has passed; returns
+/// whether it held. For conditions that the kernel gives no descriptor to wait on.
 pub fn wait_until(limit: Duration, holds: impl FnMut() -> bool) -> bool {
     wait(limit, |_| SHORTEST_PAUSE, holds)
 }
 
-/// The same of what may take long and is dear to ask: the longer it takes, the longer are the pauses.
+/// Waits like [`wait_until`], for a condition that may take long and is expensive to check: the
+/// pauses grow with the time waited.
 pub fn wait_for_long(limit: Duration, holds: impl FnMut() -> bool) -> bool {
     wait(limit, pause_after, holds)
 }
 
-/// What holds is known 2 ms too late, or a sixteenth of the time that it took.
+/// Length of the next pause. So the condition is noticed at most 2 ms too late, or a sixteenth of
+/// the time that it took.
 fn pause_after(waited: Duration) -> Duration {
     (waited / 16).clamp(SHORTEST_PAUSE, LONGEST_PAUSE)
 }
@@ -131,7 +135,7 @@ fn wait(
     }
 }
 
-/// Rate of the processor's time stamp counter, kHz, measured over that time. `None` on processors
+/// Rate of the processor's time stamp counter, kHz, measured over `time`. `None` on processors
 /// without one.
 pub fn counter_khz(time: Duration) -> Option<u64> {
     let (begin_ns, begin) = nearest_counter()?;
@@ -142,7 +146,8 @@ pub fn counter_khz(time: Duration) -> Option<u64> {
     u64::try_from(cycles.checked_div(passed_ns)?).ok()
 }
 
-/// A reading of the clock with one of the counter: of several, the two that are nearest in time.
+/// Reads the clock and the counter together: of several readings, the one with the least time
+/// between them.
 fn nearest_counter() -> Option<(u64, u64)> {
     let readings = (0..16).filter_map(|_| {
         let before_ns = monotonic_ns();

@@ -8,17 +8,18 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 /// not the number of CPUs installed.
 ///
 /// # Errors
-/// The kernel's own, on a machine with more than 1,024 CPUs.
+/// The kernel's error, on a machine with more than 1,024 CPUs.
 pub fn allowed() -> io::Result<Vec<usize>> {
     let set = sched_getaffinity(None)?;
     let all = 0..CpuSet::MAX_CPU;
     Ok(all.filter(|cpu| set.is_set(*cpu)).collect())
 }
 
-/// Looks whether the calling thread may run on each of these CPUs.
+/// Checks that the calling thread may run on each of these CPUs.
 ///
 /// # Errors
-/// The first that does not exist, or that the inherited affinity mask leaves out; else as [`allowed`].
+/// Names the first CPU that does not exist or that the inherited affinity mask leaves out; else as
+/// [`allowed`].
 pub fn all_allowed(cpus: &[usize]) -> io::Result<()> {
     let allowed = allowed()?;
     match cpus.iter().find(|cpu| !allowed.contains(cpu)) {
@@ -44,7 +45,7 @@ pub fn pin(cpus: &[usize]) -> io::Result<()> {
 /// Parses a kernel CPU list such as `0-3,8`.
 ///
 /// # Errors
-/// Says which part is no CPU or range.
+/// A text that says which part is no CPU or range.
 pub fn parse_list(text: &str) -> Result<Vec<usize>, String> {
     let mut cpus = Vec::new();
     for part in text.trim().split(',') {

@@ -1,4 +1,4 @@
-//! Readiness: one epoll instance, waits in nanoseconds.
+//! Readiness: one epoll instance, with waits in nanoseconds.
 
 use std::io;
 use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
@@ -10,26 +10,26 @@ use rustix::time::Timespec;
 use crate::check;
 use crate::listener::BusyPoll;
 
-/// What to be woken for.
+/// The conditions to be woken for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interest(EventFlags);
 
 impl Interest {
-    /// Bytes to read, or a peer that hung up; told for as long as that is so.
+    /// Bytes to read, or a peer that hung up; reported for as long as that is so.
     pub const READ: Self = Self(EventFlags::IN.union(EventFlags::RDHUP));
     /// As [`Self::READ`], and room to write.
     pub const READ_WRITE: Self = Self(Self::READ.0.union(EventFlags::OUT));
     /// Room to write.
     pub const WRITE: Self = Self(EventFlags::OUT);
 
-    /// Told when something new has happened, not for as long as it is so: the kernel need not
-    /// look again at what was told. The owner must use up what is there, or set this again.
+    /// Reports when something new has happened, not for as long as it is so: the kernel need not
+    /// check again what it has reported. The owner must use up what is there, or set this again.
     #[must_use]
     pub const fn edge(self) -> Self {
         Self(self.0.union(EventFlags::ET))
     }
 
-    /// Told once, then silent until it is set again.
+    /// Reports once, and then nothing until it is set again.
     #[must_use]
     pub const fn once(self) -> Self {
         Self(self.0.union(EventFlags::ONESHOT))
@@ -41,7 +41,7 @@ impl Interest {
 pub struct Event {
     pub token: u64,
     pub readable: bool,
-    /// The peer is gone or the socket failed; a read tells which.
+    /// The peer is gone or the socket failed; a read shows which.
     pub hung_up: bool,
 }
 
@@ -58,14 +58,14 @@ impl Event {
     }
 }
 
-/// Room for the events of one wait; made once and used again.
+/// Room for the events of one wait; made once and reused.
 pub struct Events {
     raw: Vec<epoll::Event>,
     filled: usize,
 }
 
 impl Events {
-    /// Room for so many events a wait.
+    /// Makes room for so many events per wait.
     pub fn with_capacity(capacity: usize) -> Self {
         let none = epoll::Event {
             flags: EventFlags::empty(),
@@ -77,12 +77,12 @@ impl Events {
         }
     }
 
-    /// What the last wait found.
+    /// The events that the last wait found.
     pub fn iter(&self) -> impl Iterator<Item = Event> + '_ {
         self.raw[..self.filled].iter().map(Event::from_raw)
     }
 
-    /// One of the things that the last wait found, by its place; `None` after the last one.
+    /// One event that the last wait found, by its index; `None` after the last one.
     #[inline]
     pub fn at(&self, index: usize) -> Option<Event> {
         self.raw[..self.filled].get(index).map(Event::from_raw)
@@ -151,8 +151,8 @@ impl Epoll {
         Ok(epoll::delete(&self.fd, fd)?)
     }
 
-    /// Has waits look at the device first, for sockets whose packets come by one
-    /// (`EPIOCSPARAMS`, Linux 6.9).
+    /// Has waits poll the device first, for sockets whose packets come through one (`EPIOCSPARAMS`,
+    /// Linux 6.9).
     ///
     /// # Errors
     /// `ENOTTY` before that, `EOPNOTSUPP` on a kernel without busy polling, `EPERM` for more than

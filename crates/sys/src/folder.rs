@@ -1,4 +1,4 @@
-//! A folder by a descriptor: what is done below it cannot reach what somebody puts in its place.
+//! A folder held by a descriptor: operations below it cannot reach what somebody puts in its place.
 
 use std::fs::{self, DirBuilder, File, Metadata, Permissions};
 use std::io;
@@ -13,9 +13,9 @@ use crate::user;
 /// The bits of a mode by which its group and everybody may write.
 const GROUP_WRITES: u32 = 0o020;
 const ALL_WRITE: u32 = 0o002;
-/// In such a folder only the owner of a name may give it to something else (inode(7)).
+/// In a folder with this bit, only the owner of a name may rename or remove it (inode(7)).
 const STICKY: u32 = 0o1000;
-/// How far down what is to be removed is opened for that.
+/// Depth down to which folders are made writable so that they can be removed.
 const DEEPEST: u32 = 100;
 
 /// An open folder. Wherever it is moved to, and whatever takes its name, it stays the same.
@@ -23,10 +23,10 @@ const DEEPEST: u32 = 100;
 pub struct Folder(File);
 
 impl Folder {
-    /// Opens a folder. Links on the way to it are followed; its own name must be none.
+    /// Opens a folder. Links on the way to it are followed; the folder itself must not be a link.
     ///
     /// # Errors
-    /// `ENOTDIR` where something else stands there, a link included; `EACCES`.
+    /// `ENOTDIR` where something else is there, a link included; `EACCES`.
     pub fn open(path: &Path) -> io::Result<Self> {
         Self::open_with(path, 0)
     }
@@ -38,11 +38,11 @@ impl Folder {
         options.open(path).map(Self)
     }
 
-    /// The path of a name in it, for as long as this lives: by the descriptor (`/proc/self/fd`,
-    /// proc_pid_fd(5)), so that the kernel begins at this very folder.
+    /// The path of a name in the folder, valid as long as this lives. It leads through the
+    /// descriptor (`/proc/self/fd`, proc_pid_fd(5)), so that the kernel begins at this very folder.
     ///
     /// # Errors
-    /// `EINVAL` for what leads further than to a name in it.
+    /// `EINVAL` for anything but a plain name.
     pub fn path_of(&self, name: impl AsRef<Path>) -> io::Result<PathBuf> {
         let name = name.as_ref();
         let mut parts = name.components();
@@ -52,12 +52,12 @@ impl Folder {
         }
     }
 
-    /// The path of itself, by the descriptor as well.
+    /// The path of the folder itself, also through the descriptor.
     pub fn inside(&self) -> PathBuf {
         PathBuf::from(format!("/proc/self/fd/{}", self.0.as_raw_fd()))
     }
 
-    /// Makes a new folder in it that only we may enter, and opens it.
+    /// Makes a new folder in this one that only we may enter, and opens it.
     ///
     /// # Errors
     /// `EEXIST` where something is there, and others of mkdir(2).
@@ -67,7 +67,7 @@ impl Folder {
         Self::open(&path)
     }
 
-    /// Opens a folder in it.
+    /// Opens a folder in this one.
     ///
     /// # Errors
     /// As [`Self::open`].
@@ -75,19 +75,20 @@ impl Folder {
         Self::open(&self.path_of(name)?)
     }
 
-    /// Opens a file in it to read and write, made for us alone where it may be and is not there.
+    /// Opens a file in the folder to read and write. If `may_make`, it creates a missing file, for
+    /// us alone.
     ///
     /// # Errors
     /// `ELOOP` where it is a link, and others of open(2).
     pub fn file(&self, name: impl AsRef<Path>, may_make: bool) -> io::Result<File> {
         let mut options = File::options();
         options.read(true).write(true).create(may_make).mode(0o600);
-        // To open a FIFO must not wait.
+        // Opening a FIFO must not wait.
         options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
         options.open(self.path_of(name)?)
     }
 
-    /// What is known of it.
+    /// The folder's metadata.
     ///
     /// # Errors
     /// Those of fstat(2).
@@ -95,7 +96,7 @@ impl Folder {
         self.0.metadata()
     }
 
-    /// Whether it belongs to us, and nobody else may write to it.
+    /// Whether the folder belongs to us, and nobody else may write to it.
     ///
     /// # Errors
     /// As [`Self::metadata`].
@@ -104,8 +105,9 @@ impl Folder {
         Ok(found.uid() == user::ours() && found.mode() & (GROUP_WRITES | ALL_WRITE) == 0)
     }
 
-    /// Whether what we make in it stays what it is: it belongs to us or to root, and whoever else
-    /// may write to it may not rename what is ours. An ordinary user's group is his own affair.
+    /// Whether what we make in the folder stays ours: the folder belongs to us or to root, and
+    /// nobody else who may write to it can rename what is ours. An ordinary user's group is that
+    /// user's own affair.
     ///
     /// # Errors
     /// As [`Self::metadata`].
@@ -119,8 +121,8 @@ impl Folder {
         Ok(user::is_us_or_root(found.uid())? && !is_shared)
     }
 
-    /// Takes away what has a name in it, with all below: links are not followed, and what we may not
-    /// write to but own is opened for that before.
+    /// Removes a name in the folder, with everything below it. Links are not followed. Folders that
+    /// we own but may not write to are made writable first.
     ///
     /// # Errors
     /// Those of unlink(2).
@@ -129,7 +131,7 @@ impl Folder {
         if !fs::symlink_metadata(&path)?.is_dir() {
             return fs::remove_file(path);
         }
-        // It goes by descriptors from here on.
+        // From here on, the removal goes by descriptors.
         match fs::remove_dir_all(&path) {
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 unlock(&path, 0);
@@ -140,9 +142,9 @@ impl Folder {
     }
 }
 
-/// Lets us write to a folder and to those below it, as far as they are ours.
+/// Makes a folder and those below it writable for us, as far as they are ours.
 fn unlock(folder: &Path, depth: u32) {
-    // It can be held without the right to read it (`O_PATH`, open(2)).
+    // A folder can be held without the right to read it (`O_PATH`, open(2)).
     let Ok(held) = Folder::open_with(folder, libc::O_PATH) else {
         return;
     };
@@ -161,7 +163,7 @@ mod tests {
 
     use super::*;
 
-    /// A folder that goes with the test.
+    /// A folder that is removed after the test.
     struct TestFolder(PathBuf);
 
     impl TestFolder {

@@ -1,5 +1,6 @@
-//! A child that leads a process group. Its number is the group's as well, and both stay its own only
-//! until it is waited for: so the group is killed before that, and nothing is sent after it.
+//! A child that leads a process group. Its number is the group's as well, and both are reserved
+//! only until the child is waited for. So the group is killed before that, and no signal is sent
+//! after it.
 
 use std::io;
 use std::os::unix::process::CommandExt as _;
@@ -13,7 +14,7 @@ use crate::process::{self, Signal};
 #[derive(Debug)]
 pub struct Leader {
     child: Child,
-    /// How it ended, once it was waited for; from then on its number may be another's.
+    /// How the leader ended, once it was waited for; from then on its number may be another's.
     ended: Option<ExitStatus>,
 }
 
@@ -29,17 +30,17 @@ impl Leader {
         })
     }
 
-    /// Its number.
+    /// The leader's process number.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// What it says, where that goes through pipes. They are there once.
+    /// The leader's output, where that goes through pipes. Each is returned only once.
     pub fn pipes(&mut self) -> (Option<ChildStdout>, Option<ChildStderr>) {
         (self.child.stdout.take(), self.child.stderr.take())
     }
 
-    /// How it ended, `None` while it runs. What it left in its group is killed.
+    /// Returns how the leader ended, `None` while it runs. What it left in its group is killed.
     ///
     /// # Errors
     /// `ECHILD` when somebody else has waited for it.
@@ -50,7 +51,7 @@ impl Leader {
         self.end().map(Some)
     }
 
-    /// Asks it to end.
+    /// Asks the leader to end, by a signal.
     ///
     /// # Errors
     /// `ESRCH` when it has ended.
@@ -69,7 +70,7 @@ impl Leader {
         if let Some(status) = self.ended {
             return Ok(status);
         }
-        // That nobody is left in it is as good.
+        // It does not matter if nobody is left in it.
         let _ = launch::signal_group(self.id(), launch::SIGKILL);
         let status = self.child.wait()?;
         self.ended = Some(status);

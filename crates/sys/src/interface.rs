@@ -1,6 +1,7 @@
-//! What questions about a network device begin with: its name (netdevice(7)).
+//! The beginning of every request about a network device: its name (netdevice(7)).
 
-/// A request about a device, with nothing but its name; what is longer than a name can be is cut.
+/// Makes a request about a device, with nothing but its name; what is longer than a name can be is
+/// cut.
 pub(crate) fn request(name: &str) -> libc::ifreq {
     // SAFETY: an all-zero ifreq is valid: an empty name and nothing asked.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };

@@ -1,4 +1,4 @@
-//! What the kernel has told of itself, as far as its ring of messages still holds it.
+//! The kernel's own messages, as far as its ring buffer still holds them.
 
 use std::io;
 
@@ -8,10 +8,12 @@ use crate::check;
 const READ_ALL: libc::c_int = 3;
 const SIZE_BUFFER: libc::c_int = 10;
 
-/// The messages in the ring, oldest first, each with its level and time before it. They stay in it.
+/// Returns the messages in the ring, oldest first, each after its level and time. They stay in the
+/// ring.
 ///
 /// # Errors
-/// `EPERM` for who may not, where `kernel.dmesg_restrict` is set; `ENOSYS` where the kernel keeps none.
+/// `EPERM` without the right to read them, where `kernel.dmesg_restrict` is set; `ENOSYS` where the
+/// kernel keeps no log.
 pub fn text() -> io::Result<String> {
     // SAFETY: this action takes no buffer.
     let most = check(unsafe { libc::klogctl(SIZE_BUFFER, std::ptr::null_mut(), 0) })?;

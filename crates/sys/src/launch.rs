@@ -1,4 +1,4 @@
-//! A program started so that its own time can be told from the time that starting it took.
+//! Starts a program so that its own time can be told from the time that starting it took.
 
 use std::fs;
 use std::io;
@@ -12,22 +12,22 @@ use crate::clock;
 use crate::mapping::Mapping;
 use crate::process;
 
-/// What a child notes of itself as its last act before exec.
+/// What a child records of itself as its last act before exec.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Stamp {
     /// Monotonic time, ns.
     pub at_ns: u64,
-    /// CPU time that the child had used by then, ns: the fork's, not the program's.
+    /// CPU time that the child had used by then, ns: that of the fork, not of the program.
     pub cpu_ns: u64,
 }
 
-/// Starts programs and knows when each began to be itself.
+/// Starts programs and knows when each of them began.
 ///
-/// A program is forked, never spawned on the parent's memory as `posix_spawn` does: at exec the
-/// kernel carries the peak memory of the address space that is left over into the child's
-/// `ru_maxrss` (`exec_mmap` in fs/exec.c), and on shared memory that would be our own peak. A fork
-/// leaves over only what it copied of us; see [`Launcher::memory_floor_bytes`].
+/// A program is forked, never spawned on the parent's memory as `posix_spawn` does. At exec the
+/// kernel carries the peak memory of the address space that is given up over into the child's
+/// `ru_maxrss` (`exec_mmap` in fs/exec.c). On shared memory that would be our own peak; after a
+/// fork it is only what the fork copied of us. See [`Launcher::memory_floor_bytes`].
 #[derive(Debug)]
 pub struct Launcher {
     /// One stamp on a page that is shared with every child.
@@ -45,12 +45,12 @@ impl Launcher {
     }
 
     /// Starts a command in a process group of its own, to die with the calling thread, with no
-    /// signal blocked. The stamp is that of the moment before exec.
+    /// signal blocked. The stamp is made just before exec.
     ///
     /// # Errors
     /// Those of [`Command::spawn`]: `ENOENT` for a program that is not there.
     pub fn start(&mut self, mut command: Command) -> io::Result<(Child, Stamp)> {
-        self.enter_by(&mut command);
+        self.stamp_before_exec(&mut command);
         let child = command.spawn()?;
         // SAFETY: the page is a mapped, aligned Stamp; `spawn` returned after exec, so its one
         // writer has gone.
@@ -58,20 +58,20 @@ impl Launcher {
         Ok((child, stamp))
     }
 
-    /// Peak memory, bytes, of a child that goes all the way to exec and ends there: the least that
-    /// `ru_maxrss` can tell of any program started from here.
+    /// Peak memory, bytes, of a child that goes all the way to exec and ends there: the least value
+    /// that `ru_maxrss` can have for any program started from here.
     ///
     /// # Errors
     /// `EAGAIN` at the limit of processes.
     pub fn memory_floor_bytes(&mut self) -> io::Result<u64> {
         let mut command = Command::new("/");
-        self.enter_by(&mut command);
+        self.stamp_before_exec(&mut command);
         // SAFETY: the closure only ends the child at once, without the parent's exit handlers.
         unsafe { command.pre_exec(|| libc::_exit(0)) };
         Ok(crate::usage::wait(command.spawn()?)?.peak_memory_bytes)
     }
 
-    fn enter_by(&self, command: &mut Command) {
+    fn stamp_before_exec(&self, command: &mut Command) {
         let page = self.stamp() as usize;
         command.process_group(0);
         // SAFETY: the closure makes only async-signal-safe calls and allocates nothing. The page
@@ -84,7 +84,8 @@ impl Launcher {
     }
 }
 
-/// In the child: dies with the parent, blocks no signal, and notes when it is ready for exec.
+/// Runs in the child: has it die with the parent, unblocks all signals, and records when it is
+/// ready for exec.
 fn enter(page: *mut Stamp) -> io::Result<()> {
     process::die_with_parent()?;
     process::unblock_signals()?;
@@ -115,16 +116,16 @@ pub fn signal_group(leader: u32, signal: i32) -> io::Result<()> {
     }?)
 }
 
-/// Kills what the leader of a process group has left in it, when it has ended itself and was not
-/// waited for: until then the group's number is no other's. Whether there was anybody.
+/// Kills what the leader of a process group has left in it. The leader must have ended and not been
+/// waited for: until then no other group has the number. Returns whether anybody was left.
 pub fn kill_left_behind(leader: u32) -> bool {
     let was_left = others_in_group(leader);
-    // That nobody is there to be hit is as good.
+    // It does not matter if nobody is there.
     let _ = signal_group(leader, libc::SIGKILL);
     was_left
 }
 
-/// Whether a process of a group lives beside its leader.
+/// Whether a living process besides the leader is in a group.
 fn others_in_group(leader: u32) -> bool {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let mut names = entries.filter_map(|entry| entry.file_name().into_string().ok());
@@ -134,8 +135,8 @@ fn others_in_group(leader: u32) -> bool {
     })
 }
 
-/// By `/proc/PID/stat` (proc_pid_stat(5)): behind the name, which may hold anything, stand the state,
-/// the parent and the group. One that has ended and was not waited for does not live.
+/// Reads `/proc/PID/stat` (proc_pid_stat(5)): behind the name, which may hold anything, stand the
+/// state, the parent and the group. A process that has ended and was not waited for does not live.
 fn lives_in_group(stat: &str, leader: u32) -> bool {
     let fields = stat.rsplit_once(')').map_or("", |(_, behind)| behind);
     let mut fields = fields.split_whitespace();
@@ -143,7 +144,7 @@ fn lives_in_group(stat: &str, leader: u32) -> bool {
     is_alive && fields.nth(1) == Some(&leader.to_string())
 }
 
-/// Whether any process of a group is left, ended and not waited for or alive.
+/// Whether any process of a group is left, alive or ended but not waited for.
 pub fn group_is_alive(leader: u32) -> bool {
     signal_group(leader, 0).is_ok()
 }
@@ -171,7 +172,7 @@ mod tests {
             "{stamp:?}"
         );
         let usage = usage::wait(child).unwrap();
-        // The kernel tells usage in whole microseconds.
+        // The kernel reports usage in whole microseconds.
         assert!(stamp.cpu_ns <= usage.cpu_ns() + 1000, "{stamp:?} {usage:?}");
     }
 

@@ -1,7 +1,7 @@
-//! The kernel, safely: one door per kernel interface, and the only crate with `unsafe`.
+//! Safe access to the kernel: one module per kernel interface, in the only crate with `unsafe`.
 //!
-//! It knows no HTTP and no metrics. Calls return `io::Result` with the kernel's own errno, so the
-//! caller can say what was refused.
+//! The crate knows nothing of HTTP or metrics. Calls return `io::Result` with the kernel's own
+//! errno, so the caller can say what was refused.
 #![expect(
     unsafe_code,
     reason = "this is the one crate that speaks to the kernel; each block says why it is sound"
@@ -82,17 +82,17 @@ fn check(returned: impl Into<libc::c_long>) -> io::Result<libc::c_int> {
     }
 }
 
-/// The descriptor that a call has opened, or its error.
+/// Returns the descriptor that a call has opened, or its error.
 ///
 /// # Safety
-/// `returned` is what such a call returned, and nobody else takes the descriptor over.
+/// `returned` must come from such a call, and nobody else may take the descriptor over.
 unsafe fn opened(returned: impl Into<libc::c_long>) -> io::Result<OwnedFd> {
     let descriptor = check(returned)?;
-    // SAFETY: by the caller's word it was just opened and nobody else owns it.
+    // SAFETY: the caller vouches that it was just opened and nobody else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 
-/// What a call that returns a size returned, or its error.
+/// Returns the size that a call returned, or its error.
 fn check_size(returned: isize) -> io::Result<usize> {
     usize::try_from(returned).map_err(|_| io::Error::last_os_error())
 }

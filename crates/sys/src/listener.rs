@@ -1,5 +1,6 @@
-//! What a listening socket may be told beyond its address: most of it, the connections that it
-//! accepts inherit. What was set is read back where the kernel tells it: it takes more than it holds.
+//! Options of a listening socket beyond its address. The connections that it accepts inherit most
+//! of them. What was set is read back where the kernel reports it, since the kernel may accept a
+//! value and hold another.
 
 use std::error::Error;
 use std::fmt;
@@ -14,10 +15,10 @@ use crate::address::{Address, SocketPath};
 use crate::descriptor;
 use crate::socket::{option, set_option};
 
-/// The kernel did not take an option, or holds another value.
+/// The kernel refused an option, or holds another value than was set.
 #[derive(Debug)]
 pub struct Refused {
-    /// As the manual pages call it.
+    /// Name of the option, as the manual pages have it.
     pub option: &'static str,
     pub source: io::Error,
 }
@@ -34,20 +35,22 @@ impl Error for Refused {
     }
 }
 
-/// Of asm-generic/socket.h, which libc has in part.
+/// From asm-generic/socket.h, of which libc has only a part.
 const SO_PREFER_BUSY_POLL: libc::c_int = 69;
 const SO_BUSY_POLL_BUDGET: libc::c_int = 70;
 
-/// How long and how much a thread that waits looks at the device itself first.
+/// How long and how much a waiting thread first polls the device itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BusyPoll {
     /// µs, at least 1.
     pub time_us: u32,
-    /// Packets in one go where it goes before interrupts; `None` where interrupts go first.
+    /// Packets in one go, where polling takes precedence over interrupts; `None` where interrupts
+    /// do.
     pub preferred_budget: Option<u16>,
 }
 
-/// Lets each answer wait for the one before it to be acknowledged (Nagle, without `TCP_NODELAY`), or not.
+/// Sets whether answers leave at once (`TCP_NODELAY`). Otherwise each answer waits for the one
+/// before it to be acknowledged (Nagle).
 ///
 /// # Errors
 /// None are known.
@@ -56,8 +59,8 @@ pub fn set_no_delay(listener: BorrowedFd<'_>, is_on: bool) -> Result<(), Refused
     place.set(listener, libc::c_int::from(is_on))
 }
 
-/// Has connections accepted only once they have sent something, or after about so long
-/// (`TCP_DEFER_ACCEPT`): the kernel makes a number of retransmissions of it.
+/// Has connections accepted only once they have sent something, or after about `time_s`
+/// (`TCP_DEFER_ACCEPT`): the kernel turns the time into a number of retransmissions.
 ///
 /// # Errors
 /// None are known.
@@ -75,12 +78,12 @@ pub fn defer_accept(listener: BorrowedFd<'_>, time_s: u32) -> Result<(), Refused
     }
 }
 
-/// Has reads of the sockets look at the device (`SO_BUSY_POLL`); waits do so by
+/// Has reads of the sockets poll the device (`SO_BUSY_POLL`). For waits see
 /// [`crate::epoll::Epoll::poll_busily`].
 ///
 /// # Errors
-/// `EPERM` without `CAP_NET_ADMIN` where it is preferred, or where more packets are asked for than
-/// the kernel's 8; on older kernels for any time.
+/// `EPERM` without `CAP_NET_ADMIN` where polling is preferred, or where more packets are asked for
+/// than the kernel's 8; on older kernels for any time.
 pub fn poll_busily(listener: BorrowedFd<'_>, wish: BusyPoll) -> Result<(), Refused> {
     let of_socket = |name, option| SocketOption(name, libc::SOL_SOCKET, option);
     let time_us = libc::c_int::try_from(wish.time_us).unwrap_or(libc::c_int::MAX);
@@ -89,13 +92,14 @@ pub fn poll_busily(listener: BorrowedFd<'_>, wish: BusyPoll) -> Result<(), Refus
         return Ok(());
     };
     of_socket("SO_PREFER_BUSY_POLL", SO_PREFER_BUSY_POLL).set(listener, 1)?;
-    // The one that the kernel does not tell (`sk_getsockopt` in net/core/sock.c).
+    // This is the one option that the kernel does not report (`sk_getsockopt` in net/core/sock.c).
     let budget = libc::c_int::from(budget);
     of_socket("SO_BUSY_POLL_BUDGET", SO_BUSY_POLL_BUDGET).write(listener, &budget)
 }
 
-/// Lets the kernel choose, of the listeners that share a port, the one that names the CPU which
-/// received a connection (`SO_INCOMING_CPU`, since Linux 6.2); where none does, by a hash.
+/// Sets the CPU for whose connections the kernel is to choose this listener, of those that share a
+/// port: the CPU that received the connection (`SO_INCOMING_CPU`, since Linux 6.2). Where no
+/// listener has that CPU, a hash decides.
 ///
 /// # Errors
 /// `ENOPROTOOPT` before Linux 4.4.
@@ -105,22 +109,21 @@ pub fn choose_by_name_of_cpu(listener: BorrowedFd<'_>, cpu: usize) -> Result<(),
     place.set(listener, cpu)
 }
 
-/// Lets each connection send at most so many bytes a second, and spread over the time
-/// (`SO_MAX_PACING_RATE`).
+/// Lets each connection send at most `bytes_per_s`, spread over the time (`SO_MAX_PACING_RATE`).
 ///
 /// # Errors
-/// What the kernel refuses. Linux before 4.20 takes 32 bits alone, which is seen in what it holds.
+/// The kernel's refusal. Linux before 4.20 takes only 32 bits, which shows in the value it holds.
 pub fn pace(listener: BorrowedFd<'_>, bytes_per_s: u64) -> Result<(), Refused> {
     let option = libc::SO_MAX_PACING_RATE;
     SocketOption("SO_MAX_PACING_RATE", libc::SOL_SOCKET, option).set(listener, bytes_per_s)
 }
 
-/// How many connections may wait to be accepted, after what the kernel has cut: of a listener it
-/// tells this as `tcpi_sacked` (`tcp_get_info` in net/ipv4/tcp.c). Of a socket among the files it tells
-/// nothing, and this is the most that it may be.
+/// How many connections may wait to be accepted, after the kernel's limit. For a listener the
+/// kernel reports this as `tcpi_sacked` (`tcp_get_info` in net/ipv4/tcp.c). For a Unix socket it
+/// reports nothing, and the result is the most that is possible.
 ///
 /// # Errors
-/// None are known for a TCP socket; of another, that `net.core.somaxconn` cannot be read.
+/// None are known for a TCP socket; for another, that `net.core.somaxconn` cannot be read.
 pub fn backlog(listener: BorrowedFd<'_>) -> io::Result<u32> {
     // SAFETY: an all-zero tcp_info is valid: it holds numbers alone.
     let nothing: libc::tcp_info = unsafe { std::mem::zeroed() };
@@ -138,12 +141,12 @@ fn longest_backlog() -> io::Result<u32> {
 /// The first descriptor that a service manager hands over (sd_listen_fds(3)).
 const FIRST_HANDED_OVER: RawFd = 3;
 
-/// Takes over the socket that a service manager has opened for this program, and where it listens. To be
-/// called once.
+/// Takes over the socket that a service manager has opened for this program, and returns it with
+/// its address. To be called once.
 ///
 /// # Errors
-/// `EBADF` or `ENOTSOCK` where there is none, `InvalidInput` for one that does not listen for streams, of TCP
-/// or at a path.
+/// `EBADF` or `ENOTSOCK` where there is none, `InvalidInput` for one that does not listen for
+/// streams, over TCP or at a path.
 pub fn handed_over() -> io::Result<(TcpListener, Address)> {
     let socket = descriptor::adopt(FIRST_HANDED_OVER)?;
     let is_of_streams = sockopt::socket_type(&socket)? == SocketType::STREAM;
@@ -164,7 +167,7 @@ pub fn handed_over() -> io::Result<(TcpListener, Address)> {
     Ok((listener, address))
 }
 
-/// What an option holds: the kernel goes by its length.
+/// The value of an option. The kernel reads it by its length.
 trait Number: Copy + Default + PartialEq + fmt::Display {}
 
 impl Number for libc::c_int {}
@@ -187,7 +190,7 @@ impl SocketOption {
         }
     }
 
-    /// Sets it, and does not look at what the socket holds then.
+    /// Sets the option, without reading back what the socket then holds.
     pub(crate) fn write<T: ?Sized>(self, socket: BorrowedFd<'_>, value: &T) -> Result<(), Refused> {
         let Self(_, level, number) = self;
         let written = set_option(socket, level, number, value);

@@ -1,6 +1,6 @@
-//! A part of a file as memory to send from. Nothing here looks at it: others may write to the file at
-//! any time, or cut it, and only the kernel takes that as an error (`EFAULT`). Within the page of its new end it takes
-//! it as none: what was cut off there is sent as zeros.
+//! A part of a file, mapped as memory to send from. Nothing here reads it: others may write to the
+//! file at any time, or truncate it, and only the kernel reports that as an error (`EFAULT`).
+//! Within the page of the file's new end it is no error: what was cut off there is sent as zeros.
 
 use std::io;
 use std::os::fd::{AsRawFd as _, BorrowedFd};
@@ -18,7 +18,8 @@ pub struct MappedPart {
 }
 
 impl MappedPart {
-    /// Maps so many bytes, at least one, from an offset on, with the pages that the cache has of them.
+    /// Maps `bytes` bytes, at least one, from an offset on, and populates the mapping with the
+    /// pages that the cache has.
     ///
     /// # Errors
     /// `ENODEV` where the file system cannot do it, `ENOMEM`.
@@ -33,19 +34,19 @@ impl MappedPart {
     /// Sends as much as there is room for, copied; `None` when there is no room.
     ///
     /// # Errors
-    /// `EPIPE` or `ECONNRESET` when the peer is gone, `EFAULT` when the file was cut.
+    /// `EPIPE` or `ECONNRESET` when the peer is gone, `EFAULT` when the file was truncated.
     pub fn send(&self, socket: BorrowedFd<'_>) -> io::Result<Option<usize>> {
         let from = self.pages.start().as_ptr().wrapping_add(self.before);
         let bytes = self.pages.bytes() - self.before;
-        // SAFETY: the bytes are mapped for as long as we are; the kernel reads them by itself, and says
-        // EFAULT where there is none behind the mapping.
+        // SAFETY: the bytes are mapped for as long as we are; the kernel reads them by itself, and
+        // returns EFAULT where there are none behind the mapping.
         or_later(check_size(unsafe {
             libc::send(socket.as_raw_fd(), from.cast(), bytes, libc::MSG_NOSIGNAL)
         }))
     }
 }
 
-/// What the kernel maps at once, bytes.
+/// Size of a page, bytes.
 ///
 /// # Errors
 /// None are known.

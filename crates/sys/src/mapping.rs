@@ -1,10 +1,10 @@
-//! Memory that others have too: a file's, the kernel's, or that of children.
+//! Memory shared with others: with a file, the kernel, or children.
 
 use std::io;
 use std::os::fd::{AsRawFd as _, BorrowedFd};
 use std::ptr::NonNull;
 
-/// A mapping, until it is dropped. Nothing here looks at what is in it.
+/// A mapping, until it is dropped. Nothing here reads its contents.
 #[derive(Debug)]
 pub(crate) struct Mapping {
     start: NonNull<u8>,
@@ -12,8 +12,8 @@ pub(crate) struct Mapping {
 }
 
 impl Mapping {
-    /// So many bytes, at least one, to be read and written: from the beginning of what the descriptor is of, or,
-    /// without one, memory that children share.
+    /// Maps `bytes` bytes, at least one, to read and write: from the beginning of what the
+    /// descriptor refers to or, without one, memory that children share.
     ///
     /// # Errors
     /// `ENOMEM`, and `ENODEV` for what cannot be mapped.
@@ -25,7 +25,8 @@ impl Mapping {
         Self::new(of, (0, bytes), libc::PROT_READ | libc::PROT_WRITE, flags)
     }
 
-    /// So many bytes of a file from an offset on, a multiple of the page, with those that the cache has.
+    /// Maps `bytes` bytes of a file from an offset on, a multiple of the page, and populates the
+    /// mapping with the pages that the cache has.
     ///
     /// # Errors
     /// `ENODEV` where the file system cannot do it, `ENOMEM`.
@@ -54,13 +55,13 @@ impl Mapping {
         Ok(Self { start, bytes })
     }
 
-    /// Where it begins, at the start of a page.
+    /// Where the mapping begins, at the start of a page.
     #[inline]
     pub(crate) fn start(&self) -> NonNull<u8> {
         self.start
     }
 
-    /// How long it is.
+    /// Length of the mapping.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -68,7 +69,8 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: it was mapped by us with this length, and whoever has a reference into it holds it.
+        // SAFETY: it was mapped by us with this length, and whoever refers into the mapping also
+        // holds it.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.bytes) };
     }
 }

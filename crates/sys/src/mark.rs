@@ -1,5 +1,5 @@
-//! What we write on a folder that we have made, so that it is known again by more than its name: an
-//! extended attribute (xattr(7)). Those of the kernel's control groups can have one.
+//! A mark that we write on a folder that we have made, so that it is recognised by more than its
+//! name: an extended attribute (xattr(7)). Folders of the kernel's control groups can have one too.
 
 use std::io;
 use std::path::Path;
@@ -8,10 +8,10 @@ use rustix::fs::{XattrFlags, lgetxattr, lsetxattr};
 
 use crate::user;
 
-/// Longer ones are none of ours.
+/// Size of the largest mark that we read. Longer ones are not ours.
 const MOST_BYTES: usize = 256;
 
-/// Writes on a folder.
+/// Writes a mark on a folder.
 ///
 /// # Errors
 /// `EOPNOTSUPP` where there are no such attributes, `EPERM` for a root without `CAP_SYS_ADMIN`.
@@ -24,14 +24,14 @@ pub fn write(folder: &Path, text: &str) -> io::Result<()> {
     )?)
 }
 
-/// What stands on a folder; `None` where nothing of ours does.
+/// Reads the mark on a folder; `None` where there is none of ours.
 pub fn read(folder: &Path) -> Option<String> {
     let mut bytes = [0; MOST_BYTES];
     let length = lgetxattr(folder, name(), &mut bytes[..]).ok()?;
     String::from_utf8(bytes[..length].to_vec()).ok()
 }
 
-/// Root's can be written by nobody else.
+/// Name of the attribute. Root's can be written by nobody else.
 fn name() -> &'static std::ffi::CStr {
     if user::is_root() {
         c"trusted.linerate"

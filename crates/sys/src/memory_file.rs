@@ -1,5 +1,5 @@
-//! A file that lies in memory alone: to hand children what nobody else may read, and to take what they
-//! write.
+//! A file that exists only in memory: to hand children what nobody else may read, and to collect
+//! what they write.
 
 use std::ffi::CStr;
 use std::fs::File;
@@ -11,17 +11,18 @@ use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 
 use crate::descriptor;
 
-/// Bytes that a file to hand over may have; what it holds is a certificate and its key.
+/// Most bytes of a file that is handed over; it holds a certificate and its key.
 const MOST_HANDED_BYTES: u64 = 16 << 20;
-/// Neither its bytes nor its length, nor these seals themselves, can be changed (`F_ADD_SEALS`, fcntl(2)).
+/// With these seals, neither the bytes nor the length, nor the seals themselves, can be changed
+/// (`F_ADD_SEALS`, fcntl(2)).
 const ALL_SEALS: SealFlags = SealFlags::WRITE
     .union(SealFlags::SHRINK)
     .union(SealFlags::GROW)
     .union(SealFlags::SEAL);
 
-/// Makes a file with these bytes that has no name anywhere and that nobody can change any more. No program
-/// has it unless it is handed over on purpose ([`crate::process::ChildSetup::handed_over`]), and that one
-/// takes it by [`take_sealed`].
+/// Makes a file with these bytes that has no name anywhere and that nobody can change any more. No
+/// program has it unless it is handed over on purpose
+/// ([`crate::process::ChildSetup::handed_over`]); that program reads it by [`take_sealed`].
 ///
 /// # Errors
 /// `EMFILE` at the limit of open files, `ENOMEM`.
@@ -32,7 +33,8 @@ pub fn sealed(bytes: &[u8]) -> io::Result<OwnedFd> {
     Ok(file.into())
 }
 
-/// Reads a file that was handed over under this number, and closes it. To be called once for a number.
+/// Reads a file that was handed over under this number, and closes it. To be called once per
+/// number.
 ///
 /// # Errors
 /// `EBADF` where nothing is open under it, `InvalidData` where it is no sealed file of at most 16 MiB.
@@ -43,13 +45,13 @@ pub fn take_sealed(number: u32) -> io::Result<Vec<u8>> {
         return Err(io::ErrorKind::InvalidData.into());
     }
     let mut content = vec![0; usize::try_from(bytes).map_err(io::Error::other)?];
-    // Its place in the file is that of every process that has it.
+    // The position in the file is shared by all processes that have it, so it is not used.
     file.read_exact_at(&mut content, 0)?;
     Ok(content)
 }
 
-/// Makes an empty file that has no name anywhere and that no other program has, unless it is given as
-/// its input or output.
+/// Makes an empty file that has no name anywhere and that no other program has, unless it gets it
+/// as its input or output.
 ///
 /// # Errors
 /// `EMFILE` at the limit of open files.
@@ -57,7 +59,7 @@ pub fn empty() -> io::Result<File> {
     Ok(memfd_create(c"linerate", MemfdFlags::CLOEXEC)?.into())
 }
 
-/// One that can be sealed. The name is for `/proc` alone.
+/// Makes a file that can be sealed. The name appears only in `/proc`.
 pub(crate) fn sealable(name: &CStr) -> io::Result<File> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     Ok(memfd_create(name, flags)?.into())

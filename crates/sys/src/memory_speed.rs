@@ -1,14 +1,15 @@
-//! Loops over memory that are as fast as the machine lets them be: here, since this crate is built for speed, and what
-//! stores past the caches is no safe call.
+//! Loops over memory that are as fast as the machine allows. They are in this crate since it is
+//! built for speed, and since storing past the caches is not a safe call.
 
-/// The sum of all, each of which is read once, in order.
+/// Returns the sum of all words, each of which is read once, in order.
 #[inline(never)]
 pub fn sum(words: &[u64]) -> u64 {
     words.iter().fold(0, |sum, word| sum.wrapping_add(*word))
 }
 
-/// Writes all past the caches, which are neither filled nor read for it: x86-64's streaming stores. Elsewhere, and where
-/// the words do not begin at a multiple of 16 bytes, as any program does; whether it was past the caches.
+/// Writes all words past the caches, which are neither filled nor read for it, by x86-64's
+/// streaming stores. On other machines, and where the words do not begin at a multiple of 16 bytes,
+/// it writes as any program does. Returns whether it wrote past the caches.
 #[inline(never)]
 #[cfg_attr(
     target_arch = "x86_64",
@@ -24,8 +25,9 @@ pub fn store_past_caches(words: &mut [u64], word: u64) -> bool {
         let two = words.as_mut_ptr().cast::<__m128i>();
         if two.is_aligned() {
             for place in 0..words.len() / 2 {
-                // SAFETY: `place` is below half the length of the words, two to a vector, which is aligned; SSE2 is
-                // part of x86-64. The fence orders these stores before all that follows.
+                // SAFETY: `place` is below half the length of the words, two to a vector, and the
+                // vectors are aligned; SSE2 is part of x86-64. The fence orders these stores before
+                // all that follows.
                 unsafe { _mm_stream_si128(two.add(place), _mm_set1_epi64x(word.cast_signed())) };
             }
             // SAFETY: every x86-64 processor has the instruction.

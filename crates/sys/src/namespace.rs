@@ -1,5 +1,5 @@
-//! Namespaces of our own, and the way into those that a process of ours holds: a lab that the rest
-//! of the machine cannot see.
+//! Namespaces of our own, and the way into those that another process of ours holds: a lab that the
+//! rest of the machine cannot see.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
@@ -21,10 +21,9 @@ const CURRENT_NETWORK: &str = "/proc/thread-self/ns/net";
 const CURRENT_USER: &str = "/proc/self/ns/user";
 
 /// Moves the calling process into a new network namespace in which it is root, and brings its
-/// loopback up. Root goes there as he is, so that his children can become another user; anybody
-/// else goes by way of a user namespace, which needs no privilege where those are allowed. The
-/// kernel takes the namespace down with its last process, and with it everything that was set
-/// inside.
+/// loopback up. Root enters it directly, so that its children can become another user; anybody else
+/// first enters a user namespace, which needs no privilege where those are allowed. The kernel
+/// removes the namespace with its last process, and with it everything that was set inside.
 ///
 /// # Errors
 /// `EPERM` or `ENOSPC` where namespaces are forbidden; `EINVAL` in a process with threads.
@@ -33,8 +32,8 @@ pub fn enter_private() -> io::Result<()> {
     NetworkNamespace::make().map(drop)
 }
 
-/// Root may make network namespaces as he is; anybody else becomes root of a new user namespace
-/// that maps him alone, and to the machine remains who he is.
+/// Makes this process able to make network namespaces. Root already is; anybody else becomes root
+/// of a new user namespace that maps only that user, and to the machine stays the same user.
 ///
 /// # Errors
 /// `EPERM` or `ENOSPC` where user namespaces are forbidden; `EINVAL` in a process with threads.
@@ -51,13 +50,13 @@ pub fn become_able_to_make_networks() -> io::Result<()> {
     fs::write("/proc/self/gid_map", format!("0 {group} 1"))
 }
 
-/// A UTS namespace that lives at least as long as this, so that its inode is no other's.
+/// A UTS namespace that lives at least as long as this, so that no other gets its inode.
 #[derive(Debug)]
 pub struct UtsNamespace(File);
 
 impl UtsNamespace {
-    /// Makes one, whose host name is that of the old one, and moves the calling process into it.
-    /// What it starts is in it too, whatever becomes of its environment, its user or its session.
+    /// Makes one with the host name of the old one, and moves the calling process into it. What the
+    /// process starts is in it too, whatever becomes of its environment, its user or its session.
     ///
     /// # Errors
     /// `EPERM` without `CAP_SYS_ADMIN`, `ENOSPC` at the limit `user.max_uts_namespaces`.
@@ -66,7 +65,7 @@ impl UtsNamespace {
         Self::of(std::process::id())
     }
 
-    /// That of a process.
+    /// Opens the UTS namespace of a process.
     ///
     /// # Errors
     /// `EACCES` for the processes of other users, `ENOENT` for those that have ended.
@@ -74,7 +73,7 @@ impl UtsNamespace {
         File::open(format!("/proc/{pid}/ns/uts")).map(Self)
     }
 
-    /// Its inode: its identity for as long as it lives (namespaces(7)).
+    /// The namespace's inode: its identity for as long as it lives (namespaces(7)).
     ///
     /// # Errors
     /// None are known.
@@ -98,7 +97,7 @@ impl NetworkNamespace {
         Ok(Self(File::open(CURRENT_NETWORK)?))
     }
 
-    /// That of a process.
+    /// Opens the network namespace of a process.
     ///
     /// # Errors
     /// `EACCES` for the processes of other users, `ENOENT` for those that have ended.
@@ -106,7 +105,7 @@ impl NetworkNamespace {
         Self::at(format!("/proc/{pid}/ns/net"))
     }
 
-    /// That which has this place among the files.
+    /// Opens the network namespace at a path.
     ///
     /// # Errors
     /// Those of opening a file.
@@ -114,7 +113,7 @@ impl NetworkNamespace {
         File::open(place).map(Self)
     }
 
-    /// That which a process holds under a descriptor.
+    /// Opens the network namespace that a process holds under a descriptor.
     ///
     /// # Errors
     /// `ENOENT` where there is no such process or descriptor, `EACCES` for those of other users.
@@ -122,7 +121,7 @@ impl NetworkNamespace {
         File::open(format!("/proc/{pid}/fd/{descriptor}")).map(Self)
     }
 
-    /// Moves the calling thread into it.
+    /// Moves the calling thread into this namespace.
     ///
     /// # Errors
     /// `EPERM` without `CAP_SYS_ADMIN` over it.
@@ -130,7 +129,7 @@ impl NetworkNamespace {
         join(&self.0, LinkNameSpaceType::Network)
     }
 
-    /// Its inode: its identity for as long as it lives (namespaces(7)).
+    /// The namespace's inode: its identity for as long as it lives (namespaces(7)).
     ///
     /// # Errors
     /// None are known.
@@ -138,23 +137,24 @@ impl NetworkNamespace {
         Ok(self.0.metadata()?.ino())
     }
 
-    /// Its cookie: its identity for as long as the machine runs (see [`current_network_cookie`]).
+    /// The namespace's cookie: its identity for as long as the machine runs (see
+    /// [`current_network_cookie`]).
     ///
-    /// A child looks, since whoever enters a user namespace cannot come back; it ends before it
-    /// would become a program.
+    /// A child reads it, since a process that enters a user namespace cannot come back; the child
+    /// ends before it would become a program.
     ///
     /// # Errors
-    /// `EPERM` where we have no right to it, `ENOPROTOOPT` before Linux 5.14.
+    /// `EPERM` where we have no right to the namespace, `ENOPROTOOPT` before Linux 5.14.
     pub fn cookie(&self) -> io::Result<u64> {
         let (mut reader, mut writer) = io::pipe()?;
         let mut child = Command::new("/");
-        let way = Way {
+        let route = EntryRoute {
             user: owner_unless_ours(&self.0)?,
             uts: None,
             network: self.0.try_clone()?,
         };
         let look = move || {
-            way.take()?;
+            route.enter()?;
             writer.write_all(&current_network_cookie()?.to_ne_bytes())?;
             Err(io::Error::from_raw_os_error(libc::ECANCELED))
         };
@@ -169,7 +169,7 @@ impl NetworkNamespace {
         Ok(u64::from_ne_bytes(cookie))
     }
 
-    /// The descriptor under which this process holds it.
+    /// The descriptor under which this process holds the namespace.
     pub fn descriptor(&self) -> i32 {
         self.0.as_raw_fd()
     }
@@ -178,7 +178,7 @@ impl NetworkNamespace {
 /// A network namespace that another process holds, with the user namespace it belongs to and the
 /// UTS namespace of its holder.
 #[derive(Debug)]
-pub struct HeldNamespace(Way);
+pub struct HeldNamespace(EntryRoute);
 
 impl HeldNamespace {
     /// Opens the namespace that a process holds under a descriptor.
@@ -187,7 +187,7 @@ impl HeldNamespace {
     /// `ENOENT` where there is no such process or descriptor, `EACCES` for those of other users.
     pub fn held_by(pid: u32, descriptor: i32) -> io::Result<Self> {
         let network = NetworkNamespace::held_by(pid, descriptor)?.0;
-        Ok(Self(Way {
+        Ok(Self(EntryRoute {
             user: owner_unless_ours(&network)?,
             uts: Some(File::open(format!("/proc/{pid}/ns/uts"))?),
             network,
@@ -202,7 +202,7 @@ impl HeldNamespace {
         Ok(self.0.network.metadata()?.ino())
     }
 
-    /// The network namespace by itself.
+    /// The network namespace alone, by a descriptor of its own.
     ///
     /// # Errors
     /// `EMFILE` at the limit of open files.
@@ -210,37 +210,38 @@ impl HeldNamespace {
         self.0.network.try_clone().map(NetworkNamespace)
     }
 
-    /// Moves the calling process there, as [`HeldNamespace::put`] does with a child.
+    /// Moves the calling process into the namespaces, as [`HeldNamespace::put`] does with a child.
     ///
     /// # Errors
-    /// `EINVAL` in a process with threads, `EPERM` where we have no right to it.
+    /// `EINVAL` in a process with threads, `EPERM` where we have no right to enter.
     pub fn enter(&self) -> io::Result<()> {
-        self.0.take()
+        self.0.enter()
     }
 
-    /// Lets a command start there: as the user who starts it, and where the namespaces are an
-    /// ordinary user's, as root over them. To be called before what else the child sets for itself.
+    /// Has a command start in the namespaces: as the user who starts it and, where the namespaces
+    /// belong to an ordinary user, as root over them. To be called before anything else that the
+    /// child sets for itself.
     ///
     /// # Errors
     /// `EMFILE` at the limit of open files.
     pub fn put(&self, command: &mut Command) -> io::Result<()> {
-        let way = self.0.try_clone()?;
+        let route = self.0.try_clone()?;
         // SAFETY: the closure makes only async-signal-safe system calls and does not allocate.
-        unsafe { command.pre_exec(move || way.take()) };
+        unsafe { command.pre_exec(move || route.enter()) };
         Ok(())
     }
 }
 
-/// What is entered on the way into a network namespace, in this order.
+/// The namespaces that are entered on the way into a network namespace, in this order.
 #[derive(Debug)]
-struct Way {
+struct EntryRoute {
     /// `None` where it is our own.
     user: Option<File>,
     uts: Option<File>,
     network: File,
 }
 
-impl Way {
+impl EntryRoute {
     fn try_clone(&self) -> io::Result<Self> {
         Ok(Self {
             user: self.user.as_ref().map(File::try_clone).transpose()?,
@@ -249,8 +250,9 @@ impl Way {
         })
     }
 
-    /// Only system calls, without an allocation: a child takes it between fork and exec.
-    fn take(&self) -> io::Result<()> {
+    /// Enters them. It makes only system calls and allocates nothing, since a child calls it
+    /// between fork and exec.
+    fn enter(&self) -> io::Result<()> {
         if let Some(user) = &self.user {
             join(user, LinkNameSpaceType::User)?;
         }
@@ -272,12 +274,12 @@ fn owner_unless_ours(namespace: &File) -> io::Result<Option<File>> {
 }
 
 /// The number that the kernel gave the network namespace of the calling thread, and gives to no
-/// other until the machine is started again (`SO_NETNS_COOKIE`, Linux 5.14).
+/// other until the machine is restarted (`SO_NETNS_COOKIE`, Linux 5.14).
 ///
 /// # Errors
-/// `ENOPROTOOPT` before that.
+/// `ENOPROTOOPT` before Linux 5.14.
 pub fn current_network_cookie() -> io::Result<u64> {
-    /// Of asm-generic/socket.h.
+    /// From asm-generic/socket.h.
     const SO_NETNS_COOKIE: libc::c_int = 71;
     let socket = socket::control()?;
     socket::option(socket.as_fd(), libc::SOL_SOCKET, SO_NETNS_COOKIE, 0)
@@ -315,9 +317,9 @@ fn join(namespace: &File, kind: LinkNameSpaceType) -> io::Result<()> {
     Ok(move_into_link_name_space(namespace.as_fd(), Some(kind))?)
 }
 
-/// Has the calling thread leave what it shares with others, for a new one of its own.
+/// Has the calling thread leave what it shares with others, for a new one of its own (unshare(2)).
 pub(crate) fn leave(shared: UnshareFlags) -> io::Result<()> {
-    // SAFETY: no memory and no thread is touched; descriptors keep their numbers and their files.
+    // SAFETY: it touches no memory and no thread; descriptors keep their numbers and their files.
     Ok(unsafe { unshare_unsafe(shared) }?)
 }
 

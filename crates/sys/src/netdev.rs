@@ -1,6 +1,6 @@
-//! What takes the packets of a network device (NAPI): one for each queue of a card, with settings of its
-//! own, in the network namespace of the caller. The family `netdev` of generic netlink tells and takes
-//! them (Documentation/netlink/specs/netdev.yaml).
+//! The kernel's packet pollers of a network device (NAPI): one for each queue of a card, with
+//! settings of its own, in the network namespace of the caller. The family `netdev` of generic
+//! netlink reports and sets them (Documentation/netlink/specs/netdev.yaml).
 
 use std::io;
 use std::ops::ControlFlow;
@@ -20,27 +20,29 @@ const NAPI_DEFER: u16 = 5;
 const NAPI_FLUSH_TIMEOUT: u16 = 6;
 const NAPI_SUSPEND_TIMEOUT: u16 = 7;
 const NAPI_THREADED: u16 = 8;
-/// Length of `struct genlmsghdr`: command, version, and two bytes that are kept.
+/// Length of `struct genlmsghdr`: command, version, and two reserved bytes.
 const HEADER_BYTES: usize = 4;
 // `NLM_F_REQUEST` with `NLM_F_ACK`, and with `NLM_F_DUMP`.
 const DO: u16 = 0x5;
 const DUMP: u16 = 0x301;
 
-/// One of them; what an older kernel does not tell is `None`.
+/// One NAPI; what an older kernel does not report is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Napi {
     pub id: u32,
-    /// Empty looks before interrupts are on again.
+    /// Number of empty polls before interrupts are on again.
     pub defer_hard_irqs: Option<u64>,
     pub flush_timeout_ns: Option<u64>,
-    /// How long its interrupts stay off while a program asks by itself; 0 for never. Since Linux 6.13.
+    /// How long its interrupts stay off while a program polls by itself; 0 for never. Since Linux
+    /// 6.13.
     pub suspend_timeout_ns: Option<u64>,
-    /// Who takes its packets, in the numbers of its device's file `threaded`: 0 for nobody of its own, 1 for a
-    /// thread. Since Linux 6.17.
+    /// What takes its packets, in the numbers of its device's file `threaded`: 0 for nothing of its
+    /// own, 1 for a thread. Since Linux 6.17.
     pub threaded: Option<u64>,
 }
 
-/// The NAPIs of the device with that number, in the order of their ids: none while it is down.
+/// Lists the NAPIs of the device with that number, in the order of their ids: none while it is
+/// down.
 ///
 /// # Errors
 /// `ENODEV` where there is no such device, `ENOENT` before Linux 6.8.
@@ -59,7 +61,7 @@ pub fn napis(device_index: u32) -> io::Result<Vec<Napi>> {
     Ok(napis)
 }
 
-/// Sets how long the interrupts of a NAPI stay off while a program asks by itself, ns.
+/// Sets how long the interrupts of a NAPI stay off while a program polls by itself, ns.
 ///
 /// # Errors
 /// `EPERM` without `CAP_NET_ADMIN` over the machine; `ENOENT` where there is no such NAPI; `EOPNOTSUPP` or
@@ -73,7 +75,7 @@ pub fn suspend_for(napi_id: u32, timeout_ns: u32) -> io::Result<()> {
     netlink.ask(&request, 1, |_| ControlFlow::Continue(()))
 }
 
-/// The number that the kernel has given the family since the boot.
+/// Returns the number that the kernel has given the family since boot.
 fn family(netlink: &Netlink) -> io::Result<u16> {
     let request = request(CONTROLLER, DO, GET_FAMILY, |payload| {
         push_attribute(payload, FAMILY_NAME, |name| name.extend(b"netdev\0"));
@@ -112,7 +114,7 @@ fn napi(payload: &[u8]) -> Napi {
     }
 }
 
-/// The number that an attribute is, which the kernel writes with as many bytes as it takes.
+/// Reads a numeric attribute, which the kernel writes with as many bytes as the number needs.
 fn number(payload: &[u8], wanted: u16) -> Option<u64> {
     let mut attributes = attributes(payload.get(HEADER_BYTES..)?);
     let (_, value) = attributes.find(|(kind, _)| *kind == wanted)?;
@@ -128,7 +130,7 @@ fn number(payload: &[u8], wanted: u16) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// A kernel without the family, and one whose family does not know NAPIs.
+    /// Errors of a kernel without the family, and of one whose family does not know NAPIs.
     const BEFORE_6_8: [i32; 2] = [libc::ENOENT, libc::EOPNOTSUPP];
 
     #[test]

@@ -1,5 +1,5 @@
-//! Netlink: the socket that kernel parts such as nftables and audit are spoken to through, and the
-//! framing of its messages. What the messages say is the caller's business.
+//! Netlink: the socket through which parts of the kernel such as nftables and audit are accessed,
+//! and the framing of its messages. What the messages say is the caller's business.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -12,12 +12,13 @@ use crate::socket;
 
 /// Length of `struct nlmsghdr`.
 const HEADER_BYTES: usize = 16;
-/// Larger than any datagram of a dump: the kernel fills at most 32 KiB (`netlink_recvmsg`).
+/// Larger than any datagram of a dump, bytes: the kernel fills at most 32 KiB (`netlink_recvmsg`).
 const RECEIVE_BYTES: usize = 64 * 1024;
-/// The kernel answers within the call that asks; longer means that no answer will come.
+/// How long to wait for an answer. The kernel answers within the call that asks, so after this time
+/// no answer will come.
 const ANSWER_WAIT: Duration = Duration::from_millis(500);
 
-/// The part of the kernel that is spoken to.
+/// The part of the kernel that a socket talks to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     /// nftables and connection tracking.
@@ -26,13 +27,14 @@ pub enum Family {
     Audit,
     /// Network devices, their queueing disciplines and the filters on them.
     Route,
-    /// What is known of sockets.
+    /// Information about sockets.
     SocketDiagnostics,
-    /// The parts that have no number of their own, and are asked for by name.
+    /// The parts that have no number of their own, and are found by name.
     Generic,
 }
 
-/// One message: its type, whether it is one of several, its sequence number and what it holds.
+/// One message: its type, its flags (whether it is one of several), its sequence number and its
+/// payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message<'a> {
     pub kind: u16,
@@ -56,7 +58,7 @@ impl Netlink {
         let protocol = match family {
             Family::Netfilter => Some(netlink::NETFILTER),
             Family::Audit => Some(netlink::AUDIT),
-            // It is the one of number 0.
+            // It is protocol 0.
             Family::Route => None,
             Family::SocketDiagnostics => Some(netlink::SOCK_DIAG),
             Family::Generic => Some(netlink::GENERIC),
@@ -66,9 +68,9 @@ impl Netlink {
         Ok(Self { fd })
     }
 
-    /// Sends one datagram of whole messages and hands every answer to `each` until the kernel
-    /// says that it is done: by the end of a dump, or by the acknowledgement of the message with
-    /// the sequence number `last`; or until `each` breaks off.
+    /// Sends one datagram of whole messages and passes every answer to `each` until the kernel says
+    /// that it is done: by the end of a dump, or by the acknowledgement of the message with the
+    /// sequence number `last`; or until `each` breaks off.
     ///
     /// # Errors
     /// The errno that the kernel answered with; `EAGAIN` when it did not answer.
@@ -80,8 +82,8 @@ impl Netlink {
     ) -> io::Result<()> {
         match self.send(request) {
             Err(error) if error.raw_os_error() == Some(libc::EMSGSIZE) => {
-                // As only `CAP_NET_ADMIN` over the machine may have more than the system lets everybody send
-                // (socket(7)).
+                // Only `CAP_NET_ADMIN` over the machine may go beyond what the system lets
+                // everybody send (socket(7)).
                 sockopt::set_socket_send_buffer_size_force(&self.fd, request.len())?;
                 self.send(request)?;
             }
@@ -102,11 +104,12 @@ impl Netlink {
         }
     }
 
-    /// Has the kernel send what it tells a group of listeners, and keep up to so many bytes of it until
-    /// they are taken: fewer where the system lets nobody have that many (socket(7)).
+    /// Subscribes to what the kernel sends to a group of listeners, and has it buffer up to
+    /// `keep_bytes` until they are received: fewer where the system does not allow that many
+    /// (socket(7)).
     ///
     /// # Errors
-    /// `ENOENT` for a group that there is not.
+    /// `ENOENT` for a group that does not exist.
     pub fn join(&self, group: u32, keep_bytes: usize) -> io::Result<()> {
         sockopt::set_socket_recv_buffer_size_force(&self.fd, keep_bytes)
             .or_else(|_| sockopt::set_socket_recv_buffer_size(&self.fd, keep_bytes))?;
@@ -117,10 +120,10 @@ impl Netlink {
         )?)
     }
 
-    /// Hands over all that was told to a group meanwhile, and does not wait for more.
+    /// Passes on all messages to the group that have arrived, and does not wait for more.
     ///
     /// # Errors
-    /// `ENOBUFS` once where more was told than is kept: what was too much is lost.
+    /// `ENOBUFS` once where more was sent than is buffered: the excess is lost.
     pub fn take_told(&self, mut each: impl FnMut(Message<'_>)) -> io::Result<()> {
         let mut buffer = vec![0; RECEIVE_BYTES];
         loop {
@@ -132,14 +135,14 @@ impl Netlink {
         }
     }
 
-    /// An unconnected netlink socket sends to the kernel.
+    /// Sends to the kernel, as an unconnected netlink socket does.
     fn send(&self, datagram: &[u8]) -> io::Result<()> {
         net::send(&self.fd, datagram, SendFlags::empty())?;
         Ok(())
     }
 }
 
-/// Writes one message behind what `datagram` holds already; `fill` writes its payload.
+/// Appends one message to `datagram`; `fill` writes its payload.
 ///
 /// # Panics
 /// When the payload is 4 GiB long.
@@ -162,7 +165,7 @@ pub fn push_message(
     datagram.resize(start + aligned(datagram.len() - start), 0);
 }
 
-/// The whole messages of a datagram; bytes that make no message end it.
+/// The whole messages of a datagram; bytes that make no message end the list.
 pub fn messages(datagram: &[u8]) -> impl Iterator<Item = Message<'_>> {
     let mut rest = datagram;
     std::iter::from_fn(move || {
@@ -179,8 +182,8 @@ pub fn messages(datagram: &[u8]) -> impl Iterator<Item = Message<'_>> {
     })
 }
 
-/// The attributes of a payload, as type and value, without the flags for nested ones and for the order of
-/// bytes; bytes that make no attribute end it. Layout: `struct nlattr` in linux/netlink.h.
+/// The attributes of a payload, as type and value, without the flags for nesting and byte order;
+/// bytes that make no attribute end the list. Layout: `struct nlattr` in linux/netlink.h.
 pub fn attributes(payload: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     const HEADER: usize = 4;
     const FLAGS: u16 = 0b11 << 14;
@@ -195,8 +198,8 @@ pub fn attributes(payload: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     })
 }
 
-/// Writes one attribute behind what `payload` holds already, padded as [`attributes`] reads it;
-/// `fill` writes its value, which may be attributes again.
+/// Appends one attribute to `payload`, padded as [`attributes`] reads it; `fill` writes its value,
+/// which may consist of attributes.
 ///
 /// # Panics
 /// When the value is 64 KiB long.
@@ -216,8 +219,8 @@ enum DumpEnd {
     Acknowledged,
 }
 
-/// What a message says about the end of the answer; an error message is an error, and so is the end of a
-/// list that the kernel could not go on with.
+/// What a message says about the end of the answer. An error message is an error, and so is the end
+/// of a list that the kernel could not continue.
 fn ending(message: &Message<'_>) -> io::Result<DumpEnd> {
     let errno = errno_of(message.payload);
     match i32::from(message.kind) {
@@ -242,7 +245,7 @@ fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
 
-/// Messages start at multiples of four (`NLMSG_ALIGNTO`).
+/// Pads a length: messages start at multiples of four (`NLMSG_ALIGNTO`).
 const fn aligned(length: usize) -> usize {
     length.next_multiple_of(4)
 }

@@ -1,4 +1,4 @@
-//! Everything that descends from this process: orphans come back to it, and all can be ended.
+//! All descendants of this process: orphans come back to it, and all can be ended.
 
 use std::fs;
 use std::io;
@@ -9,8 +9,8 @@ use rustix::process::{getpid, set_child_subreaper};
 use crate::check;
 use crate::clock;
 
-/// From now on a descendant whose parent has ended becomes a child of this process, not of
-/// process 1 (`PR_SET_CHILD_SUBREAPER`, Linux 3.4): however it detaches itself, it stays in reach.
+/// Makes this process the new parent of descendants whose parent has ended, instead of process 1
+/// (`PR_SET_CHILD_SUBREAPER`, Linux 3.4): however a descendant detaches itself, it stays in reach.
 ///
 /// # Errors
 /// None are known.
@@ -18,8 +18,8 @@ pub fn adopt_orphans() -> io::Result<()> {
     Ok(set_child_subreaper(Some(getpid()))?)
 }
 
-/// Takes note of adopted children that have ended, so that they do not stay as zombies. `own` is
-/// left to whoever waits for it.
+/// Waits for adopted children that have ended, so that they do not stay as zombies. The child `own`
+/// is left to whoever waits for it.
 pub fn reap_orphans(own: u32) {
     while let Some(pid) = ended_child() {
         if pid.unsigned_abs() == own {
@@ -29,9 +29,9 @@ pub fn reap_orphans(own: u32) {
     }
 }
 
-/// Kills all children, and theirs as they come back to us, until there is none; `false` when some
-/// are still there at the limit. For a process of one thread that adopts orphans, and that will
-/// wait for none of its children itself any more.
+/// Kills all children, and their children as they come back to us, until there are none. Returns
+/// `false` when some are still there at the limit. For a process of one thread that adopts orphans
+/// and no longer waits for any of its children itself.
 pub fn end_all(limit: Duration) -> bool {
     clock::wait_until(limit, || {
         for child in children() {
@@ -45,14 +45,15 @@ pub fn end_all(limit: Duration) -> bool {
     })
 }
 
-/// The children of this thread, by proc_pid_children(5); none where the kernel does not list them.
+/// The children of this thread, from proc_pid_children(5); none where the kernel does not list
+/// them.
 fn children() -> Vec<libc::pid_t> {
     let text = fs::read_to_string("/proc/thread-self/children").unwrap_or_default();
     let numbers = text.split_whitespace();
     numbers.filter_map(|number| number.parse().ok()).collect()
 }
 
-/// A child that has ended and was not waited for.
+/// Returns the number of a child that has ended and was not waited for.
 fn ended_child() -> Option<libc::pid_t> {
     let found = look(libc::P_ALL, 0).ok()?;
     (found != 0).then_some(found)
@@ -62,7 +63,7 @@ fn has_no_child() -> bool {
     look(libc::P_ALL, 0).is_err()
 }
 
-/// Whether a child of ours has ended. It stays to be waited for, and so keeps its number.
+/// Whether a child of ours has ended. It can still be waited for, and so keeps its number.
 ///
 /// # Errors
 /// `ECHILD` when it was waited for already.
@@ -70,9 +71,11 @@ pub(crate) fn child_has_ended(pid: u32) -> io::Result<bool> {
     Ok(look(libc::P_PID, pid)? != 0)
 }
 
-/// The number of an ended child among those of that kind, 0 for none; it stays to be waited for.
+/// Returns the number of an ended child among those selected, 0 for none. The child can still be
+/// waited for.
 fn look(kind: libc::idtype_t, id: libc::id_t) -> io::Result<libc::pid_t> {
-    // SAFETY: an all-zero siginfo_t is valid, and the kernel leaves its pid 0 where none has ended.
+    // SAFETY: an all-zero siginfo_t is valid, and the kernel leaves its pid 0 where no child has
+    // ended.
     let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
     let flags = libc::WEXITED | libc::WNOWAIT | libc::WNOHANG;
     // SAFETY: `info` is writable and lives through the call.
@@ -82,6 +85,6 @@ fn look(kind: libc::idtype_t, id: libc::id_t) -> io::Result<libc::pid_t> {
 }
 
 fn reap(pid: libc::pid_t) {
-    // SAFETY: a null status is allowed. That it was waited for elsewhere is as good.
+    // SAFETY: a null status is allowed. It does not matter if it was waited for elsewhere.
     unsafe { libc::waitpid(pid, std::ptr::null_mut(), libc::WNOHANG) };
 }

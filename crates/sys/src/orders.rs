@@ -1,5 +1,5 @@
-//! What a server that runs is told by signals beside its end: to read its certificates again (SIGHUP), and to
-//! say how it does (SIGUSR1).
+//! Signals to a running server other than those that end it: to read its certificates again
+//! (SIGHUP), and to report its state (SIGUSR1).
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::bell::{Bell, Rope, handle_unless_ignored, set_action};
 
-/// What is wanted.
+/// An order to a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// SIGHUP.
@@ -16,7 +16,7 @@ pub enum Order {
     Report,
 }
 
-/// Whether each was wanted since it was last asked for.
+/// Whether each order came since it was last taken.
 static WANTED: [AtomicBool; 2] = [AtomicBool::new(false), AtomicBool::new(false)];
 static ROPE: Rope = Rope::loose();
 
@@ -38,7 +38,8 @@ impl Order {
 pub struct Orders(Bell);
 
 impl Orders {
-    /// Listens for these from now on. A signal that whoever started us lets us ignore stays ignored.
+    /// Listens for these from now on. A signal that whoever started us made us ignore stays
+    /// ignored.
     ///
     /// # Errors
     /// `EMFILE` at the limit of open files.
@@ -50,21 +51,21 @@ impl Orders {
         Ok(Self(bell))
     }
 
-    /// Takes note of the orders so far, and tells whether this one was among them.
+    /// Silences the descriptor, and returns whether this order came since it was last taken.
     pub fn take(&self, order: Order) -> bool {
         self.0.silence();
         WANTED[order.place()].swap(false, Ordering::SeqCst)
     }
 }
 
-/// It is readable once an order came that was not taken.
+/// Readable once an order came that was not taken.
 impl AsFd for Orders {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
 }
 
-/// Lets these signals pass without effect, for a process to whose parent they are told.
+/// Ignores these signals, for a process whose parent receives the orders.
 ///
 /// # Errors
 /// None are known.
@@ -73,7 +74,7 @@ pub fn ignore(orders: &[Order]) -> io::Result<()> {
     orders.try_for_each(|order| set_action(order.signal(), libc::SIG_IGN, libc::SA_RESTART))
 }
 
-/// Only what a signal handler may do: atomics, and the rope.
+/// Does only what a signal handler may: it uses atomics, and the rope.
 extern "C" fn note(signal: libc::c_int) {
     let is_report = signal == libc::SIGUSR1;
     WANTED[usize::from(is_report)].store(true, Ordering::SeqCst);

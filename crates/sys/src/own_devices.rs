@@ -1,5 +1,5 @@
-//! Has `/sys` show the network devices of the network namespace that we are in: it goes on showing
-//! those of the namespace in which it was mounted.
+//! Has `/sys` show the network devices of the network namespace that we are in. By itself it goes
+//! on showing those of the namespace in which it was mounted.
 
 use std::ffi::CStr;
 use std::io;
@@ -14,19 +14,20 @@ use rustix::thread::UnshareFlags;
 
 use crate::namespace::leave;
 
-/// `class/net` has links only, of which those of virtual devices lead to the second.
+/// Folders of a sysfs, and where each is laid over. `class/net` has only links; those of virtual
+/// devices lead to the other folder.
 const FOLDERS: [(&CStr, &CStr); 2] = [
     (c"devices/virtual/net", c"/sys/devices/virtual/net"),
     (c"class/net", c"/sys/class/net"),
 ];
 
 /// Moves this process into a mount namespace of its own, in which the two folders of `/sys` that
-/// list network devices are those of its network namespace. The rest of `/sys` stays as it is, with
-/// the control groups that are mounted there.
+/// list network devices are those of its network namespace. The rest of `/sys` stays as it is,
+/// including the control groups that are mounted there.
 ///
 /// # Errors
 /// `EPERM` without `CAP_SYS_ADMIN` over the network namespace, `ENOSYS` before Linux 5.2; then
-/// `/sys` is seen as before, at the most with one of the two laid over.
+/// `/sys` looks as before, with at most one of the two laid over.
 pub fn show() -> io::Result<()> {
     leave(UnshareFlags::NEWNS)?;
     // What is mounted from now on does not reach the namespace that we came from.
@@ -36,14 +37,14 @@ pub fn show() -> io::Result<()> {
     )?;
     let fresh = fresh_sysfs()?;
     let folders = FOLDERS.map(|(from, to)| Ok((folder_of(&fresh, from)?, to)));
-    // Both are there before either is laid over.
+    // Both must be there before either is laid over.
     let folders = folders.into_iter().collect::<io::Result<Vec<_>>>()?;
     folders
         .iter()
         .try_for_each(|(folder, to)| lay_over(folder, to))
 }
 
-/// A sysfs of the network namespace we are in, mounted nowhere.
+/// Makes a sysfs of the network namespace that we are in, mounted nowhere.
 fn fresh_sysfs() -> io::Result<OwnedFd> {
     let context = mount::fsopen("sysfs", FsOpenFlags::empty())?;
     mount::fsconfig_create(&context)?;
@@ -51,7 +52,7 @@ fn fresh_sysfs() -> io::Result<OwnedFd> {
     Ok(mount::fsmount(&context, flags, attributes)?)
 }
 
-/// What is mounted on top of it stays behind.
+/// Returns a folder as a mount of its own, without what is mounted on top of it.
 fn folder_of(fresh: &OwnedFd, path: &CStr) -> io::Result<OwnedFd> {
     Ok(mount::open_tree(
         fresh,

@@ -1,5 +1,5 @@
-//! A process by a descriptor: to wait for beside sockets and signals, and to send a signal that
-//! cannot reach another.
+//! A process by a descriptor: to wait for it along with sockets and signals, and to send it a
+//! signal that cannot reach another process.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -19,8 +19,8 @@ pub fn open(child: &Child) -> io::Result<OwnedFd> {
     open_any(child.id())
 }
 
-/// Opens a descriptor of any process. Whether it is the one that was meant must be looked at
-/// after this: from then on its number stays its own.
+/// Opens a descriptor of any process. The caller must check afterwards that it is the process that
+/// was meant: from then on the descriptor stays that process's own.
 ///
 /// # Errors
 /// `ESRCH` when there is none, `EMFILE` at the limit of open files.
@@ -38,7 +38,7 @@ pub fn wait(process: impl AsFd) -> io::Result<()> {
     Ok(())
 }
 
-/// What can be sent to a process that is not a child of ours.
+/// The signals that can be sent to a process that is not a child of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndSignal {
     /// SIGTERM.

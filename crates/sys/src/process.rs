@@ -1,4 +1,4 @@
-//! The process itself: signals, its parent's death, timers, open files, and its children's start.
+//! The process itself: signals, its parent's death, open files, and its children's start.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -17,7 +17,7 @@ use crate::classic_bpf::{self, FilterInstruction};
 use crate::descent::Descent;
 use crate::namespace::leave;
 
-/// The first descriptor behind the standard streams.
+/// The first descriptor after the standard streams.
 const FIRST_OWN_FILE: libc::c_uint = 3;
 
 /// A signal that asks a program to end.
@@ -46,7 +46,7 @@ pub fn ask_to_end(child: &std::process::Child, signal: Signal) -> io::Result<()>
         Signal::Quit => process::Signal::QUIT,
         Signal::Terminate => process::Signal::TERM,
     };
-    // Of a child not yet waited for, the number is not given to another.
+    // The number of a child that was not yet waited for is not given to another process.
     Ok(process::kill_process(number(child.id())?, signal)?)
 }
 
@@ -58,18 +58,19 @@ pub(crate) fn number(pid: u32) -> io::Result<Pid> {
 
 /// Gives the calling thread a table of open files of its own: a copy of what is open now. While a
 /// table has one user, the kernel looks descriptors up in it without counting references, so that a
-/// thread which watches costs one that works nothing (`fdget`, fs/file.c).
+/// watching thread does not slow a working one down (`fdget`, fs/file.c).
 ///
 /// # Errors
-/// `ENOMEM`; `EMFILE` where the limit of open files was lowered meanwhile.
+/// `ENOMEM`; `EMFILE` where the limit of open files was lowered in the meantime.
 pub fn own_file_table() -> io::Result<()> {
     leave(UnshareFlags::FILES)
 }
 
-/// Raises the limit of open files to the most that an unprivileged process may have.
+/// Raises the limit of open files to the most that an unprivileged process may have, and returns
+/// it.
 ///
 /// # Errors
-/// The kernel's own.
+/// The kernel's error.
 pub fn raise_open_file_limit() -> io::Result<u64> {
     let maximum = process::getrlimit(Resource::Nofile).maximum;
     let current = maximum;
@@ -80,30 +81,32 @@ pub fn raise_open_file_limit() -> io::Result<u64> {
 /// What a child sets for itself between fork and exec.
 #[derive(Clone, Debug, Default)]
 pub struct ChildSetup {
-    /// What it takes on in this order and before all else, while it may still have privileges.
+    /// The attributes that it sets, in this order and before all else, while it may still have
+    /// privileges.
     pub attributes: Vec<Attribute>,
-    /// The `cgroup.procs` of a control group to be in, open for writing; `None` for that of its
-    /// parent.
+    /// The `cgroup.procs` of a control group to enter, open for writing; `None` to stay in its
+    /// parent's.
     pub group: Option<Arc<OwnedFd>>,
-    /// The CPUs it may run on; empty for those inherited.
+    /// The CPUs that it may run on; empty for those inherited.
     pub cpus: Vec<usize>,
-    /// A seccomp filter to live under, as the kernel's BPF instructions; empty for none.
+    /// A seccomp filter to run under, as the kernel's BPF instructions; empty for none.
     pub seccomp: Vec<FilterInstruction>,
-    /// Descriptors that it is to have under the numbers they have here.
+    /// Descriptors that stay open in it, under the numbers that they have here.
     pub handed_over: Vec<Arc<OwnedFd>>,
     /// How it becomes an ordinary user.
     pub descent: Descent,
-    /// No file may grow beyond this, in bytes; what is written past it fails with `EFBIG`.
+    /// Size that no file may exceed, in bytes; a write past it fails with `EFBIG`.
     pub file_limit_bytes: Option<u64>,
 }
 
-/// Lets a command be told by SIGTERM that its parent has died, so that it can undo what it did.
+/// Has a command receive SIGTERM when its parent has died, so that it can undo what it did.
 pub fn outlive_to_undo(command: &mut Command) {
     // SAFETY: the closure makes only async-signal-safe system calls and does not allocate.
     unsafe { command.pre_exec(|| at_death_of_parent(Some(process::Signal::TERM))) };
 }
 
-/// Lets this process outlive its parent from now on, whatever was to happen at its death.
+/// Lets this process outlive its parent from now on, whatever was set to happen at the parent's
+/// death.
 ///
 /// # Errors
 /// None are known.
@@ -112,7 +115,7 @@ pub fn outlive_parent() -> io::Result<()> {
 }
 
 /// Lets a command outlive the terminal and the shell that it was started from: no signal of theirs
-/// reaches it, and no file of ours stays open in it but the standard streams.
+/// reaches it, and of our files only the standard streams stay open in it.
 pub fn detach(command: &mut Command) {
     // SAFETY: the closure makes only async-signal-safe system calls and does not allocate.
     unsafe { command.pre_exec(leave_session) };
@@ -124,8 +127,8 @@ fn leave_session() -> io::Result<()> {
     Ok(())
 }
 
-/// No file but the standard streams stays open beyond exec. It is not closed yet: the standard library
-/// still needs its own.
+/// Has every file but the standard streams closed at exec. It does not close them yet: the standard
+/// library still needs its own.
 fn close_inherited() {
     // SAFETY: no pointers; only a flag of descriptors changes.
     let closed = unsafe {
@@ -136,11 +139,12 @@ fn close_inherited() {
             libc::CLOSE_RANGE_CLOEXEC,
         )
     };
-    // Before Linux 5.11 there is no such call; then what we inherited ourselves stays open.
+    // Before Linux 5.11 this call does not exist; then what we inherited ourselves stays open.
     let _ = closed;
 }
 
-/// Lets a command be nobody's child: what is spawned ends at once, and the command runs on.
+/// Lets a command run as nobody's child: what is spawned ends at once, and the command runs on in a
+/// child of that.
 pub fn disown(command: &mut Command) {
     // SAFETY: the closure makes only async-signal-safe system calls and does not allocate.
     unsafe { command.pre_exec(leave_to_a_child) };
@@ -155,7 +159,7 @@ fn leave_to_a_child() -> io::Result<()> {
     }
 }
 
-/// What process lists call this process, at most 15 bytes.
+/// Sets the name of this process in process lists, at most 15 bytes.
 ///
 /// # Errors
 /// None are known.
@@ -163,15 +167,16 @@ pub fn set_name(name: &std::ffi::CStr) -> io::Result<()> {
     Ok(thread::set_name(name)?)
 }
 
-/// Lets a command die with its parent and start as `setup` says.
+/// Has a command die with its parent and start as `setup` says.
 pub fn prepare_child(command: &mut Command, setup: ChildSetup) {
     // SAFETY: the closure makes only async-signal-safe system calls and does not allocate: the
     // vectors in `setup` were filled before the fork.
     unsafe { command.pre_exec(move || enter_child(&setup)) };
 }
 
-/// Lets a command start as `setup` says, but out of reach of its parent's end and of its terminal:
-/// for whoever has to put things in order after its parent, and learns of its end by other ways.
+/// Has a command start as `setup` says, but survive its parent's end and be out of reach of its
+/// terminal: for a process that has to put things in order after its parent, and learns of its end
+/// in other ways.
 pub fn prepare_keeper(command: &mut Command, setup: ChildSetup) {
     // SAFETY: as in `prepare_child`.
     unsafe {
@@ -183,7 +188,7 @@ pub fn prepare_keeper(command: &mut Command, setup: ChildSetup) {
     }
 }
 
-/// Lets a command that is about to take our place do so as an ordinary user.
+/// Has a command that is about to replace this process do so as an ordinary user.
 pub fn descend(command: &mut Command, descent: Descent) {
     // SAFETY: as in `prepare_child`; there is no fork, and the process has no other thread that
     // `Descent` would leave behind, or its call fails.
@@ -191,8 +196,9 @@ pub fn descend(command: &mut Command, descent: Descent) {
 }
 
 impl ChildSetup {
-    /// What whoever started us has open is nothing for another user, though we did not open it. What is
-    /// handed on is let through behind it.
+    /// Sets the attributes and the group, and becomes an ordinary user. Files that whoever started
+    /// us has open are not for another user, even if we did not open them, so they are closed at
+    /// exec. Descriptors to be handed over are exempted later.
     fn become_ordinary(&self) -> io::Result<()> {
         if self.descent.owner().is_some() {
             close_inherited();
@@ -207,7 +213,7 @@ impl ChildSetup {
 
 fn enter_child(setup: &ChildSetup) -> io::Result<()> {
     setup.become_ordinary()?;
-    // Another user's process has lost the wish (prctl(2)), so it comes after the descent.
+    // A change of user clears this setting (prctl(2)), so it comes after the descent.
     die_with_parent()?;
     live_as(setup)
 }
@@ -225,7 +231,7 @@ fn live_as(setup: &ChildSetup) -> io::Result<()> {
     if setup.seccomp.is_empty() {
         return Ok(());
     }
-    // Without new privileges an ordinary user may set a filter.
+    // An ordinary user may set a filter once it has given up new privileges.
     thread::set_no_new_privs(true)?;
     classic_bpf::live_under(&setup.seccomp, 0)
 }
@@ -234,14 +240,15 @@ fn at_death_of_parent(signal: Option<process::Signal>) -> io::Result<()> {
     Ok(process::set_parent_process_death_signal(signal)?)
 }
 
-/// Begins a session of its own: what a terminal tells its processes does not reach it. The child of a fork
-/// leads no group, so it may leave its session.
+/// Begins a session of its own, so that signals from a terminal do not reach it. The child of a
+/// fork leads no group, so it may leave its session.
 fn leave_terminal() -> io::Result<()> {
     process::setsid()?;
     Ok(())
 }
 
-/// Without the signal ignored, writing past the limit would end the program (setrlimit(2)).
+/// Limits the size of files. The signal is ignored, since otherwise writing past the limit would
+/// end the program (setrlimit(2)).
 fn limit_files(limit_bytes: u64) -> io::Result<()> {
     limit(Resource::Fsize, limit_bytes)?;
     // SAFETY: no handler of ours is named; a signal that is ignored stays so across exec.
@@ -249,24 +256,24 @@ fn limit_files(limit_bytes: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Sets both limits, soft and hard.
+/// Sets both the soft and the hard limit.
 pub(crate) fn limit(resource: Resource, most: u64) -> io::Result<()> {
     let (current, maximum) = (Some(most), Some(most));
     Ok(process::setrlimit(resource, Rlimit { current, maximum })?)
 }
 
-/// The kernel kills the caller when the thread that forked it ends.
+/// Has the kernel kill the caller when the thread that forked it ends.
 pub(crate) fn die_with_parent() -> io::Result<()> {
     at_death_of_parent(Some(process::Signal::KILL))
 }
 
-/// Whether the kernel is to tell or kill the caller then.
+/// Whether the kernel is to kill the caller when its parent ends.
 pub(crate) fn dies_with_parent() -> io::Result<bool> {
     let signal = process::parent_process_death_signal()?;
     Ok(signal == Some(process::Signal::KILL))
 }
 
-/// A blocked signal stays blocked across exec; the child decides for itself.
+/// Unblocks all signals. A blocked signal stays blocked across exec; the child decides for itself.
 pub(crate) fn unblock_signals() -> io::Result<()> {
     // SAFETY: an all-zero sigset_t is writable memory that sigemptyset initialises.
     let mut none: libc::sigset_t = unsafe { std::mem::zeroed() };

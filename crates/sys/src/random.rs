@@ -1,13 +1,14 @@
-//! Numbers that nobody can foretell.
+//! Numbers that nobody can predict.
 
 use std::io;
 
 use rustix::rand::{GetRandomFlags, getrandom};
 
-/// Bytes of the kernel's generator, waited for where a machine has just booted (getrandom(2)).
+/// Returns bytes of the kernel's generator; waits for it where a machine has just booted
+/// (getrandom(2)).
 ///
 /// # Errors
-/// `EINTR` when a signal came while the generator was waited for.
+/// `EINTR` when a signal came during that wait.
 pub fn bytes<const N: usize>() -> io::Result<[u8; N]> {
     const { assert!(N <= 256, "of more the call could fill a part") };
     let mut bytes = [0; N];

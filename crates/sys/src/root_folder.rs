@@ -1,4 +1,4 @@
-//! A folder below which files are opened, and nothing outside of it.
+//! A folder below which files are opened, but none outside of it.
 
 use std::ffi::CStr;
 use std::fs::File;
@@ -8,11 +8,12 @@ use std::path::Path;
 
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 
-/// Where something is renamed all the time, each attempt fails with a chance of its own.
+/// Number of attempts. Where something is renamed all the time, each attempt fails with a chance of
+/// its own.
 const ATTEMPTS: u32 = 8;
 
-/// A folder that whoever asks for its files cannot leave, neither by `..` nor by a symbolic link:
-/// the kernel refuses it while it looks the path up, so no race can get around it.
+/// A folder that a requested path cannot leave, neither by `..` nor by a symbolic link: the kernel
+/// refuses that while it looks the path up, so no race can get around it.
 #[derive(Debug)]
 pub struct RootFolder {
     folder: OwnedFd,
@@ -21,7 +22,7 @@ pub struct RootFolder {
 /// Why no files can be opened below a folder.
 #[derive(Debug)]
 pub enum NoRoot {
-    /// `ENOENT`, `ENOTDIR`, `EACCES` as of open(2).
+    /// `ENOENT`, `ENOTDIR`, `EACCES` as from open(2).
     Folder(io::Error),
     /// `ENOSYS` before Linux 5.6, which has no `openat2`; `ENOSYS` or `EPERM` where a seccomp filter
     /// refuses it.
@@ -31,11 +32,11 @@ pub enum NoRoot {
 /// Why a path could not be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotOpened {
-    /// There is nothing of that name.
+    /// Nothing has that name.
     Absent,
-    /// It may not be read, or lies outside of the folder.
+    /// It may not be read, or it lies outside of the folder.
     Forbidden,
-    /// Renames went on all the while, or descriptors or memory ran out: it may do well later.
+    /// Renames went on all the time, or descriptors or memory ran out; a later attempt may succeed.
     Busy,
     Failed,
 }
@@ -61,7 +62,7 @@ impl AsFd for RootFolder {
 }
 
 impl RootFolder {
-    /// This folder by another descriptor.
+    /// Makes another descriptor of this folder.
     ///
     /// # Errors
     /// `EMFILE` at the limit of open files.
@@ -70,10 +71,10 @@ impl RootFolder {
         Ok(Self { folder })
     }
 
-    /// Opens the folder, and sees that files can be opened below it.
+    /// Opens the folder, and checks that files can be opened below it.
     ///
     /// # Errors
-    /// That there is no such folder, or no such lookup.
+    /// There is no such folder, or the kernel has no such lookup.
     pub fn open(path: &Path) -> Result<Self, NoRoot> {
         let folder = open_folder(path).map_err(NoRoot::Folder)?.into();
         let root = Self { folder };
@@ -81,11 +82,11 @@ impl RootFolder {
         Ok(root)
     }
 
-    /// Opens what a relative path leads to, for reading. A FIFO is not waited for; but that it, or a
-    /// device, was opened is an act that its other end may notice.
+    /// Opens what a relative path leads to, for reading. It does not wait for a FIFO; but the other
+    /// end of a FIFO, or a device, may notice that it was opened.
     ///
     /// # Errors
-    /// Why not.
+    /// Why it could not be opened.
     pub fn open_below(&self, path: &CStr) -> Result<File, NotOpened> {
         Ok(despite_renames(|| self.open_raw(path))?)
     }
@@ -99,15 +100,16 @@ impl RootFolder {
 }
 
 fn open_folder(path: &Path) -> io::Result<File> {
-    // Of a FIFO the open itself would wait.
+    // Opening a FIFO would wait.
     if !path.metadata()?.is_dir() {
         return Err(io::ErrorKind::NotADirectory.into());
     }
     File::open(path)
 }
 
-/// Tries again where the kernel could not tell that a `..` of a symbolic link stays below: it gives
-/// `EAGAIN` when anything on the machine was renamed or mounted meanwhile (openat2(2)).
+/// Tries again where the kernel could not tell that a `..` of a symbolic link stays below: it
+/// returns `EAGAIN` when anything on the machine was renamed or mounted in the meantime
+/// (openat2(2)).
 fn despite_renames(mut open: impl FnMut() -> io::Result<File>) -> io::Result<File> {
     let is_raced = |error: &io::Error| error.kind() == io::ErrorKind::WouldBlock;
     for _ in 1..ATTEMPTS {

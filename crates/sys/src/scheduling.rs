@@ -1,4 +1,4 @@
-//! How the kernel deals the CPU out to a process: its policy, its slice, how nice it is.
+//! How the kernel shares the CPU out to a process: its policy, its slice, its nice value.
 
 use std::io;
 use std::num::NonZeroU64;
@@ -11,20 +11,20 @@ use crate::{check, process};
 /// How a thread is scheduled (sched(7)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheduling {
-    /// `SCHED_OTHER`, with the time that it runs at a go, ns, where that is its own (Linux 6.12).
+    /// `SCHED_OTHER`, with the length of its slice, ns, where that is its own (Linux 6.12).
     Other { slice_ns: Option<u64> },
-    /// `SCHED_BATCH`: taken for a program that computes; it preempts nobody when it wakes.
+    /// `SCHED_BATCH`: treated as a program that computes; it preempts nobody when it wakes.
     Batch { slice_ns: Option<u64> },
-    /// `SCHED_IDLE`: whenever nobody else wants the CPU.
+    /// `SCHED_IDLE`: runs only when nobody else wants the CPU.
     Idle,
-    /// `SCHED_FIFO` at a priority from 1 to 99: before all others, until it sleeps.
+    /// `SCHED_FIFO` at a priority from 1 to 99: runs before all others, until it sleeps.
     Fifo(u8),
-    /// `SCHED_RR`: the same in turns with those of its priority.
+    /// `SCHED_RR`: as `SCHED_FIFO`, but in turns with others of its priority.
     RoundRobin(u8),
 }
 
-/// The shortest and the longest slice that the kernel gives, ns: what is less or more it cuts in
-/// silence (`__setparam_fair` in kernel/sched/fair.c).
+/// The shortest and the longest slice that the kernel gives, ns: it silently limits other values to
+/// these (`__setparam_fair` in kernel/sched/fair.c).
 pub const SLICE_NS: std::ops::RangeInclusive<u64> = 100_000..=100_000_000;
 
 /// `struct sched_attr` of linux/sched/types.h in its first form.
@@ -80,17 +80,17 @@ impl Scheduling {
     }
 }
 
-/// How a process is scheduled; 0 for the calling thread. A slice is told by kernels that let it be
-/// set (Linux 6.12), whoever has set it.
+/// How a process is scheduled; 0 for the calling thread. Kernels that allow a slice to be set
+/// report one (Linux 6.12), whoever has set it.
 ///
 /// # Errors
-/// `ESRCH` when it is gone, `EOPNOTSUPP` for a policy that is none of these (`SCHED_DEADLINE`).
+/// `ESRCH` when it is gone, `EOPNOTSUPP` for any other policy (`SCHED_DEADLINE`).
 pub fn of(pid: u32) -> io::Result<Scheduling> {
     let unknown = || io::Error::from_raw_os_error(libc::EOPNOTSUPP);
     Scheduling::from_kernel(&attributes(pid)?).ok_or_else(unknown)
 }
 
-/// How nice a process is; 0 for the calling process.
+/// The nice value of a process; 0 for the calling process.
 ///
 /// # Errors
 /// `ESRCH` when it is gone.
@@ -99,7 +99,8 @@ pub fn nice_of(pid: u32) -> io::Result<i32> {
     Ok(getpriority_process(pid)?)
 }
 
-/// Lets the calling thread, and what it forks and executes, be scheduled so. How nice it is stays.
+/// Sets the scheduling of the calling thread, and of what it forks and executes. Its nice value
+/// stays.
 ///
 /// # Errors
 /// `EPERM` for a real-time policy without `CAP_SYS_NICE` or `RLIMIT_RTPRIO`, and for leaving
@@ -107,10 +108,10 @@ pub fn nice_of(pid: u32) -> io::Result<i32> {
 pub(crate) fn take_on(wanted: Scheduling) -> io::Result<()> {
     let attr = SchedAttr {
         policy: wanted.policy().unsigned_abs(),
-        // The flag that makes children ordinary again is not kept.
+        // Not kept: the flag that makes children ordinary again.
         flags: 0,
         priority: wanted.priority().into(),
-        // 0 is the kernel's own slice.
+        // 0 means the kernel's own slice.
         runtime_ns: wanted.slice_ns().unwrap_or(0),
         deadline_ns: 0,
         period_ns: 0,
@@ -118,7 +119,7 @@ pub(crate) fn take_on(wanted: Scheduling) -> io::Result<()> {
     };
     let this_thread: libc::c_long = 0;
     let no_flags: libc::c_long = 0;
-    // SAFETY: `attr` is readable for the size that it tells of itself.
+    // SAFETY: `attr` is readable for the size that it contains.
     check(unsafe {
         libc::syscall(
             libc::SYS_sched_setattr,
@@ -130,10 +131,10 @@ pub(crate) fn take_on(wanted: Scheduling) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes the calling thread, and what it forks and executes, so nice.
+/// Sets the nice value of the calling thread, and of what it forks and executes.
 ///
 /// # Errors
-/// `EACCES` for less than it is now without `CAP_SYS_NICE` or `RLIMIT_NICE`.
+/// `EACCES` for a lower value than now without `CAP_SYS_NICE` or `RLIMIT_NICE`.
 pub(crate) fn take_on_nice(nice: i32) -> io::Result<()> {
     Ok(setpriority_process(None, nice)?)
 }
@@ -146,8 +147,8 @@ pub fn timer_slack_ns() -> io::Result<u64> {
     Ok(current_timer_slack()?)
 }
 
-/// Sets how late the timers of the calling thread, and of children it forks later, may wake it.
-/// The usual 50 µs saves wake-ups; 1 ns is the least, and 0 means the usual.
+/// Sets how late the timers of the calling thread, and of children it forks later, may wake it. The
+/// default of 50 µs saves wake-ups; 1 ns is the least, and 0 means the default.
 ///
 /// # Errors
 /// None are known.
@@ -155,7 +156,7 @@ pub fn set_timer_slack_ns(slack_ns: u64) -> io::Result<()> {
     Ok(set_current_timer_slack(NonZeroU64::new(slack_ns))?)
 }
 
-/// Lets the calling thread go before all ordinary ones whenever it has something to do
+/// Lets the calling thread run before all ordinary ones whenever it has something to do
 /// (`SCHED_FIFO` at its lowest priority, sched(7)). Children that it forks are ordinary again.
 ///
 /// # Errors
@@ -172,7 +173,7 @@ fn attributes(pid: u32) -> io::Result<SchedAttr> {
     let mut attr = SchedAttr::default();
     let size = size_of::<SchedAttr>();
     let no_flags: libc::c_long = 0;
-    // SAFETY: `attr` is writable for `size` bytes, its own size, and of numbers alone.
+    // SAFETY: `attr` is writable for `size` bytes, its own size, and holds numbers alone.
     check(unsafe {
         libc::syscall(
             libc::SYS_sched_getattr,

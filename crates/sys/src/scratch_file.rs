@@ -1,4 +1,5 @@
-//! A file without a name: nobody else can open it, and it is gone when we are, however we end.
+//! A file without a name: nobody else can open it, and it is gone when this process ends, however
+//! that happens.
 
 use std::fs::File;
 use std::io;
@@ -6,7 +7,7 @@ use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-/// Makes one in a folder, empty (`O_TMPFILE`, open(2)).
+/// Makes an empty file without a name in a folder (`O_TMPFILE`, open(2)).
 ///
 /// # Errors
 /// `EOPNOTSUPP` or `EISDIR` where the file system has no such files, `EACCES`, `EROFS`, `ENOENT`.
@@ -16,38 +17,38 @@ pub fn unnamed(folder: &Path) -> io::Result<File> {
     options.custom_flags(libc::O_TMPFILE).open(folder)
 }
 
-/// The same file, read and written past the page cache (`O_DIRECT`): in whole blocks, from and to memory that begins at
-/// one, which [`Blocks`] is.
+/// Opens the file again, to read and write past the page cache (`O_DIRECT`): in whole blocks, from
+/// and to memory that is aligned to a block, such as [`Blocks`].
 ///
 /// # Errors
-/// `EINVAL` where the file system cannot.
+/// `EINVAL` where the file system cannot do that.
 pub fn past_cache(file: &File) -> io::Result<File> {
     let mut options = File::options();
     options.read(true).write(true);
     options.custom_flags(libc::O_DIRECT);
-    // By its descriptor: it has no other name.
+    // It is opened by its descriptor, since it has no name.
     options.open(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
-/// Memory that begins at a block of any disk.
+/// Memory that is aligned to a block of any disk.
 #[derive(Debug)]
 pub struct Blocks {
     bytes: Vec<u8>,
     first: usize,
 }
 
-/// Disks have blocks of 512 or 4,096 bytes.
+/// Disks have blocks of 512 or 4,096 bytes; this is a multiple of both.
 const BLOCK: usize = 4096;
 
 impl Blocks {
-    /// So many bytes, all the same.
+    /// Makes so many bytes, all with the value `byte`.
     pub fn of(bytes: usize, byte: u8) -> Self {
         let bytes = vec![byte; bytes + BLOCK];
         let first = bytes.as_ptr().align_offset(BLOCK).min(BLOCK);
         Self { bytes, first }
     }
 
-    /// All of them.
+    /// All bytes of this memory.
     pub fn bytes(&mut self) -> &mut [u8] {
         let last = self.bytes.len() - BLOCK;
         &mut self.bytes[self.first..][..last]

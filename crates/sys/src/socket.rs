@@ -14,7 +14,7 @@ use rustix::net::{
 use crate::check;
 use crate::classic_bpf::{self, FilterInstruction};
 
-/// Of a socket that neither waits nor is inherited.
+/// Flags of a socket that neither waits nor is inherited.
 pub(crate) const APART: SocketFlags = SocketFlags::CLOEXEC.union(SocketFlags::NONBLOCK);
 
 /// How a listener is set up.
@@ -22,7 +22,7 @@ pub(crate) const APART: SocketFlags = SocketFlags::CLOEXEC.union(SocketFlags::NO
 pub struct ListenOptions {
     /// Several listeners may share the port, one per worker (`SO_REUSEPORT`).
     pub shared_port: bool,
-    /// Connections that may wait to be accepted; the kernel cuts it to `somaxconn`.
+    /// Number of connections that may wait to be accepted; the kernel cuts it to `somaxconn`.
     pub backlog: i32,
 }
 
@@ -34,16 +34,16 @@ pub fn listen(address: SocketAddr, options: ListenOptions) -> io::Result<TcpList
     let socket = open_stream(address)?;
     sockopt::set_socket_reuseaddr(&socket, true)?;
     sockopt::set_socket_reuseport(&socket, options.shared_port)?;
-    // Accepted sockets inherit it: an answer leaves at once instead of waiting for an ACK.
+    // Accepted sockets inherit this: an answer leaves at once instead of waiting for an ACK.
     sockopt::set_tcp_nodelay(&socket, true)?;
     net::bind(&socket, &address)?;
     net::listen(&socket, options.backlog)?;
     Ok(TcpListener::from(socket))
 }
 
-/// Lets the kernel give a new connection to the listener whose index in the shared port's group
-/// is the number of the CPU that received it. The index is the order in which listen(2) was called
-/// on them, so open them in the order of their CPUs first.
+/// Has the kernel give a new connection to the listener whose index in the shared port's group is
+/// the number of the CPU that received it. The index is the order in which listen(2) was called, so
+/// open the listeners in the order of their CPUs first.
 ///
 /// # Errors
 /// `EPERM` or `ENOPROTOOPT` on kernels without it.
@@ -57,19 +57,20 @@ pub fn choose_listener_by_cpu(listener: BorrowedFd<'_>) -> io::Result<()> {
     classic_bpf::attach(listener, libc::SO_ATTACH_REUSEPORT_CBPF, &program)
 }
 
-/// Takes one waiting connection; `None` when none waits.
+/// Accepts one waiting connection; `None` when none waits.
 ///
 /// # Errors
 /// `EMFILE` or `ENFILE` at the limit of open files.
 pub fn accept(listener: BorrowedFd<'_>) -> io::Result<Option<OwnedFd>> {
     match net::accept_with(listener, APART) {
-        // A connection that was aborted while it waited is none (accept(2)).
+        // A connection that was aborted while it waited counts as none (accept(2)).
         Err(Errno::CONNABORTED) => Ok(None),
         accepted => or_later(accepted.map_err(io::Error::from)),
     }
 }
 
-/// Starts to connect without waiting; writable means done, then [`connect_outcome`] tells how.
+/// Starts to connect without waiting. The socket becomes writable when the attempt is over; then
+/// [`connect_outcome`] returns how it ended.
 ///
 /// # Errors
 /// `EADDRNOTAVAIL` when no local port is left, `ENETUNREACH` without a route.
@@ -82,7 +83,7 @@ pub fn connect(address: SocketAddr) -> io::Result<OwnedFd> {
     }
 }
 
-/// How a connection attempt ended.
+/// Returns how a connection attempt ended.
 ///
 /// # Errors
 /// `ECONNREFUSED`, `ETIMEDOUT` and the others of connect(2).
@@ -90,8 +91,8 @@ pub fn connect_outcome(socket: BorrowedFd<'_>) -> io::Result<()> {
     Ok(sockopt::socket_error(socket)??)
 }
 
-/// Closing the socket resets the connection and leaves no TIME_WAIT behind: for a client that
-/// opens thousands of connections to one address.
+/// Has the closing of the socket reset the connection, which leaves no TIME_WAIT behind: for a
+/// client that opens thousands of connections to one address.
 ///
 /// # Errors
 /// None are known.
@@ -99,8 +100,8 @@ pub fn reset_on_close(socket: BorrowedFd<'_>) -> io::Result<()> {
     Ok(sockopt::set_socket_linger(socket, Some(Duration::ZERO))?)
 }
 
-/// The algorithm that paces what a TCP socket sends, by the kernel's name; a listener's is that of
-/// the connections it accepts.
+/// The congestion control algorithm, which paces what a TCP socket sends, by the kernel's name; a
+/// listener's is that of the connections it accepts.
 ///
 /// # Errors
 /// None are known for a TCP socket.
@@ -108,13 +109,13 @@ pub fn congestion_control(socket: BorrowedFd<'_>) -> io::Result<String> {
     Ok(sockopt::tcp_congestion(socket)?)
 }
 
-/// Chooses that algorithm.
+/// Chooses the congestion control algorithm.
 ///
 /// # Errors
 /// `ENOENT` for one that the kernel does not have; `EPERM` for one that is not in
 /// `tcp_allowed_congestion_control`, without `CAP_NET_ADMIN`.
 pub fn set_congestion_control(socket: BorrowedFd<'_>, name: &str) -> io::Result<()> {
-    /// The kernel cuts longer ones (`TCP_CA_NAME_MAX`).
+    /// The kernel truncates longer names (`TCP_CA_NAME_MAX`).
     const MOST_BYTES: usize = 15;
     if !(1..=MOST_BYTES).contains(&name.len()) {
         return Err(Errno::NOENT.into());
@@ -177,8 +178,9 @@ fn send_with(socket: BorrowedFd<'_>, bytes: &[u8], flags: SendFlags) -> io::Resu
     or_later(net::send(socket, bytes, flags).map_err(io::Error::from))
 }
 
-/// Sends at most so many bytes of a file from an offset on, straight from the page cache; `None`
-/// when there is no room, `Some(0)` at the end of the file. The file's own position stays.
+/// Sends at most `most_bytes` of a file from an offset on, straight from the page cache; `None`
+/// when there is no room, `Some(0)` at the end of the file. The file's own position does not
+/// change.
 ///
 /// # Errors
 /// `EPIPE` or `ECONNRESET` when the peer is gone, `EIO` when the file cannot be read. For a peer
@@ -194,7 +196,7 @@ pub fn send_file(
     or_later(sent.map_err(io::Error::from))
 }
 
-/// A socket to ask the kernel about network devices through.
+/// Opens a socket through which the kernel is asked about network devices.
 pub(crate) fn control() -> io::Result<OwnedFd> {
     open(AddressFamily::INET, SocketType::DGRAM, None)
 }
@@ -244,7 +246,7 @@ pub(crate) fn set_option<T: ?Sized>(
     Ok(())
 }
 
-/// Reads an option over `value`, of whose bits any are valid.
+/// Reads an option over `value`, for whose type any bits must be valid.
 pub(crate) fn option<T: Copy>(
     socket: BorrowedFd<'_>,
     level: libc::c_int,
@@ -266,7 +268,7 @@ pub(crate) fn option<T: Copy>(
     Ok(value)
 }
 
-/// `None` for what cannot be done now, and would not fail later.
+/// Returns `None` for what cannot be done now but may be done later.
 #[inline]
 pub(crate) fn or_later<T>(outcome: io::Result<T>) -> io::Result<Option<T>> {
     use io::ErrorKind::{Interrupted, WouldBlock};

@@ -1,4 +1,5 @@
-//! A socket among the files that is listened on: made, taken over from a server that died, removed.
+//! A listening socket in the file system: how it is made, taken over from a server that died, and
+//! removed.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, ErrorKind};
@@ -15,32 +16,33 @@ use crate::clock;
 use crate::socket::option;
 use crate::user;
 
-/// Everybody may connect, as to a port of loopback; who may not is kept out by the folder.
+/// Everybody may connect, as with a port of loopback; permissions of the folder keep others out.
 const MODE: u32 = 0o666;
-/// A turn takes no time, unless it is somebody else's lock.
+/// Longest wait for a [`Turn`]. A turn takes no time, unless somebody else holds the lock.
 const LONGEST_TURN: Duration = Duration::from_secs(2);
 
-/// A socket of ours. Dropping it removes the file, unless another has taken its place.
+/// A socket file of ours. Dropping it removes the file, unless another has taken its place.
 #[derive(Debug)]
 pub struct SocketFile {
     path: PathBuf,
-    /// The file itself: as long as it is open, no other is given its inode.
+    /// The file itself: as long as it is open, no other file is given its inode.
     file: File,
 }
 
-/// Why a socket cannot be had.
+/// Why we cannot listen on a socket file.
 #[derive(Debug)]
 pub enum CannotListen {
-    /// Somebody listens on it: the process that began to, if it can be seen.
+    /// Somebody listens on it already: the process that called listen(2), if it can be seen.
     Taken(Option<u32>),
-    /// What is there is no socket.
+    /// The file that is there is not a socket.
     NoSocket,
-    /// What is there is a socket of datagrams or packets.
+    /// The file that is there is a socket of datagrams or packets.
     NoStream,
-    /// What is there is a socket of this user that nobody listens on, which is his to remove.
+    /// The file that is there is a socket that nobody listens on. It belongs to the user of this
+    /// number, so it is for that user to remove.
     Theirs(u32),
-    /// What is there is a socket to which this user may not connect, so whether somebody listens on it is
-    /// not known.
+    /// The file that is there is a socket to which this user may not connect, so whether somebody
+    /// listens on it is not known.
     Barred,
     Failed(io::Error),
 }
@@ -52,14 +54,14 @@ impl From<io::Error> for CannotListen {
 }
 
 impl SocketFile {
-    /// Makes a socket and listens on it. One that is there, and that nobody listens on any more, makes
-    /// way.
+    /// Makes a socket file and listens on it. A socket that is already there is replaced if nobody
+    /// listens on it any more.
     ///
     /// # Errors
-    /// [`CannotListen`]; what is there then stays.
+    /// [`CannotListen`]; the file that is there then stays.
     pub fn listen(path: &SocketPath, backlog: i32) -> Result<(Self, TcpListener), CannotListen> {
         let _turn = Turn::take(path.path());
-        if is_left(path)? {
+        if is_abandoned(path)? {
             fs::remove_file(path.path())?;
         }
         let listener = path.listen(backlog)?;
@@ -68,11 +70,12 @@ impl SocketFile {
             file: opened(path.path())?,
         };
         socket.let_everybody_connect()?;
-        // Its functions are those of every socket that takes streams.
+        // A `TcpListener` works for it: its functions are those of any stream socket.
         Ok((socket, TcpListener::from(listener)))
     }
 
-    /// Whoever may write to its folder can exchange it before that: nothing but a socket that is held is opened to all.
+    /// Opens the socket to everybody. Until then anyone who may write to its folder can exchange
+    /// the file, so the mode is set through the open descriptor, and only if that is a socket.
     fn let_everybody_connect(&self) -> io::Result<()> {
         if !self.file.metadata()?.file_type().is_socket() {
             let what = "somebody has put something else in its place";
@@ -88,8 +91,9 @@ impl SocketFile {
     }
 }
 
-/// Of two that find a dead socket, the second would remove that of the first: they take turns by a lock
-/// of its folder, where that may be read and nobody keeps it.
+/// A turn at replacing or removing a socket file. Of two servers that find a dead socket, the
+/// second would remove the new socket of the first. So they take turns by a lock of its folder,
+/// where the folder may be read and nobody else holds that lock.
 struct Turn {
     _folder: Option<File>,
 }
@@ -104,7 +108,7 @@ impl Turn {
     }
 }
 
-/// A socket, which can be held and not opened (`O_PATH`, open(2)).
+/// Opens a socket file without using it (`O_PATH`, open(2)), so that it can be held.
 fn opened(path: &Path) -> io::Result<File> {
     let mut options = File::options();
     let flags = libc::O_PATH | libc::O_NOFOLLOW;
@@ -120,8 +124,8 @@ impl Drop for SocketFile {
     }
 }
 
-/// Whether a socket is there that nobody listens on.
-fn is_left(path: &SocketPath) -> Result<bool, CannotListen> {
+/// Whether there is a socket that nobody listens on.
+fn is_abandoned(path: &SocketPath) -> Result<bool, CannotListen> {
     let found = match fs::symlink_metadata(path.path()) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
         found => found?,
@@ -136,7 +140,7 @@ fn is_left(path: &SocketPath) -> Result<bool, CannotListen> {
     Err(match refusal.kind() {
         ErrorKind::ConnectionRefused if found.uid() == user::ours() => return Ok(true),
         ErrorKind::ConnectionRefused => CannotListen::Theirs(found.uid()),
-        // Its queue is full.
+        // The queue of the listener is full.
         ErrorKind::WouldBlock => CannotListen::Taken(None),
         ErrorKind::PermissionDenied => CannotListen::Barred,
         _ if carries_no_stream(&refusal) => CannotListen::NoStream,
@@ -144,7 +148,7 @@ fn is_left(path: &SocketPath) -> Result<bool, CannotListen> {
     })
 }
 
-/// Whoever called listen(2) for the other end of a connection (`SO_PEERCRED`, unix(7)).
+/// The process that called listen(2) for the other end of a connection (`SO_PEERCRED`, unix(7)).
 fn listener_of(socket: BorrowedFd<'_>) -> Option<u32> {
     let nobody = libc::ucred {
         pid: 0,
@@ -152,7 +156,7 @@ fn listener_of(socket: BorrowedFd<'_>) -> Option<u32> {
         gid: 0,
     };
     let peer = option(socket, libc::SOL_SOCKET, libc::SO_PEERCRED, nobody).ok()?;
-    // It is 0 in another namespace of processes.
+    // It is 0 where that process is in another PID namespace.
     u32::try_from(peer.pid).ok().filter(|pid| *pid > 0)
 }
 

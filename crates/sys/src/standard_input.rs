@@ -1,5 +1,5 @@
-//! Standard input as a way to hand an open descriptor to a child process, or to say by its end that
-//! something may begin.
+//! Standard input as a way to hand an open descriptor to a child process, or to tell it, by closing
+//! the input, that something may begin.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -10,8 +10,8 @@ use rustix::io::Errno;
 
 use crate::check;
 
-/// Takes over what this process was given as its standard input, and leaves `/dev/null` there,
-/// so that closing the descriptor is the end of it.
+/// Takes over the descriptor that this process was given as its standard input, and leaves
+/// `/dev/null` in its place, so that the descriptor is really closed when the result is dropped.
 ///
 /// # Errors
 /// `EMFILE` at the limit of open files.
@@ -23,10 +23,10 @@ pub fn take() -> io::Result<OwnedFd> {
     Ok(taken)
 }
 
-/// Reads standard input and forgets what it reads, until its end or until `bell` is readable.
+/// Reads and discards standard input, until its end or until `bell` is readable.
 ///
 /// # Errors
-/// `EBADF` where it is closed, and what read(2) tells.
+/// `EBADF` where it is closed, and the errors of read(2).
 pub fn read_to_end_or(bell: BorrowedFd<'_>) -> io::Result<()> {
     let mut input = io::stdin().lock();
     loop {
@@ -37,14 +37,15 @@ pub fn read_to_end_or(bell: BorrowedFd<'_>) -> io::Result<()> {
     }
 }
 
-/// Waits until a read of one of them would not wait.
+/// Waits until at least one of the descriptors can be read without waiting. Returns for each
+/// whether it can.
 fn readable<const N: usize>(descriptors: [BorrowedFd<'_>; N]) -> io::Result<[bool; N]> {
     let mut polled = descriptors.map(|one| PollFd::from_borrowed_fd(one, PollFlags::IN));
     loop {
         match poll(&mut polled, None) {
             Err(Errno::INTR) => {}
-            told => {
-                told?;
+            outcome => {
+                outcome?;
                 return Ok(polled.map(|one| !one.revents().is_empty()));
             }
         }

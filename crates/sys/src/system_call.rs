@@ -1,13 +1,13 @@
 //! Names of system calls by their numbers, which differ from one architecture to another.
 
-/// Those that servers make; a number that is not among them is told as it is.
+/// Makes a table of calls. We list those that servers make; any other number is reported as it is.
 macro_rules! named {
     ($($constant:ident)*) => {
         &[$((libc::$constant, stringify!($constant))),*]
     };
 }
 
-/// Of every architecture that has these calls.
+/// Calls that every architecture has.
 const CALLS: &[(libc::c_long, &str)] = named! {
     SYS_accept SYS_accept4 SYS_bind SYS_brk SYS_clock_gettime SYS_clock_nanosleep SYS_clone SYS_clone3 SYS_close SYS_connect
     SYS_copy_file_range SYS_dup SYS_dup3 SYS_epoll_create1 SYS_epoll_ctl SYS_epoll_pwait SYS_epoll_pwait2 SYS_eventfd2
@@ -26,7 +26,7 @@ const CALLS: &[(libc::c_long, &str)] = named! {
     SYS_truncate SYS_uname SYS_unlinkat SYS_utimensat SYS_vmsplice SYS_wait4 SYS_waitid SYS_write SYS_writev
 };
 
-/// Older ones, which newer architectures do without.
+/// Older calls, which newer architectures lack.
 #[cfg(target_arch = "x86_64")]
 const OLDER_CALLS: &[(libc::c_long, &str)] = named! {
     SYS_access SYS_alarm SYS_arch_prctl SYS_dup2 SYS_epoll_create SYS_epoll_wait SYS_eventfd SYS_fork SYS_getdents SYS_lstat
@@ -36,7 +36,7 @@ const OLDER_CALLS: &[(libc::c_long, &str)] = named! {
 #[cfg(not(target_arch = "x86_64"))]
 const OLDER_CALLS: &[(libc::c_long, &str)] = &[];
 
-/// The name of a call, as its manual page has it.
+/// The name of a call, as in its manual page.
 pub fn name(number: u64) -> Option<&'static str> {
     let number = libc::c_long::try_from(number).ok()?;
     let mut calls = CALLS.iter().chain(OLDER_CALLS);
@@ -44,7 +44,7 @@ pub fn name(number: u64) -> Option<&'static str> {
     name.strip_prefix("SYS_")
 }
 
-/// The number of a call by that name.
+/// The number of the call of that name.
 pub fn number(name: &str) -> Option<u64> {
     let mut calls = CALLS.iter().chain(OLDER_CALLS);
     let is_it = |(_, known): &&(_, &str)| known.strip_prefix("SYS_") == Some(name);

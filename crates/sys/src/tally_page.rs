@@ -1,4 +1,4 @@
-//! Numbers that one process counts up and another reads: they outlive whoever counted.
+//! Counters that one process increases and another reads: they outlive the process that counts.
 
 use std::fs::File;
 use std::io;
@@ -10,15 +10,15 @@ use rustix::fs::{SealFlags, fcntl_add_seals};
 use crate::mapping::Mapping;
 use crate::{descriptor, memory_file};
 
-/// Room for so many numbers.
+/// How many numbers a page holds.
 pub const NUMBERS: usize = 16;
 const BYTES: usize = NUMBERS * size_of::<AtomicU64>();
-/// Its length stays, so that no reader is sent beyond its end.
+/// The length is sealed, so that no reader is sent beyond the end.
 const SEALS: SealFlags = SealFlags::SHRINK
     .union(SealFlags::GROW)
     .union(SealFlags::SEAL);
 
-/// A page of numbers, all 0 at first, of every process that has its descriptor.
+/// A page of numbers, all 0 at first, shared by every process that has its descriptor.
 #[derive(Debug)]
 pub struct TallyPage {
     file: OwnedFd,
@@ -31,7 +31,7 @@ unsafe impl Send for TallyPage {}
 unsafe impl Sync for TallyPage {}
 
 impl TallyPage {
-    /// Makes one.
+    /// Makes a page.
     ///
     /// # Errors
     /// `EMFILE` at the limit of open files, `ENOMEM`.
@@ -42,10 +42,11 @@ impl TallyPage {
         Self::of(file.into())
     }
 
-    /// Takes over one that was handed to this program under this number. To be called once for a number.
+    /// Takes over a page that was handed to this program under this descriptor number. To be called
+    /// once for a number.
     ///
     /// # Errors
-    /// `InvalidData` where it is none, `ENOMEM`.
+    /// `InvalidData` where the descriptor is not such a page, `ENOMEM`.
     pub fn take(number: u32) -> io::Result<Self> {
         let file = File::from(descriptor::take(number, SEALS)?);
         if file.metadata()?.len() < BYTES as u64 {
@@ -59,14 +60,14 @@ impl TallyPage {
         Ok(Self { file, numbers })
     }
 
-    /// Counts one number up.
+    /// Adds `count` to the number at `place`.
     pub fn add(&self, place: usize, count: u64) {
         if let Some(number) = self.numbers().get(place) {
             number.fetch_add(count, Ordering::Relaxed);
         }
     }
 
-    /// What they are now, each for itself.
+    /// The numbers now; each is read by itself.
     pub fn read(&self) -> [u64; NUMBERS] {
         let numbers = self.numbers();
         std::array::from_fn(|place| numbers[place].load(Ordering::Relaxed))

@@ -1,5 +1,5 @@
-//! What the kernel knows of TCP connections that are anybody's, by the socket diagnostics that ss(8)
-//! asks: no privilege is needed, and sockets of this network namespace are seen alone.
+//! What the kernel knows of the TCP connections of all processes, by the socket diagnostics that
+//! ss(8) uses. No privilege is needed, and only sockets of this network namespace are seen.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -15,29 +15,32 @@ const BY_FAMILY: u16 = 20;
 pub(crate) const ANSWER_BYTES: usize = 72;
 /// `INET_DIAG_INFO`: the attribute that holds `struct tcp_info`.
 const INFO: u16 = 2;
-/// `INET_DIAG_SKMEMINFO`: the attribute that holds how its buffers are filled.
+/// `INET_DIAG_SKMEMINFO`: the attribute that tells how full the socket's buffers are.
 const MEMORY: u16 = 7;
 /// `TCP_LISTEN` of net/tcp_states.h.
 const LISTEN: u32 = 10;
-/// All states of net/tcp_states.h in which a socket carries data or has carried some, and has counters:
-/// those from `TCP_ESTABLISHED` to `TCP_CLOSING` but `TCP_SYN_RECV`, `TCP_TIME_WAIT` and `TCP_LISTEN`.
+/// All states of net/tcp_states.h in which a socket carries data or has carried some, and has
+/// counters: those from `TCP_ESTABLISHED` to `TCP_CLOSING` except `TCP_SYN_RECV`, `TCP_TIME_WAIT`
+/// and `TCP_LISTEN`.
 const CARRYING: u32 = 1 << 1 | 1 << 2 | 1 << 4 | 1 << 5 | 1 << 7 | 1 << 8 | 1 << 9 | 1 << 11;
-/// `SKNLGRP_INET_TCP_DESTROY` of linux/sock_diag.h: told of each TCP socket as it goes, since Linux 4.3.
+/// `SKNLGRP_INET_TCP_DESTROY` of linux/sock_diag.h: the group that is told of each TCP socket as it
+/// is destroyed, since Linux 4.3.
 const CLOSINGS: u32 = 1;
-/// Room for some thousand closings until they are taken.
+/// Room for some thousand closings that have not been read yet.
 const KEPT_BYTES: usize = 8 * 1024 * 1024;
 /// Where `tcp_info` has the bytes that were acknowledged (linux/tcp.h), since Linux 4.1.
 pub(crate) const ACKED_AT: usize = 120;
-/// Where it has the bytes that came in, and the segments with data in either direction, since Linux 4.6.
+/// Where it has the bytes received, and the segments with data in either direction, since Linux
+/// 4.6.
 pub(crate) const RECEIVED_AT: usize = 128;
 const SEGMENTS_AT: usize = 152;
 
 /// What a connection has carried since it was opened, as `struct tcp_info` counts it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Carried {
-    /// No other socket has it until the next boot: `idiag_cookie`.
+    /// `idiag_cookie`: no other socket has the same until the next boot.
     pub id: u64,
-    /// Our own end.
+    /// Address of our own end.
     pub local: SocketAddr,
     /// Payload in both directions, `tcpi_bytes_received` and `tcpi_bytes_acked`, bytes.
     pub bytes: u64,
@@ -45,7 +48,7 @@ pub struct Carried {
     pub segments: u64,
 }
 
-/// The connections whose own end has this port, half closed ones as well.
+/// The connections whose own end has this port, including half-closed ones.
 ///
 /// # Errors
 /// `EPROTONOSUPPORT` or `ENOENT` of kernels without `CONFIG_INET_DIAG`.
@@ -53,21 +56,21 @@ pub fn carried_at(port: u16) -> io::Result<Vec<Carried>> {
     each(&open()?, CARRYING, port, carried)
 }
 
-/// The far ends of all TCP connections of this network namespace, with those that are closed and keep their port for a
-/// while (`TIME_WAIT`).
+/// The far ends of all TCP connections of this network namespace, including closed ones that keep
+/// their port for a while (`TIME_WAIT`).
 ///
 /// # Errors
-/// As of [`carried_at`].
+/// See [`carried_at`].
 pub fn far_ends() -> io::Result<Vec<SocketAddr>> {
     each(&open()?, !(1 << LISTEN), 0, |answer| address(answer, 6, 24))
 }
 
-/// Hears of each TCP socket of this network namespace that goes, with its last counts.
+/// Reports each TCP socket of this network namespace that is destroyed, with its last counts.
 #[derive(Debug)]
 pub struct Closings(Netlink);
 
 impl Closings {
-    /// From now on.
+    /// Starts to listen for closings.
     ///
     /// # Errors
     /// `EPROTONOSUPPORT` or `ENOENT` of kernels without `CONFIG_INET_DIAG`.
@@ -77,10 +80,10 @@ impl Closings {
         Ok(Self(door))
     }
 
-    /// Those that went since the last call.
+    /// Reads the closings since the last call.
     ///
     /// # Errors
-    /// `ENOBUFS` where some were lost, since they were not taken in time.
+    /// `ENOBUFS` where some were lost because they were not read in time.
     pub fn take(&self) -> io::Result<Vec<Carried>> {
         let mut found = Vec::new();
         self.0
@@ -89,13 +92,13 @@ impl Closings {
     }
 }
 
-/// The door that is asked at, in the network namespace of the caller.
+/// Opens the netlink socket for these questions, in the network namespace of the caller.
 pub(crate) fn open() -> io::Result<Netlink> {
     Netlink::open(Family::SocketDiagnostics)
 }
 
-/// Asks for all sockets in these states, which are bits, whose own end has this port, or any where it is 0; what is
-/// read of each.
+/// Asks for all sockets in these states, given as bits, whose own end has this port, or any port
+/// where it is 0. Returns what `read` makes of each answer.
 pub(crate) fn each<T>(
     door: &Netlink,
     states: u32,
@@ -106,7 +109,7 @@ pub(crate) fn each<T>(
     for family in [AddressFamily::INET, AddressFamily::INET6] {
         let asked = request(libc::NLM_F_DUMP, family, states, |payload| {
             payload.extend(port.to_be_bytes());
-            // Any port and address at the other end, any device.
+            // Any port and address of the other end, any device.
             payload.extend([0; 46]);
         });
         door.ask(&asked, 1, |message| {
@@ -117,7 +120,7 @@ pub(crate) fn each<T>(
     Ok(found)
 }
 
-/// `struct inet_diag_req_v2`, of which `id` writes the `struct inet_diag_sockid`.
+/// `struct inet_diag_req_v2`; `id` writes its `struct inet_diag_sockid`.
 pub(crate) fn request(
     flags: libc::c_int,
     family: AddressFamily,
@@ -129,7 +132,7 @@ pub(crate) fn request(
     let mut datagram = Vec::new();
     push_message(&mut datagram, BY_FAMILY, flags, 1, |payload| {
         payload.extend([family, libc::IPPROTO_TCP].map(|number| number.to_ne_bytes()[0]));
-        // Its counters and its memory, and padding.
+        // Asks for counters and memory; then padding.
         payload.extend([1 << (INFO - 1) | 1 << (MEMORY - 1), 0]);
         payload.extend(states.to_ne_bytes());
         id(payload);
@@ -137,7 +140,7 @@ pub(crate) fn request(
     datagram
 }
 
-/// `None` for what is no answer, or of a kernel that does not count segments of data.
+/// Reads an answer; `None` if it is malformed, or of a kernel that does not count segments of data.
 fn carried(answer: &[u8]) -> Option<Carried> {
     let info = info(answer)?;
     let segments = |at| Some(u64::from(u32::from_ne_bytes(bytes(info, at)?)));
@@ -149,7 +152,7 @@ fn carried(answer: &[u8]) -> Option<Carried> {
     })
 }
 
-/// An address of `struct inet_diag_sockid`: where its port is, and where its IP address.
+/// Reads an address of `struct inet_diag_sockid`, given where its port and its IP address are.
 pub(crate) fn address(answer: &[u8], port_at: usize, ip_at: usize) -> Option<SocketAddr> {
     let ip = match i32::from(*answer.first()?) {
         libc::AF_INET => IpAddr::from(bytes::<4>(answer, ip_at)?),

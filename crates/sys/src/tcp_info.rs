@@ -1,4 +1,5 @@
-//! How TCP connections are doing: our own by `TCP_INFO`, and anybody's by the socket diagnostics.
+//! How TCP connections are doing: our own by `TCP_INFO`, and those of any process by the socket
+//! diagnostics.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -6,63 +7,66 @@ use std::os::fd::BorrowedFd;
 use crate::socket::option;
 use crate::tcp_diag::{self, ACKED_AT, RECEIVED_AT, bytes, info, number};
 
-/// Room for `struct tcp_info` of any kernel; what an older one does not tell stays 0.
+/// Room for `struct tcp_info` of any kernel; fields that an older kernel does not report stay 0.
 type Raw = [u8; 256];
 /// `TCP_ESTABLISHED` of net/tcp_states.h.
 const ESTABLISHED: u32 = 1 << 1;
-/// The states in which the own end is not acknowledged, of net/tcp_states.h as well.
+/// The states in which our own end (FIN) is not acknowledged yet, also of net/tcp_states.h.
 const FIN_WAIT1: u8 = 4;
 const CLOSING: u8 = 11;
-/// Where it has the three times (linux/tcp.h).
+/// Where `tcp_info` has the three times `busy_us` and following (linux/tcp.h).
 const BUSY_AT: usize = 168;
 
-/// What the kernel tells of a connection, since it was opened unless said otherwise.
+/// What the kernel reports of a connection: since it was opened, unless said otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpInfo {
-    /// Smoothed round trip now, µs.
+    /// Smoothed round trip time now, µs.
     pub rtt_us: u32,
-    /// How far it varies now, µs.
+    /// Variation of the round trip time now, µs.
     pub rtt_variation_us: u32,
     /// The congestion window now, segments.
     pub window_segments: u32,
-    /// Payload of a full segment that is sent, bytes.
+    /// Payload of a full segment that we send, bytes.
     pub segment_bytes: u32,
     /// The largest packet that the path is thought to carry, bytes.
     pub path_mtu_bytes: u32,
     /// The other end's window now, bytes (Linux 5.4).
     pub peer_window_bytes: u32,
-    /// Segments that were sent again.
+    /// Segments that were retransmitted.
     pub retransmits: u32,
-    /// Segments that the other end says it had already, those sent again for nothing (DSACK; Linux 4.19).
+    /// Segments that the other end reports to have had already: needless retransmissions (DSACK;
+    /// Linux 4.19).
     pub had_already: u32,
-    /// Segments with payload that were sent, those sent again included (Linux 4.6).
+    /// Segments with payload that were sent, including retransmissions (Linux 4.6).
     pub segments_out: u32,
-    /// Bytes a second that the kernel last saw delivered (Linux 4.9).
+    /// Delivery rate that the kernel measured last, bytes a second (Linux 4.9).
     pub delivery_bytes_per_s: u64,
     /// Payload that the other end acknowledged, bytes.
     pub acked_bytes: u64,
-    /// Payload that came, bytes.
+    /// Payload received, bytes.
     pub received_bytes: u64,
-    /// There was something to send or to be acknowledged, µs (this and the next two: Linux 4.9).
+    /// Time in which there was something to send or to be acknowledged, µs (this and the next two:
+    /// Linux 4.9).
     pub busy_us: u64,
-    /// Of that, the other end's window let no more be sent, µs.
+    /// Part of that time in which the other end's window let no more be sent, µs.
     pub rwnd_limited_us: u64,
-    /// Of that, the own buffer held no more, µs.
+    /// Part of that time in which our own send buffer was too small to hold more to send, µs.
     pub sndbuf_limited_us: u64,
 }
 
 impl TcpInfo {
-    /// Asks the kernel.
+    /// Asks the kernel for a socket's counters.
     ///
     /// # Errors
-    /// `ENOPROTOOPT` of a socket that is none of TCP.
+    /// `ENOPROTOOPT` for a socket that is not of TCP.
     pub fn of(socket: BorrowedFd<'_>) -> io::Result<Self> {
         let nothing: Raw = [0; 256];
         let raw = option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, nothing)?;
         Ok(Self::read(&raw))
     }
 
-    /// Those of the open connections whose own end has this port, each with the port of the other end.
+    /// Asks for the open connections whose own end has this port; each comes with the port of its
+    /// other end.
     ///
     /// # Errors
     /// `EPROTONOSUPPORT` or `ENOENT` of kernels without `CONFIG_INET_DIAG`.
@@ -70,13 +74,14 @@ impl TcpInfo {
         tcp_diag::each(&tcp_diag::open()?, ESTABLISHED, port, |answer| {
             let peer_port = u16::from_be_bytes(bytes(answer, 6)?);
             let info = info(answer)?;
-            // Kernels before Linux 4.9 tell no times: what they left out was not measured as nothing.
+            // Kernels before Linux 4.9 report no times. Such an answer is left out: 0 would look
+            // like a measured time.
             number(info, BUSY_AT + 16)?;
             Some((peer_port, Self::read(info)))
         })
     }
 
-    /// Places are those of linux/tcp.h.
+    /// Reads the fields, at their places in linux/tcp.h.
     fn read(raw: &[u8]) -> Self {
         let short = |at| bytes(raw, at).map_or(0, u32::from_ne_bytes);
         let long = |at| number(raw, at).unwrap_or(0);
@@ -100,8 +105,9 @@ impl TcpInfo {
     }
 }
 
-/// Payload that the other end of a connection has acknowledged; `None` once it has acknowledged all and the
-/// end behind it, or where no end was sent, and of a socket that is none of TCP.
+/// Payload that the other end of a connection has acknowledged, while our own end was sent and is
+/// not acknowledged. `None` once everything including the end is acknowledged, where no end was
+/// sent, and for a socket that is not of TCP.
 pub fn acked_before_end(socket: BorrowedFd<'_>) -> Option<u64> {
     let nothing: Raw = [0; 256];
     let raw = option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, nothing).ok()?;

@@ -1,5 +1,6 @@
-//! What waits in the queues of single TCP sockets, asked of the kernel one by one: a few µs each, where a list of
-//! all sockets takes as long as there are buckets for them. No privilege is needed.
+//! What waits in the queues of single TCP sockets, asked of the kernel socket by socket. That takes
+//! a few µs each, whereas a list of all sockets takes time in proportion to the kernel's hash
+//! buckets. No privilege is needed.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -11,48 +12,51 @@ use crate::tcp_diag::{
     self, ACKED_AT, ANSWER_BYTES, RECEIVED_AT, address, bytes, each, info, memory, number,
 };
 
-/// `TCP_ESTABLISHED` and `TCP_CLOSE_WAIT` of net/tcp_states.h: whose other end may still ask for something.
+/// `TCP_ESTABLISHED` and `TCP_CLOSE_WAIT` of net/tcp_states.h: states in which the program may
+/// still send.
 const OPEN: u32 = 1 << 1 | 1 << 8;
-/// `TCP_FIN_WAIT1` and `TCP_FIN_WAIT2`: an end that has closed before the other.
+/// `TCP_FIN_WAIT1` and `TCP_FIN_WAIT2`: states of an end that closed before the other.
 const CLOSING: u32 = 1 << 4 | 1 << 5;
-/// `TCP_SYN_SENT`: an end that wants to be connected.
+/// `TCP_SYN_SENT`: the state of an end that is connecting.
 const OPENING: u32 = 1 << 2;
 /// Where `struct inet_diag_msg` has the inode.
 const INODE_AT: usize = 68;
-/// Where `struct tcp_info` has how long ago data were sent and came, ms (linux/tcp.h).
+/// Where `struct tcp_info` has the times since data were last sent and received, ms (linux/tcp.h).
 const SENT_AT: usize = 44;
 const CAME_AT: usize = 52;
-/// Where it has how many segments are on the way, and how many bytes are not sent yet.
+/// Where it has the number of segments in flight, and the number of bytes not sent yet.
 const ON_THE_WAY_AT: usize = 24;
 const UNSENT_AT: usize = 144;
-/// Where it has the shortest round trip that was seen, µs.
+/// Where it has the shortest round trip seen, µs.
 const ROUND_TRIP_AT: usize = 148;
-/// Of a time of the kernel's own clock both may be told as one, ms.
+/// Two events within this time may be reported with the same age, because the kernel's clock counts
+/// in ticks, ms.
 const ONE_TICK: u32 = 10;
-/// Where `struct inet_diag_msg` has its queues.
+/// Where `struct inet_diag_msg` has the lengths of the two queues.
 const UNREAD_AT: usize = 56;
 const UNACKED_AT: usize = 60;
-/// Half of what `net.ipv4.tcp_rmem` lets a receive buffer begin with.
+/// Half of the size that `net.ipv4.tcp_rmem` gives a new receive buffer.
 const SMALL_BYTES: u32 = 64 * 1024;
-/// Where the words of `INET_DIAG_SKMEMINFO` have the sizes of the buffers, and what is queued in that for sending
-/// (`SK_MEMINFO_RCVBUF`, `SK_MEMINFO_SNDBUF` and `SK_MEMINFO_WMEM_QUEUED` of linux/sock_diag.h).
+/// Where `INET_DIAG_SKMEMINFO` has the sizes of the buffers, and how much of the send buffer is in
+/// use (`SK_MEMINFO_RCVBUF`, `SK_MEMINFO_SNDBUF` and `SK_MEMINFO_WMEM_QUEUED` of
+/// linux/sock_diag.h).
 const RECEIVE_BUFFER_AT: usize = 4;
 const SEND_BUFFER_AT: usize = 3 * 4;
 const QUEUED_AT: usize = 5 * 4;
-/// `INET_DIAG_NOCOOKIE`, twice.
+/// `INET_DIAG_NOCOOKIE`, twice: matches a socket with any cookie.
 const ANY_COOKIE: [u8; 8] = [0xff; 8];
 
-/// Both addresses of a connection, of which there is one at a time.
+/// Both addresses of a connection; at any time only one connection has this pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ends {
-    /// Of the socket that is asked about.
+    /// Address of the socket that is asked about.
     pub local: SocketAddr,
-    /// Of the other end.
+    /// Address of the other end.
     pub remote: SocketAddr,
 }
 
 impl Ends {
-    /// Of a socket that listens there.
+    /// The ends of a socket that listens at this address.
     pub const fn of_listener(local: SocketAddr) -> Self {
         let nobody = match local {
             SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
@@ -64,7 +68,7 @@ impl Ends {
         }
     }
 
-    /// As the other end sees it.
+    /// The ends as the other side sees them.
     #[must_use]
     pub const fn turned(self) -> Self {
         Self {
@@ -77,45 +81,46 @@ impl Ends {
 /// What waits in a socket, in either direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Queues {
-    /// What came in and the program has not read, bytes. Of a listener: connections that wait to be accepted.
+    /// Bytes received that the program has not read. Of a listener: connections that wait to be
+    /// accepted.
     pub unread: u32,
-    /// What the program has written and the other end has not acknowledged, bytes. Of a listener: how many
-    /// connections may wait.
+    /// Bytes that the program has written and the other end has not acknowledged. Of a listener:
+    /// how many connections may wait.
     pub unacked: u32,
-    /// What the program has written since the connection was opened, bytes; 0 of a listener.
+    /// Bytes that the program has written since the connection was opened; 0 for a listener.
     pub written: u64,
-    /// What came in since then, bytes; 0 of a listener.
+    /// Bytes received since the connection was opened; 0 for a listener.
     pub came: u64,
-    /// What is written is not all sent, and of what is sent nothing is on the way.
+    /// Some written data are not sent, although nothing is in flight.
     pub held_back: bool,
-    /// Of what is written and not acknowledged some may not have arrived; the rest is there, and its acknowledgement
-    /// is put off.
+    /// Some of the unacknowledged data may not have arrived yet. Otherwise all that was sent has
+    /// arrived, and only its acknowledgement is delayed.
     pub under_way: bool,
     /// The send buffer has no room until more is acknowledged.
     pub full: bool,
-    /// The receive buffer is smaller than any that grows by itself begins with.
+    /// The receive buffer is smaller than the initial size of any buffer that grows by itself.
     pub small: bool,
-    /// The program has closed it before the other end did.
+    /// The program closed the connection before the other end did.
     pub closing: bool,
 }
 
-/// One end of a connection as it stands.
+/// One end of a connection and its state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenEnd {
     /// Both addresses.
     pub ends: Ends,
-    /// What the open files of its processes are called by.
+    /// The inode of the socket, by which it appears among the open files of its processes.
     pub inode: u64,
-    /// It has sent something later than anything came, or wants to be connected.
+    /// It has sent data after it last received any, or is connecting.
     pub awaits: bool,
 }
 
-/// The door that they are asked at.
+/// The netlink socket through which queues are asked for.
 #[derive(Debug)]
 pub struct QueueLook(Netlink);
 
 impl QueueLook {
-    /// Opens it, in the network namespace of the caller.
+    /// Opens the netlink socket in the network namespace of the caller.
     ///
     /// # Errors
     /// `EPROTONOSUPPORT` of kernels without `CONFIG_INET_DIAG`.
@@ -123,14 +128,14 @@ impl QueueLook {
         tcp_diag::open().map(Self)
     }
 
-    /// The queues of the socket with these ends, or of the listener there; `None` where it has gone.
+    /// The queues of the socket with these ends, or of the listener there; `None` where it is gone.
     ///
     /// # Errors
-    /// What the kernel says but that there is none.
+    /// Any error of the kernel except that there is no such socket.
     pub fn of(&self, ends: &Ends) -> io::Result<Option<Queues>> {
         let mut found = None;
-        let asked = self.0.ask(&of_one(ends), 1, |message| {
-            // A connection that has gone is not its listener.
+        let asked = self.0.ask(&request_for_one(ends), 1, |message| {
+            // For a connection that is gone the kernel may answer with its listener.
             let is_it = address(message.payload, 6, 24) == Some(ends.remote);
             found = queues(message.payload).filter(|_| is_it);
             ControlFlow::Break(())
@@ -149,7 +154,8 @@ impl QueueLook {
         each(&self.0, OPEN | OPENING, 0, standing)
     }
 
-    /// The open connections whose own end has this port, and those too that it has closed where they are asked for.
+    /// The open connections whose own end has this port; with `with_closing` also those that this
+    /// end has closed.
     ///
     /// # Errors
     /// `ENOENT` of kernels without `CONFIG_INET_DIAG`.
@@ -159,7 +165,7 @@ impl QueueLook {
     }
 }
 
-/// Ends, where an answer has them.
+/// Reads both addresses of an answer.
 fn ends(answer: &[u8]) -> Option<Ends> {
     Some(Ends {
         local: address(answer, 4, 8)?,
@@ -176,7 +182,8 @@ fn standing(answer: &[u8]) -> Option<OpenEnd> {
     })
 }
 
-/// Of data that went and came within one tick nobody knows which was later: who does that goes on so.
+/// Whether data were sent later than any came. The order of data sent and received within one tick
+/// is unknown; such an end counts as waiting, since an exchange that fast goes on.
 fn awaits(info: &[u8]) -> Option<bool> {
     let ago = |at| Some(u32::from_ne_bytes(bytes(info, at)?));
     let (sent, came) = (ago(SENT_AT)?, ago(CAME_AT)?);
@@ -206,8 +213,8 @@ fn is_held_back(info: &[u8]) -> Option<bool> {
     Some(count(UNSENT_AT)? > 0 && count(ON_THE_WAY_AT)? == 0)
 }
 
-/// Whether not all is sent, or the last of it within two round trips or the tick that it is told by. The smoothed round
-/// trip would not do: it has the acknowledgements in it that were put off.
+/// Whether not all is sent, or the last of it was sent within two round trips or within the current
+/// tick. The smoothed round trip would not do: it includes delayed acknowledgements.
 fn may_be_under_way(info: &[u8]) -> Option<bool> {
     let count = |at| Some(u64::from(u32::from_ne_bytes(bytes(info, at)?)));
     Some(count(UNSENT_AT)? > 0 || count(SENT_AT)? * 1000 <= 2 * count(ROUND_TRIP_AT)?)
@@ -217,14 +224,15 @@ fn is_small(memory: &[u8]) -> Option<bool> {
     Some(u32::from_ne_bytes(bytes(memory, RECEIVE_BUFFER_AT)?) < SMALL_BYTES)
 }
 
-/// A program is told of room once as much as half of what is queued is free (`sk_stream_is_writeable` of net/sock.h).
+/// Whether the send buffer has no room. The kernel reports room once the free part is at least half
+/// of what is queued (`sk_stream_is_writeable` of net/sock.h).
 fn is_full(memory: &[u8]) -> Option<bool> {
     let word = |at| Some(u64::from(u32::from_ne_bytes(bytes(memory, at)?)));
     let (buffer, queued) = (word(SEND_BUFFER_AT)?, word(QUEUED_AT)?);
     Some(queued > 0 && queued + queued / 2 > buffer)
 }
 
-fn of_one(ends: &Ends) -> Vec<u8> {
+fn request_for_one(ends: &Ends) -> Vec<u8> {
     tcp_diag::request(0, socket::family(ends.local), OPEN, |payload| {
         payload.extend(ends.local.port().to_be_bytes());
         payload.extend(ends.remote.port().to_be_bytes());
@@ -318,7 +326,7 @@ mod tests {
         assert!(awaits().inode > 0);
         let limit = std::time::Duration::from_secs(20);
         for (answers, expected) in [(false, true), (true, false)] {
-            // Until the tick of the clock tells them apart.
+            // Repeated until the clock ticks between the two events.
             let is_told = crate::clock::wait_until(limit, || {
                 match answers {
                     true => server.write_all(b"!").unwrap(),

@@ -1,4 +1,4 @@
-//! A timer that follows the wall clock, for what must be right to the second.
+//! A timer that follows the wall clock, for work that must be right to the second.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -17,7 +17,7 @@ pub struct SecondTimer {
 }
 
 impl SecondTimer {
-    /// Starts it.
+    /// Starts the timer.
     ///
     /// # Errors
     /// `EMFILE` at the limit of open files.
@@ -29,13 +29,13 @@ impl SecondTimer {
         Ok(timer)
     }
 
-    /// Takes note that it was readable, so that it is silent until the next second.
+    /// Acknowledges the last expiry, so that the timer is not readable until the next second.
     ///
     /// # Errors
-    /// The kernel's own, when the timer cannot be started again after the clock was set.
+    /// The kernel's error when the timer cannot be restarted after the clock was set.
     pub fn acknowledge(&self) -> io::Result<()> {
         match rustix::io::read(&self.fd, &mut [0_u8; 8][..]) {
-            // timerfd_create(2): the clock was set while the timer ran by it.
+            // timerfd_create(2): the clock was set while the timer was running.
             Err(Errno::CANCELED) => self.start_at_next_second(),
             _ => Ok(()),
         }

@@ -1,19 +1,20 @@
-//! Tracepoints of the kernel by their names, on machines too where nobody has mounted the folder that lists them.
+//! Tracepoints of the kernel by their names, even on machines where nobody has mounted tracefs, the
+//! folder that lists them.
 
 use std::io;
 
 use rustix::fs::{Mode, OFlags, openat};
 use rustix::mount::{self, FsMountFlags, FsOpenFlags, MountAttrFlags};
 
-/// Longer than any number is.
+/// Longer than the text of any number, bytes.
 const MOST_BYTES: usize = 32;
 
-/// The number of a tracepoint, as `("raw_syscalls", "sys_enter")`. The folder is opened for this question, is mounted
-/// nowhere and goes with it.
+/// The number of a tracepoint, given for example as `("raw_syscalls", "sys_enter")`. A tracefs of
+/// its own is opened for this question; it is mounted nowhere and vanishes afterwards.
 ///
 /// # Errors
-/// `EPERM` without `CAP_SYS_ADMIN`, `ENODEV` for a kernel without tracefs, `ENOENT` for one without the tracepoint,
-/// `ENOSYS` before Linux 5.2.
+/// `EPERM` without `CAP_SYS_ADMIN`, `ENODEV` for a kernel without tracefs, `ENOENT` for one without
+/// the tracepoint, `ENOSYS` before Linux 5.2.
 pub fn number(group: &str, name: &str) -> io::Result<u64> {
     let context = mount::fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
     mount::fsconfig_create(&context)?;

@@ -1,4 +1,4 @@
-//! What a child process used, told by the kernel when it is waited for.
+//! What a child process used, as the kernel reports when it is waited for.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt as _;
@@ -6,13 +6,13 @@ use std::process::{Child, ExitStatus};
 
 use crate::check;
 
-/// Resources of an ended child and its own ended children, as of wait4(2).
+/// Resources used by an ended child and its own ended children, from wait4(2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
     pub user_ns: u64,
     pub system_ns: u64,
-    /// The most memory that any one of these processes held at once (`ru_maxrss`); never less
-    /// than what the fork copied of the parent.
+    /// The most memory that any one of these processes held at once (`ru_maxrss`); never less than
+    /// what the fork copied of the parent.
     pub peak_memory_bytes: u64,
     pub status: ExitStatus,
 }
@@ -27,7 +27,7 @@ impl Usage {
 /// Waits until a child ends and returns what it used.
 ///
 /// # Errors
-/// `ECHILD` when it has been waited for already.
+/// `ECHILD` when it was already waited for.
 #[expect(
     clippy::needless_pass_by_value,
     reason = "nobody can wait for it again"

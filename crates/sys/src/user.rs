@@ -1,4 +1,4 @@
-//! Who we are to the other users of the machine, and doing something with the rights of one of them.
+//! Who we are to the other users of the machine, and acting with the rights of one of them.
 
 use std::fs;
 use std::io;
@@ -14,26 +14,27 @@ use rustix::thread::{gettid, set_thread_groups, set_thread_res_gid, set_thread_r
 
 use crate::clock;
 
-/// The user and group that the kernel shows for whom it cannot name (`/proc/sys/kernel/overflowuid`)
-/// and that distributions call `nobody`: it owns no files.
+/// The user and group that the kernel shows for owners that it cannot name
+/// (`/proc/sys/kernel/overflowuid`) and that distributions call `nobody`: it owns no files.
 pub const NOBODY: u32 = 65_534;
 
-/// A thread that was waited for is still the kernel's for some microseconds.
+/// Longest wait for a joined thread to vanish from `/proc`; usually that takes some microseconds.
 const LONGEST_END: Duration = Duration::from_secs(1);
 
-/// The user whose rights this process has, by its number in the user namespace it is in.
+/// The user whose rights this process has, by its number in our user namespace.
 pub fn ours() -> u32 {
     geteuid().as_raw()
 }
 
-/// This user by its number in the user namespace around the one it is in; its own number where
-/// there is none around it (user_namespaces(7)).
+/// The user of this process by its number in the enclosing user namespace; its own number where
+/// there is no enclosing one (user_namespaces(7)).
 pub fn ours_outside() -> u32 {
     outside(ours(), &map().unwrap_or_default()).unwrap_or_else(ours)
 }
 
-/// Which users there are here, and who they are outside, as `/proc/self/uid_map` has it. A kernel that is
-/// built without user namespaces (CONFIG_USER_NS) has no such file, and all of them.
+/// The users of this namespace and their numbers outside, as `/proc/self/uid_map` lists them. A
+/// kernel built without user namespaces (CONFIG_USER_NS) has no such file; there every number
+/// stands for itself.
 pub(crate) fn map() -> io::Result<String> {
     match fs::read_to_string("/proc/self/uid_map") {
         Err(error)
@@ -51,8 +52,8 @@ pub(crate) fn maps(uid_map: &str, user: u32) -> bool {
     outside(user, uid_map).is_some()
 }
 
-/// The number outside of a user here, by the lines of user_namespaces(7): each maps as many numbers as its
-/// third field says from its first on to its second on.
+/// The number outside of a user of this namespace. Each line of the map has three numbers: the
+/// first inside, the first outside, and how many are mapped (user_namespaces(7)).
 fn outside(user: u32, map: &str) -> Option<u32> {
     let of_line = |line: &str| {
         let fields: Vec<u32> = line
@@ -67,15 +68,15 @@ fn outside(user: u32, map: &str) -> Option<u32> {
 }
 
 /// Whether this process is root to others: on the machine, or in a container that has users of its
-/// own. Whoever has made himself root of a user namespace is it to nobody else: what is the machine's
-/// own is not his there.
+/// own. A user who made himself root of a user namespace is not root to others: the machine's own
+/// files do not belong to root there.
 pub fn is_root() -> bool {
     let root_is_ours = || fs::metadata("/").is_ok_and(|found| found.uid() == 0);
     ours() == 0 && (ours_outside() == 0 || root_is_ours())
 }
 
-/// Whether what belongs to this user is our own or root's. In a user namespace without a number for
-/// root, what is his is shown as that of the overflow user.
+/// Whether an owner is our own user or root. In a user namespace that has no number for root, files
+/// of root are shown as owned by the overflow user.
 ///
 /// # Errors
 /// Where `/proc` is not mounted.
@@ -87,11 +88,11 @@ pub(crate) fn is_us_or_root(owner: u32) -> io::Result<bool> {
     Ok(owner == ours() || owner == 0 || is_unknown()?)
 }
 
-/// Does something as another user, with his group and no other: the kernel then refuses what it would
-/// refuse him. It is done by a thread of its own; no other takes part in it.
+/// Does something as another user, with that user's group and no other, so that the kernel refuses
+/// what it would refuse that user. A separate thread does it; no other thread is affected.
 ///
 /// # Errors
-/// `EPERM` for whoever is not root, `EINVAL` for a user that this namespace has not.
+/// `EPERM` unless we are root, `EINVAL` for a user that this namespace does not have.
 pub fn act_as<T: Send>(user: u32, act: impl FnOnce() -> T + Send) -> io::Result<T> {
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -107,9 +108,10 @@ pub fn act_as<T: Send>(user: u32, act: impl FnOnce() -> T + Send) -> io::Result<
     outcome.and(done)
 }
 
-/// The kernel takes a process with a thread that became another user for one with secrets
-/// (`PR_SET_DUMPABLE`, prctl(2)). It keeps that user from the memory of all threads, so it ends after the
-/// thread has gone, which is after it was waited for (`exit_mm` of kernel/exit.c).
+/// Makes the process dumpable again once the thread is gone. A process with a thread that became
+/// another user is taken for one with secrets (`PR_SET_DUMPABLE`, prctl(2)). That keeps this user
+/// from the memory of all threads, so it must last until the thread is gone, which is some time
+/// after it was joined (`exit_mm` of kernel/exit.c).
 fn look_ordinary_without(thread: i32) -> io::Result<()> {
     let task = format!("/proc/self/task/{thread}");
     if clock::wait_until(LONGEST_END, || !Path::new(&task).exists()) {
@@ -118,8 +120,9 @@ fn look_ordinary_without(thread: i32) -> io::Result<()> {
     Ok(())
 }
 
-/// The kernel's calls are of one thread; those of the C library change all of them. Groups come first: whoever has
-/// given up being root may not change them any more.
+/// Makes the calling thread this user. The system calls themselves change one thread only; those of
+/// the C library change all threads. Groups come first: a thread that has given up root may not
+/// change them any more.
 pub(crate) fn become_in_this_thread(user: u32) -> io::Result<()> {
     let (uid, gid) = (Uid::from_raw(user), Gid::from_raw(user));
     set_thread_groups(&[])?;
@@ -149,15 +152,16 @@ mod tests {
             assert_eq!(acted.unwrap_err().raw_os_error(), Some(libc::EPERM));
         }
         assert_eq!(uid("/proc/thread-self/status"), ours().to_string());
-        // No thread of his is left that he could take over, and with it our memory.
+        // No thread of that user is left that he could take over, and with it our memory.
         for _ in 0..20 {
             let _ = act_as(NOBODY, be_long_in_ending);
             assert_eq!(threads_of(NOBODY), 0);
         }
     }
 
-    /// The kernel closes what only this thread has open after it was waited for, and a list of watches
-    /// mostly takes some time to close (`fsnotify_destroy_group` of fs/notify/group.c).
+    /// Leaves a thread that ends slowly. After it was joined, the kernel closes the files that only
+    /// this thread has open, and a list of watches mostly takes some time to close
+    /// (`fsnotify_destroy_group` of fs/notify/group.c).
     fn be_long_in_ending() {
         // SAFETY: no pointers but a string that ends; what this opens is of this thread alone.
         unsafe {

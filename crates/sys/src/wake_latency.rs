@@ -1,5 +1,5 @@
-//! How long the CPUs of the machine may take to wake: the deeper they sleep, the longer. The least that
-//! anybody holds counts, for as long as he has `/dev/cpu_dma_latency` open
+//! The limit on how long CPUs may take to wake: the deeper they sleep, the longer it takes. Every
+//! process that has `/dev/cpu_dma_latency` open may set a limit, and the smallest one counts
 //! (Documentation/power/pm_qos_interface.rst).
 
 use std::fs::File;
@@ -9,10 +9,10 @@ use std::os::unix::fs::FileExt as _;
 use crate::descriptor;
 
 const DEVICE: &str = "/dev/cpu_dma_latency";
-/// What the kernel tells where nobody holds anything, µs (`PM_QOS_CPU_LATENCY_DEFAULT_VALUE`).
+/// What the kernel reports when nobody sets a limit, µs (`PM_QOS_CPU_LATENCY_DEFAULT_VALUE`).
 pub const ANY_US: u32 = 2_000_000_000;
 
-/// What holds now.
+/// The limit that holds now, µs.
 ///
 /// # Errors
 /// `EACCES` without root, `ENOENT` where the kernel has no idle states to choose from.
@@ -20,7 +20,7 @@ pub fn now_us() -> io::Result<u32> {
     read_us(&File::open(DEVICE)?)
 }
 
-/// A time that is held until this is dropped, or until what it is handed on to ends.
+/// A limit that holds until this is dropped, or until the program that it is handed on to ends.
 #[derive(Debug)]
 pub struct HeldLatency {
     device: File,
@@ -28,7 +28,7 @@ pub struct HeldLatency {
 }
 
 impl HeldLatency {
-    /// Holds it from now on, µs.
+    /// Sets a limit from now on, µs.
     ///
     /// # Errors
     /// Those of [`now_us`].
@@ -38,7 +38,7 @@ impl HeldLatency {
         Ok(Self { device, most_us })
     }
 
-    /// Leaves it open for what is executed in the place of this process.
+    /// Leaves the device open for the program that is executed in place of this process.
     ///
     /// # Errors
     /// None are known for a descriptor that is open.
@@ -46,7 +46,7 @@ impl HeldLatency {
         descriptor::hand_on(&self.device)
     }
 
-    /// The time that it is.
+    /// The limit that was set, µs.
     pub fn most_us(&self) -> u32 {
         self.most_us
     }

@@ -1,7 +1,7 @@
 //! Both ends of the wire: the server under test and the load that drives it.
 //!
-//! Nothing here knows how it is watched: readings are taken by an observer that the caller
-//! passes in.
+//! Nothing here knows how it is observed: the caller passes in an observer, which takes the
+//! readings.
 
 pub mod engine;
 pub mod floor;

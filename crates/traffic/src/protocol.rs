@@ -1,10 +1,10 @@
-//! What the load loop must know of a protocol: the next request, and where its answer ends.
+//! What the load loop must know about a protocol: the next request, and where its answer ends.
 
 use model::reading::Ledger;
 
-/// What is received of an answer at once: bytes, or what somebody made of them before.
+/// A piece of an answer as it is received: bytes, or what was decoded from them.
 pub trait Received {
-    /// Bytes that came over the wire for it.
+    /// Returns the bytes that came over the wire for it.
     fn wire_bytes(&self) -> usize;
 
     /// Whether it is the end of the connection.
@@ -23,34 +23,34 @@ impl Received for [u8] {
     }
 }
 
-/// A protocol of requests and answers, one at a time in each slot of a load: a connection, or a stream
-/// of one. It is shared by all
-/// threads; what changes lives in the memory of a thread and the exchange of a connection.
+/// A protocol of requests and answers, one at a time in each slot of a load: a connection, or a
+/// stream of one. All threads share it; what changes is kept in the memory of a thread and in the
+/// exchange of a slot.
 pub trait Protocol: Sync {
     /// What a carrier sends as a request, and what it receives of an answer.
     type Request: ?Sized;
     type Input: Received + ?Sized;
     /// What one thread remembers across its connections.
     type Memory;
-    /// Where one connection is within a request and its answer.
+    /// How far a slot is in a request and its answer.
     type Exchange;
 
-    /// Memory for one more thread.
+    /// Creates the memory of one more thread.
     fn memory(&self) -> Self::Memory;
 
-    /// State for the slot of this number among all those of a load.
+    /// Creates the state of the slot with this number among all slots of a load.
     fn exchange(&self, slot: u32) -> Self::Exchange;
 
-    /// Starts the next request of a connection.
+    /// Prepares the next request of a slot.
     fn begin(&self, memory: &mut Self::Memory, exchange: &mut Self::Exchange);
 
-    /// The request that an exchange has begun.
+    /// Returns the request that an exchange has begun.
     fn request<'a>(&'a self, exchange: &'a Self::Exchange) -> &'a Self::Request;
 
-    /// The request where it is the same every time: io_uring is given its bytes once.
+    /// Returns the request if it is the same every time: io_uring is given its bytes once.
     fn constant_request(&self) -> Option<&Self::Request>;
 
-    /// Takes the next bytes of the answer.
+    /// Reads the next piece of the answer.
     fn read(
         &self,
         memory: &mut Self::Memory,
@@ -58,26 +58,26 @@ pub trait Protocol: Sync {
         input: &Self::Input,
     ) -> Framing;
 
-    /// The peer closed the connection; for some answers that is their end.
+    /// Reads the end of the connection, which is also the end of some answers.
     fn read_end(&self, memory: &mut Self::Memory, exchange: &mut Self::Exchange) -> Framing;
 
-    /// The status of the first answer, for a reader who wants to know what was measured; `None` where
-    /// this thread saw no answer, or answers have none.
+    /// Returns the status of the first answer, so that a reader can see what was measured; `None`
+    /// where this thread saw no answer, or answers have no status.
     fn first_status(&self, _memory: &Self::Memory) -> Option<u16> {
         None
     }
 
-    /// The request of an exchange has met its fate.
+    /// Notes the fate of the request of an exchange that has ended.
     #[inline]
     fn ended(&self, _memory: &mut Self::Memory, _exchange: &Self::Exchange, _fate: Fate) {}
 
-    /// What became of the requests of this thread, kind by kind, where there are kinds.
+    /// Returns the fates of the requests of this thread by kind, where there are kinds.
     fn kinds(&self, _memory: &Self::Memory) -> Vec<Ledger> {
         Vec::new()
     }
 }
 
-/// What came of a piece of an answer.
+/// The result of reading a piece of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
     /// There is more to come.
@@ -89,7 +89,7 @@ pub enum Framing {
         /// The connection cannot carry another request.
         closes: bool,
     },
-    /// This is no answer.
+    /// The input is no answer.
     Malformed,
     /// The connection ended inside the answer.
     CutShort,
@@ -99,10 +99,10 @@ pub enum Framing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     Answered,
-    /// A whole answer that says it failed.
+    /// A whole answer whose status reports a failure.
     Status,
     Malformed,
-    /// A whole answer with another body than the first.
+    /// A whole answer with a different body from the first.
     Body,
     Closed,
     Timeout,

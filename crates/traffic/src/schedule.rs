@@ -1,10 +1,11 @@
-//! When what leaves by a clock, a request or packets, is due: absolute times, never moved and never skipped.
+//! When requests or packets that leave by a clock are due: absolute times, never moved and never
+//! skipped.
 
 use model::random::SplitMix64;
 use model::workload::Arrivals;
 
-/// The due times of one thread, in ns from the start of the block. Together, the schedules of
-/// all threads make up the rate that was asked for.
+/// The due times of one thread, in ns from the start of the block. The schedules of all threads
+/// together make up the rate that was asked for.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
     due_ns: f64,
@@ -13,7 +14,7 @@ pub(crate) struct Schedule {
 
 #[derive(Clone, Debug)]
 enum Gaps {
-    /// Due times are multiples, not sums, so that rounding does not add up.
+    /// Due times are multiples and not sums, so that rounding errors do not add up.
     Even {
         first_ns: f64,
         period_ns: f64,
@@ -26,7 +27,7 @@ enum Gaps {
 }
 
 impl Schedule {
-    /// The part of thread `thread` of `threads` in so many a second.
+    /// Creates the share of thread `thread` of `threads` in `rate_rps` a second.
     pub(crate) fn new(
         rate_rps: f64,
         arrivals: Arrivals,
@@ -63,7 +64,7 @@ impl Schedule {
         }
     }
 
-    /// When the next is due, in ns from the start.
+    /// Returns when the next one is due, in ns from the start.
     #[inline]
     #[expect(
         clippy::cast_possible_truncation,
@@ -73,7 +74,7 @@ impl Schedule {
         self.due_ns as u64
     }
 
-    /// Goes on to the one after it.
+    /// Advances to the next due time.
     #[inline]
     pub(crate) fn advance(&mut self) {
         match &mut self.gaps {

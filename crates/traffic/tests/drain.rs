@@ -1,4 +1,4 @@
-//! A stop that is heard before what had arrived by then was looked at: all of it is answered.
+//! A stop that is heard before the engine has looked at what had arrived: all of it is answered.
 #![expect(
     clippy::unwrap_used,
     reason = "a helper of tests may fail as a test does"
@@ -17,15 +17,15 @@ use traffic::engine::life::Life;
 use traffic::engine::{self, Engine, Next, Output, Service, Settings, Step, listeners};
 
 const WORD: &[u8] = b"hello";
-/// More than an engine attends to at one go.
+/// More clients than an engine attends to in one go.
 const CLIENTS: usize = 150;
-/// So many of them connect when nobody attends to them.
+/// How many of them connect while the engine is busy.
 const NEW: usize = 50;
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Sends each word back, the first only when it is told to.
+/// Sends each word back, but the first one only when the test lets it.
 struct Slow {
-    is_at_it: Sender<()>,
+    reports_start: Sender<()>,
     may_go_on: Option<Receiver<()>>,
     is_draining: bool,
 }
@@ -38,7 +38,7 @@ impl Service for Slow {
             return Step::NeedMore;
         }
         if let Some(may_go_on) = self.may_go_on.take() {
-            self.is_at_it.send(()).unwrap();
+            self.reports_start.send(()).unwrap();
             may_go_on.recv_timeout(PATIENCE).unwrap();
         }
         output.bytes().extend_from_slice(&input[..WORD.len()]);
@@ -69,10 +69,10 @@ fn what_had_arrived_when_a_stop_was_heard_is_answered() {
         let listener = listeners.remove(0);
         let address = listener.local_addr().unwrap();
         let (mut stop, stopped) = UnixStream::pair().unwrap();
-        let (is_at_it, at_it) = channel();
+        let (reports_start, start) = channel();
         let (go_on, may_go_on) = channel();
         let service = Slow {
-            is_at_it,
+            reports_start,
             may_go_on: Some(may_go_on),
             is_draining: false,
         };
@@ -86,7 +86,7 @@ fn what_had_arrived_when_a_stop_was_heard_is_answered() {
         });
         let mut clients: Vec<TcpStream> = (NEW..CLIENTS).map(|_| connect(address)).collect();
         clients[CLIENTS - NEW - 1].write_all(WORD).unwrap();
-        at_it.recv_timeout(PATIENCE).unwrap();
+        start.recv_timeout(PATIENCE).unwrap();
         // The stop comes first.
         stop.write_all(b"!").unwrap();
         clients.extend((0..NEW).map(|_| connect(address)));

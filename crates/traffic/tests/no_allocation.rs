@@ -22,11 +22,11 @@ use traffic::server::{Files, Http, Options, PlantedCost};
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 const REQUEST: &[u8] = b"GET /json HTTP/1.1\r\nHost: a\r\n\r\n";
-/// A file, by a path to be resolved and with conditions to be weighed.
+/// A request for a file, with a path to resolve and conditions to check.
 const FILE_REQUEST: &[u8] = b"GET /a/../%66ile HTTP/1.1\r\nHost: a\r\n\
     If-None-Match: \"x\"\r\nRange: bytes=1-\r\n\r\n";
 const ROOT: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/no-allocation");
-/// Few enough that the test ends long before the harness, which allocates, complains of its length.
+/// Few enough that the test ends long before the harness warns of its length, which allocates.
 const REQUESTS: usize = 2_000;
 
 #[test]
@@ -64,7 +64,7 @@ fn a_request_is_answered_without_allocating() {
 
 type Running = (TcpStream, UnixStream, std::thread::JoinHandle<()>);
 
-/// A server in a thread, a connection to it, and what stops it when dropped.
+/// A connection to a server, what stops the server when dropped, and the server's thread.
 fn serve(engine: Engine, options: Options) -> Running {
     let mut listeners = listeners::open(
         SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
@@ -97,8 +97,8 @@ fn serve(engine: Engine, options: Options) -> Running {
     (client, stop, server)
 }
 
-/// An answer ends with its body, and may be of another length than the one before it: the tag of a
-/// file is weak while the file is young.
+/// Sends a request `count` times and reads each answer up to the end of its body. Lengths of
+/// answers may differ: the tag of a file is weak while the file is young.
 fn exchange(client: &mut TcpStream, request: &[u8], count: usize) {
     let mut answer = [0; 32 * 1024];
     for _ in 0..count {

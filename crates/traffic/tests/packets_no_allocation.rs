@@ -12,7 +12,7 @@ use traffic::packets::{PacketPath, PacketPlan, PacketSizes, ReceiveWay, SendWay,
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 
-/// What an exchange of so many takes.
+/// Allocations during an exchange of `count` packets.
 fn allocated(send: SendWay, receive: ReceiveWay, count: u64) -> u64 {
     let cpu = sys::cpu::allowed().unwrap()[0];
     let plan = PacketPlan {
@@ -43,7 +43,7 @@ fn twenty_thousand_packets_take_no_more_allocations_than_one() {
         .into_iter()
         .flat_map(|send| receives.map(|receive| (send, receive)))
     {
-        // What a process allocates once is over by the second.
+        // By the second exchange, what a process allocates only once has been allocated.
         let counts = [1, 1, 20_000];
         let [_, of_one, of_many] = counts.map(|count| allocated(send, receive, count));
         assert_eq!(of_many, of_one, "{send} to {receive}");

@@ -3,14 +3,14 @@
 /// How two tags are compared (RFC 9110 §8.8.3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comparison {
-    /// A weak tag, `W/"…"`, is equal to none.
+    /// A weak tag, `W/"…"`, equals no tag.
     Strong,
-    /// A tag is equal to its weak form.
+    /// A tag equals its weak form.
     Weak,
 }
 
-/// Whether `value`, a list of tags or `*`, has a tag that is equal to `tag`, which has its quotes,
-/// and `W/` before them where it is weak. Of a malformed list counts what stands before the fault.
+/// Whether `value`, a list of tags or `*`, has a tag that equals `tag`, which has its quotes, and
+/// `W/` before them if it is weak. In a malformed list only the tags before the fault count.
 pub fn matches(value: &[u8], tag: &[u8], comparison: Comparison) -> bool {
     if value == b"*" {
         return true;
@@ -27,8 +27,8 @@ pub fn matches(value: &[u8], tag: &[u8], comparison: Comparison) -> bool {
     false
 }
 
-/// The next tag with its quotes, whether it is weak, and what follows. A comma may stand in a tag,
-/// so the list cannot be cut at its commas.
+/// The first tag of a list with its quotes, whether it is weak, and the rest of the list. A comma
+/// may stand in a tag, so the list cannot be cut at its commas.
 fn next(list: &[u8]) -> Option<(&[u8], bool, &[u8])> {
     let begin = list
         .iter()
@@ -39,7 +39,7 @@ fn next(list: &[u8]) -> Option<(&[u8], bool, &[u8])> {
     Some((listed, is_weak, after))
 }
 
-/// What begins with a tag without the mark of a weak one, and whether it had that.
+/// Removes the mark of a weak tag; returns also whether there was one.
 fn without_mark(tag: &[u8]) -> (&[u8], bool) {
     tag.strip_prefix(b"W/")
         .map_or((tag, false), |tag| (tag, true))

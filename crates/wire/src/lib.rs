@@ -1,4 +1,5 @@
-//! Bytes to values and back: HTTP/1 as a server and a client read it. No I/O and no clock.
+//! Bytes to values and back: HTTP/1 as a server and a client read it, and the messages of iperf3.
+//! No I/O and no clock.
 
 pub mod entity_tag;
 pub mod iperf3;

@@ -1,23 +1,23 @@
-//! From the target of a request to the path of a file.
+//! Turns the target of a request into the path of a file.
 
 /// A target that names no path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoPath;
 
-/// Writes the path of a target into `path`, relative to the root: percent-decoded first, then
-/// freed of `.`, `..` and empty segments (RFC 3986 §5.2.4), without the query. It is empty for
-/// the root, and ends with a slash for what was asked for as a folder. `path` is cleared before;
-/// nothing is allocated once it has the room.
+/// Writes the path of a target into `path`, relative to the root: first percent-decoded, then freed
+/// of `.`, `..` and empty segments (RFC 3986 §5.2.4), without the query. The path is empty for the
+/// root, and ends with a slash if a folder was asked for. `path` is cleared first; nothing is
+/// allocated if it has the room.
 ///
 /// # Errors
-/// What is wrong with the target; then `path` has nothing of use.
+/// A target that names no path; `path` then holds nothing of use.
 pub fn resolve(target: &[u8], path: &mut Vec<u8>) -> Result<(), NoPath> {
     path.clear();
     decode(without_query(target), path)?;
     if path.first() != Some(&b'/') {
         return Err(NoPath);
     }
-    // What is kept is never longer than what was read, so both fit into the one buffer.
+    // What is kept is never longer than what was read, so one buffer holds both.
     let (mut read, mut kept) = (0, 0);
     while read < path.len() {
         let end = memchr::memchr(b'/', &path[read..]).map_or(path.len(), |at| read + at);
@@ -46,7 +46,7 @@ pub fn without_query(target: &[u8]) -> &[u8] {
     &target[..end]
 }
 
-/// Where the last segment of a path begins that ends with a slash.
+/// Where the last segment begins, in a path that ends with a slash.
 fn parent(kept: &[u8]) -> Option<usize> {
     let (_, segments) = kept.split_last()?;
     Some(memchr::memrchr(b'/', segments).map_or(0, |slash| slash + 1))

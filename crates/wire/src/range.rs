@@ -1,10 +1,10 @@
 //! Which part of a file a `Range` field asks for (RFC 9110 §14).
 
-/// What is to be sent of a representation.
+/// The part of a representation that is to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Selection {
     Whole,
-    /// So many bytes, at least one, from a first on; both within the length.
+    /// `bytes` bytes from `first` on, at least one; both within the length.
     Part {
         first: u64,
         bytes: u64,
@@ -14,13 +14,13 @@ pub enum Selection {
 }
 
 /// Reads `bytes=FIRST-LAST`, `bytes=FIRST-` or `bytes=-LAST_BYTES` for a length in bytes. A field
-/// that is malformed, of another unit, or with several ranges selects all, as a server may
-/// overlook any (RFC 9110 §14.2).
+/// that is malformed, of another unit, or with several ranges selects the whole, as a server may
+/// ignore any range (RFC 9110 §14.2).
 pub fn select(value: &[u8], length: u64) -> Selection {
     one_range(value).map_or(Selection::Whole, |(first, last)| place(first, last, length))
 }
 
-/// The two numbers around the hyphen; at least one is there.
+/// The numbers before and after the hyphen; at least one is there.
 fn one_range(value: &[u8]) -> Option<(Option<u64>, Option<u64>)> {
     let (unit, set) = value.split_at_checked(b"bytes=".len())?;
     let range = unit.eq_ignore_ascii_case(b"bytes=").then_some(set)?;
@@ -38,7 +38,7 @@ fn one_range(value: &[u8]) -> Option<(Option<u64>, Option<u64>)> {
 fn place(first: Option<u64>, last: Option<u64>, length: u64) -> Selection {
     let (first, end) = match (first, last) {
         (Some(first), last) => (first, last.map_or(length, |last| last.saturating_add(1))),
-        // The last bytes of nothing are nothing, which no part can say (RFC 9110 §14.1.2).
+        // The last bytes of an empty file are none, which no part can express (RFC 9110 §14.1.2).
         (None, Some(1..)) if length == 0 => return Selection::Whole,
         (None, last_bytes) => (length.saturating_sub(last_bytes.unwrap_or(0)), length),
     };
@@ -48,8 +48,8 @@ fn place(first: Option<u64>, last: Option<u64>, length: u64) -> Selection {
     }
 }
 
-/// `None` for what is no number, `Some(None)` for nothing at all. A number too large for its type
-/// is behind the end of every file, and so is the largest.
+/// Reads a number: `None` for what is no number, `Some(None)` for no digits at all. A number too
+/// large for its type becomes the largest, which is behind the end of every file too.
 #[expect(
     clippy::option_option,
     reason = "to be absent and to be wrong are different things here"

@@ -7,12 +7,12 @@ use crate::status::Status;
 /// Bytes of an HTTP date, `Sun, 06 Nov 1994 08:49:37 GMT`.
 pub const DATE_BYTES: usize = 29;
 
-/// What becomes of the connection, as the client is told.
+/// What happens to the connection, as the client is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Persistence {
-    /// Kept, as HTTP/1.1 takes for granted.
+    /// Kept, which is the default of HTTP/1.1.
     Kept,
-    /// Kept, said aloud for a client of HTTP/1.0.
+    /// Kept, and said so for a client of HTTP/1.0.
     KeptAloud,
     Closed,
 }
@@ -27,7 +27,7 @@ impl Persistence {
     }
 }
 
-/// All of a head but the length of the body and what becomes of the connection.
+/// A head without the length of the body and without what happens to the connection.
 #[derive(Clone, Debug)]
 pub struct HeadTemplate {
     bytes: Vec<u8>,
@@ -35,7 +35,8 @@ pub struct HeadTemplate {
 }
 
 impl HeadTemplate {
-    /// `fields` are whole lines, each with its CR LF. The date is blank until it is set.
+    /// Makes the head of an answer with a body. `fields` are whole lines, each with its CR LF. The
+    /// date is blank until it is set.
     pub fn new(status: Status, content_type: &str, fields: &str) -> Self {
         let mut head = Self::without_body(status);
         let more = [
@@ -48,7 +49,8 @@ impl HeadTemplate {
         head
     }
 
-    /// For [`Self::append_head`]: nothing is said of a body. The date is blank until it is set.
+    /// Makes a head that says nothing of a body, for [`Self::append_head`]. The date is blank until
+    /// it is set.
     pub fn without_body(status: Status) -> Self {
         let mut bytes = format!("HTTP/1.1 {}\r\nServer: linerate\r\nDate: ", status.line());
         let date_at = bytes.len();
@@ -64,8 +66,8 @@ impl HeadTemplate {
         self.bytes[self.date_at..][..DATE_BYTES].copy_from_slice(date);
     }
 
-    /// Appends the head alone. `write_fields` appends at least one line, and of the last no CR LF; of
-    /// a head with a body, the length of that.
+    /// Appends the head alone. `write_fields` appends at least one line, the last without its CR
+    /// LF; for a head with a body it appends the length of the body.
     pub fn append_head(
         &self,
         output: &mut Vec<u8>,
@@ -77,7 +79,7 @@ impl HeadTemplate {
         output.extend_from_slice(persistence.head_end());
     }
 
-    /// Appends head and body and tells where in `output` the body starts. `write_body` appends
+    /// Appends head and body, and returns where in `output` the body starts. `write_body` appends
     /// the body itself; its length is filled in afterwards, so that it need not be known before.
     pub fn append(
         &self,
@@ -93,12 +95,12 @@ impl HeadTemplate {
         let body_at = output.len();
         write_body(output);
         let body_bytes = output.len() - body_at;
-        // The digits took the place of two blanks before the body.
+        // The digits of the length replaced two before the body.
         body_at + fill_length(output, length_at, body_bytes) - 2
     }
 }
 
-/// Writes the length over its two blank digits; tells how many digits it has.
+/// Writes the length over the two digits that stand for it; returns how many digits it has.
 fn fill_length(output: &mut Vec<u8>, length_at: usize, body_bytes: usize) -> usize {
     if let Ok(small @ 10..100) = u8::try_from(body_bytes) {
         output[length_at] = b'0' + small / 10;

@@ -24,7 +24,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// All of them, in the order of their codes.
+    /// All status codes, in their order.
     pub const ALL: [Self; 18] = [
         Self::Ok,
         Self::PartialContent,

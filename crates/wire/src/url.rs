@@ -4,12 +4,12 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
     Http,
-    /// TLS.
+    /// HTTP over TLS.
     Https,
 }
 
 impl Scheme {
-    /// As it stands in a URL.
+    /// The name of the scheme as it stands in a URL.
     pub fn name(self) -> &'static str {
         match self {
             Self::Http => "http",
@@ -58,7 +58,7 @@ impl HttpUrl {
     /// Splits a URL.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// What is wrong with the text.
     pub fn parse(text: &str) -> Result<Self, UrlError> {
         if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(UrlError::BadByte);
@@ -86,7 +86,7 @@ impl HttpUrl {
         })
     }
 
-    /// The address, for whoever speaks no TLS.
+    /// The URL itself, for a caller that speaks no TLS.
     ///
     /// # Errors
     /// [`UrlError::Https`].

@@ -1,5 +1,4 @@
-//! What is written is read back the same, however it is cut, for requests and answers that nobody
-//! thought of.
+//! What is written is read back the same, however it is cut, for random requests and answers.
 
 use std::fmt::Write as _;
 
@@ -28,7 +27,7 @@ fn body() -> impl Strategy<Value = Body> {
     ]
 }
 
-/// A field that says nothing of framing, as a line.
+/// A line with a field that says nothing about framing.
 fn other_field() -> impl Strategy<Value = String> {
     "X-[!#$%&'*+.^_`|~0-9A-Za-z-]{0,12}:[ \t]{0,2}[ -~\u{a0}-\u{ff}]{0,30}\r\n"
 }

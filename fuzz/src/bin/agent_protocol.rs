@@ -1,4 +1,4 @@
-//! The lines between study and agent, each way: what is understood can be said again.
+//! The lines between study and agent, in both directions: what can be decoded can be encoded again.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

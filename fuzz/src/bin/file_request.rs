@@ -1,5 +1,5 @@
-//! What a request says of a file: no path leads above its root, no range out of the file, and no
-//! list of tags matters to a tag that it does not hold.
+//! What a request says about a file: no path leads above the root, no range leads out of the file,
+//! and no list of tags matches a tag that it does not hold.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -25,7 +25,7 @@ fn resolve(target: &[u8]) {
     }
     assert!(path.len() < target.len() && !path.contains(&0));
     let mut segments: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
-    // A folder's path ends with a slash, the root's is empty.
+    // A folder's path ends with a slash; the root's path is empty.
     if segments.last() == Some(&&b""[..]) {
         segments.pop();
     }

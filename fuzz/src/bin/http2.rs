@@ -1,5 +1,6 @@
-//! A client's side of HTTP/2: no bytes of a server bring it down, however they are cut, and it hands
-//! out no more than came. The first byte says how they are cut, the second how many requests are out.
+//! A client's side of HTTP/2: no bytes of a server bring it down, however they are cut, and it
+//! hands out no more bytes than it received. The first byte of the input says how the rest is cut,
+//! the second how many requests are sent.
 #![no_main]
 
 use fuzz::http2::hear;

@@ -1,23 +1,23 @@
-//! Answers by HTTP/2: each request has its own, whole, however they are cut and mixed. The first byte
-//! says how they are cut, the second how many there are, two each of whose body a piece comes next,
-//! and how much of it.
+//! Answers over HTTP/2: each request gets its own answer, whole, however answers are cut and mixed.
+//! The first byte says how they are cut, the second how many there are. Each further pair of bytes
+//! says which answer's body gets a piece next, and how long the piece is.
 #![no_main]
 
 use fuzz::http2::{Answer, hear};
 use libfuzzer_sys::fuzz_target;
 
-/// As many as a byte's lowest bits tell.
+/// Most answers: the lowest three bits of a byte give their number.
 const MOST_ANSWERS: u8 = 8;
-/// What a byte counts where it says how much of a body comes.
+/// Bytes of a body that one unit of the length byte stands for.
 const SCALES: [usize; 2] = [1, 60];
-/// An empty frame of settings, and one that takes the client's.
+/// An empty SETTINGS frame, and one that acknowledges the client's.
 const PREFACE: [u8; 18] = [0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 4, 1, 0, 0, 0, 0];
 const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
-/// The head of an answer: `:status: 200`, of the table that everybody has (RFC 7541, appendix A).
+/// The head of an answer: `:status: 200`, from the static table (RFC 7541, appendix A).
 const OK: u8 = 0x88;
 
-/// What a server says, and what is to come of it.
+/// What a server says, and the answers that must come of it.
 struct Server {
     words: Vec<u8>,
     answers: Vec<Answer>,
@@ -39,7 +39,7 @@ impl Server {
         server
     }
 
-    /// Clients count their streams by odd numbers (RFC 9113 §5.1.1).
+    /// Says a frame of a stream. Clients give their streams odd numbers (RFC 9113 §5.1.1).
     fn frame(&mut self, kind: u8, flags: u8, number: u8, payload: &[u8]) {
         let [.., high, middle, low] = payload.len().to_be_bytes();
         let head = [high, middle, low, kind, flags, 0, 0, 0, number * 2 + 1];
@@ -48,7 +48,7 @@ impl Server {
 
     fn send_body(&mut self, number: u8, bytes: usize) {
         let begin = self.words.len();
-        // Bytes that are not those of the piece before.
+        // Bytes that differ from those of the piece before.
         let body: Vec<u8> = (begin..begin + bytes)
             .map(|at| (at * at / 7) as u8)
             .collect();

@@ -1,4 +1,5 @@
-//! The messages of iperf3 at both ends: what is taken lies within its bounds and can be said again.
+//! The messages of iperf3 at both ends: what is accepted lies within its bounds and can be written
+//! again.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -25,7 +26,8 @@ fuzz_target!(|input: &[u8]| {
             head.write(&mut again, is_wide);
             let read = DatagramHead::read(&again, is_wide).expect("there is room for it");
             assert_eq!(read.number, head.number);
-            // Microseconds that make up more than a second may be more seconds than there is room for.
+            // Microseconds beyond a second count as seconds, for which there may not be enough
+            // room.
             let fits = head.sent_us / 1_000_000 <= u64::from(u32::MAX);
             assert!(read.sent_us == head.sent_us || !fits);
         }
@@ -36,11 +38,11 @@ fuzz_target!(|input: &[u8]| {
         assert_eq!(Parameters::read(&json).ok(), Some(asked));
     }
     let ids: Vec<u32> = (0..usize::from(*kind % 4)).map(stream_id).collect();
-    if let Ok(told) = Results::<Value>::read(rest, &ids) {
-        let mut of: Vec<u64> = told.streams.iter().map(|one| one.id).collect();
-        of.sort_unstable();
-        assert!(of.into_iter().eq(ids.iter().map(|id| u64::from(*id))));
-        let json = framed(&told).split_off(4);
-        assert_eq!(Results::read(&json, &ids).ok(), Some(told));
+    if let Ok(results) = Results::<Value>::read(rest, &ids) {
+        let mut read_ids: Vec<u64> = results.streams.iter().map(|one| one.id).collect();
+        read_ids.sort_unstable();
+        assert!(read_ids.into_iter().eq(ids.iter().map(|id| u64::from(*id))));
+        let json = framed(&results).split_off(4);
+        assert_eq!(Results::read(&json, &ids).ok(), Some(results));
     }
 });

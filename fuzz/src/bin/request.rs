@@ -4,7 +4,7 @@
 use libfuzzer_sys::fuzz_target;
 use wire::request::{Limits, parse};
 
-/// Small, so that what happens at a limit is met often.
+/// Small, so that inputs often reach a limit.
 const LIMITS: Limits = Limits {
     head_bytes: 512,
     fields: 8,
@@ -20,7 +20,7 @@ fuzz_target!(|input: &[u8]| {
     }
     for cut in 0..input.len().min(LIMITS.head_bytes) {
         match parse(&input[..cut], LIMITS) {
-            // Until it is sure, it asks for more; once sure, it does not change its mind.
+            // The parser asks for more until it is sure; once sure, it does not change its mind.
             Ok(None) => {}
             sure => assert_eq!(sure, whole, "cut at {cut}"),
         }

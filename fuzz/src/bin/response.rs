@@ -1,12 +1,13 @@
-//! Answers: framed alike however they are cut, whatever head was seen before, and never beyond
-//! the bytes that came. The first byte says how the rest is cut and asked for.
+//! Answers are framed alike however they are cut and whatever head was seen before, and never
+//! beyond the bytes that came. The first byte says how the rest is cut, and whether it answers
+//! HEAD.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use wire::response::{KnownHead, Malformed, Progress, Reply, ResponseReader};
 
-/// What came of an answer: the reply and the bytes it took, or why it is none. An answer that the
-/// connection's end cut short is one outcome, whether it began or not.
+/// What an answer was read as: the reply and the bytes it took, or why it is malformed. An answer
+/// that the connection's end cut short is one outcome, whether it began or not.
 type Outcome = Result<(Reply, usize), Malformed>;
 
 fn read(head_request: bool, known: &mut KnownHead, input: &[u8], piece_bytes: usize) -> Outcome {
@@ -35,7 +36,7 @@ fuzz_target!(|input: &[u8]| {
     if let Ok((reply, used)) = whole {
         assert_eq!(reply.wire_bytes, used as u64);
         assert!(reply.body_bytes < reply.wire_bytes && (100..1000).contains(&reply.status));
-        // What follows an answer does not bear on it.
+        // What follows an answer does not affect it.
         let alone = read(head_request, &mut known, &input[..used], usize::MAX);
         assert_eq!(alone, whole);
     }

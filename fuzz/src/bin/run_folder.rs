@@ -1,4 +1,4 @@
-//! Run folders: `run.json` in the first line, `blocks.jsonl` in the rest. One that can be read
+//! Run folders: `run.json` in the first line, `blocks.jsonl` in the rest. A folder that can be read
 //! survives being saved again and can be judged and rendered, whatever its figures are.
 #![no_main]
 

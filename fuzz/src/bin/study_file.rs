@@ -1,5 +1,5 @@
-//! Study files: a right one keeps to its ranges and survives being saved, a wrong one is
-//! complained about at a place that is in the file.
+//! Study files: a right one keeps to its ranges and survives being saved; the error of a wrong one
+//! names a place that is in the file.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,6 +1,6 @@
-//! Handshakes that somebody alters: nothing is content but what the peer said, and without
-//! alterations all of it is. The first byte says of what kind the connection is, the second how what
-//! our end hears is cut.
+//! Handshakes that are altered on the way: only what the peer said becomes content, and without
+//! alterations all of it does. The first byte chooses the kind of connection, the second how the
+//! bytes that our end hears are cut; the rest are the alterations.
 #![no_main]
 
 use fuzz::tls::{self, ANSWER, Choice, REQUEST, Role};

@@ -1,5 +1,6 @@
-//! Any bytes where TLS should be: they bring neither end down, however they are cut, and none of them
-//! is content. The first byte says of what kind the connection is, the second how they are cut.
+//! Any bytes where TLS should be: they bring neither our client nor our server down, however they
+//! are cut, and none of them becomes content. The first byte chooses the kind of connection, the
+//! second how the rest is cut.
 #![no_main]
 
 use fuzz::tls::{self, Choice};

@@ -1,24 +1,25 @@
-//! From the first byte on: what is no TLS at all, and handshakes that somebody alters.
+//! Connections from the first byte on: bytes that are not TLS at all, and handshakes that are
+//! altered on the way.
 
 use super::ours;
 use super::pair::Pair;
-use super::{ANSWER, Choice, MOST_TURNS, PLACE, REQUEST, Role, SharedTls};
+use super::{ANSWER, Choice, MOST_TURNS, REQUEST, Role, SHARED, SharedTls};
 use crate::pieces;
 
-/// Our end says so much at once.
+/// Content that our end says at once.
 const PART_BYTES: usize = 4;
 
-/// What became of an exchange.
+/// What both ends heard in an exchange.
 #[derive(Debug, Default)]
 pub struct Heard {
     pub by_ours: Vec<u8>,
     pub by_peer: Vec<u8>,
-    /// Something did not come as it was said.
+    /// Whether something did not arrive at our end as it was said.
     pub is_altered: bool,
 }
 
-/// Bytes are altered as `changes` has it, whose pairs are how many go by unaltered and what is then
-/// XORed.
+/// Alters bytes. Each pair in `changes` says how many bytes pass unaltered, and with what the next
+/// one is XORed.
 struct Changes<'a> {
     changes: &'a [u8],
     passed: usize,
@@ -42,38 +43,38 @@ impl Changes<'_> {
     }
 }
 
-/// Our end hears these bytes, in pieces, from the first one on.
+/// Lets our end hear these bytes, in pieces, from the first one on.
 pub fn hears(kind: Choice, bytes: &[u8], piece_bytes: usize) {
-    PLACE.with_borrow_mut(|place| {
-        let mut end = ours::new(place, kind);
+    SHARED.with_borrow_mut(|shared| {
+        let mut end = ours::new(shared, kind);
         let mut heard = Vec::new();
         for piece in pieces(bytes, piece_bytes) {
-            end.hear(place, piece, &mut heard);
-            // What it says is read, so that there is always room.
+            end.hear(shared, piece, &mut heard);
+            // Its output is read, so that there is always room for it.
             end.said();
         }
         assert_eq!(heard, b"", "content before keys were agreed on");
     });
 }
 
-/// A handshake, a request and its answer. What our end hears is cut into pieces and altered.
+/// Runs a handshake, a request and its answer. What our end hears is cut into pieces and altered.
 pub fn shake_hands(kind: Choice, changes: &[u8], piece_bytes: usize) -> Heard {
     let mut changes = Changes {
         changes,
         passed: 0,
         is_altered: false,
     };
-    PLACE.with_borrow_mut(|place| {
-        let mut pair = Pair::new(place, kind);
+    SHARED.with_borrow_mut(|shared| {
+        let mut pair = Pair::new(shared, kind);
         let mut unsaid = Unsaid::new(kind);
         for _ in 0..MOST_TURNS {
-            let mut spoke = unsaid.speak(&mut pair, place, kind) | pair.bring_ours();
+            let mut spoke = unsaid.speak(&mut pair, shared, kind) | pair.bring_ours();
             spoke |= pair.bring_peers(
-                place,
+                shared,
                 piece_bytes,
                 |words| changes.alter(words),
-                |pair, place, _| {
-                    unsaid.speak(pair, place, kind);
+                |pair, shared, _| {
+                    unsaid.speak(pair, shared, kind);
                 },
             );
             if !spoke {
@@ -106,26 +107,26 @@ impl Unsaid {
         }
     }
 
-    /// Has whoever may speak do so, and tells whether anybody did: a client once hands are shaken, a
-    /// server once it has heard the request.
-    fn speak(&mut self, pair: &mut Pair, place: &mut SharedTls, kind: Choice) -> bool {
+    /// Lets the ends speak that may, and returns whether one did: a client may after the handshake,
+    /// a server once it has heard the request.
+    fn speak(&mut self, pair: &mut Pair, shared: &mut SharedTls, kind: Choice) -> bool {
         let (ours_may, peer_may) = match kind.ours {
             Role::Client => (pair.ours.is_at_rest(), pair.by_peer == REQUEST),
-            // Which keeps it until it may.
+            // A client of rustls keeps its content until it may send it.
             Role::Server => (pair.by_ours == REQUEST, true),
         };
         if ours_may && !self.ours.is_empty() {
-            self.say_some(pair, place);
+            self.say_some(pair, shared);
             return true;
         }
         let words = self.peers.take_if(|_| peer_may);
         words.inspect(|words| pair.peer.say(words)).is_some()
     }
 
-    /// A part, so that others are said while messages of the peer have come in part.
-    fn say_some(&mut self, pair: &mut Pair, place: &mut SharedTls) {
+    /// Says a part, so that other parts are said while messages of the peer have come only in part.
+    fn say_some(&mut self, pair: &mut Pair, shared: &mut SharedTls) {
         let (part, rest) = self.ours.split_at(self.ours.len().min(PART_BYTES));
-        pair.ours.say(place, part, usize::MAX);
+        pair.ours.say(shared, part, usize::MAX);
         self.ours = rest;
     }
 }

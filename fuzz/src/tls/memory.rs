@@ -1,4 +1,4 @@
-//! A socket's place taken by memory: quicker, and its room is what a test says.
+//! Memory in the place of a socket: it is quicker, and a test sets its room.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -10,7 +10,7 @@ use traffic::engine::transfer::Transfer;
 pub(super) struct MemoryStream {
     pub(super) arrived: Vec<u8>,
     pub(super) said: Vec<u8>,
-    /// So many bytes more does it take.
+    /// How many more bytes it accepts.
     pub(super) room_bytes: usize,
 }
 

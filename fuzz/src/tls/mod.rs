@@ -1,5 +1,5 @@
-//! One end of TLS that is ours and one that is not, with somebody between them who cuts and alters
-//! what ours hears.
+//! TLS connections between an end that is ours and one that is not. What ours hears is cut and
+//! altered on the way.
 
 mod handshake;
 mod memory;
@@ -18,13 +18,14 @@ use self::peer::Peers;
 pub use handshake::{Heard, hears, shake_hands};
 pub use records::converse;
 
-/// What the client says once it may, and what the server answers to the last byte of it.
+/// What the client says once it may. The server answers with [`ANSWER`] once it has heard all of
+/// it.
 pub const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: a.test\r\n\r\n";
 pub const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
-/// What a service would have at once of one connection.
+/// Input that a service would receive at once from one connection.
 const ROOM_BYTES: usize = 64 * 1024;
-/// Content of our records where they are small.
+/// Content of our records where they are small, bytes.
 const SMALL_RECORD_BYTES: usize = 512;
 /// A handshake and an exchange take a few turns; ends that never fall silent are a fault.
 const MOST_TURNS: usize = 64;
@@ -36,7 +37,7 @@ pub enum Role {
     Client,
 }
 
-/// What there is to choose of a connection.
+/// What kind of connection there is to be.
 #[derive(Clone, Copy, Debug)]
 pub struct Choice {
     pub version: TlsVersion,
@@ -48,7 +49,7 @@ pub struct Choice {
 impl Choice {
     pub const COUNT: usize = 8;
 
-    /// By the lowest bits of a byte.
+    /// Makes the choice that the lowest three bits of a byte stand for.
     pub fn of(byte: u8) -> Self {
         Self {
             version: [TlsVersion::Tls12, TlsVersion::Tls13][usize::from(byte & 1)],
@@ -58,7 +59,7 @@ impl Choice {
     }
 }
 
-/// How TLS is spoken, and the memory that connections share; made once.
+/// Configurations of TLS, and the memory that connections share; made once in a thread.
 struct SharedTls {
     clients: [Client; 2],
     buffers: Buffers,
@@ -69,7 +70,7 @@ struct SharedTls {
 }
 
 thread_local! {
-    static PLACE: RefCell<SharedTls> = RefCell::new(SharedTls::new());
+    static SHARED: RefCell<SharedTls> = RefCell::new(SharedTls::new());
 }
 
 impl SharedTls {

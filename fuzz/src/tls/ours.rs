@@ -12,7 +12,7 @@ use traffic::tls::{ClientEnd, Handshake, Secured};
 use super::memory::MemoryStream;
 use super::{Choice, Role, SharedTls};
 
-/// How far a connection is.
+/// How far a connection has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OurStage {
     Open,
@@ -23,16 +23,17 @@ pub(super) enum OurStage {
 
 /// One of our ends.
 pub(super) trait Ours {
-    /// Takes a piece of what the peer says; what it holds of content is appended to `heard`.
-    fn hear(&mut self, place: &mut SharedTls, piece: &[u8], heard: &mut Vec<u8>);
+    /// Takes a piece of what the peer says, and appends the content in it to `heard`.
+    fn hear(&mut self, shared: &mut SharedTls, piece: &[u8], heard: &mut Vec<u8>);
 
-    /// Takes content to say, and tells how much; so many bytes may leave, where that can be told.
-    fn say(&mut self, place: &mut SharedTls, content: &[u8], room_bytes: usize) -> usize;
+    /// Takes content to say, and returns how much it took. No more than `room_bytes` may leave,
+    /// where that can be limited.
+    fn say(&mut self, shared: &mut SharedTls, content: &[u8], room_bytes: usize) -> usize;
 
     /// Says that nothing follows, if it can.
-    fn say_goodbye(&mut self, place: &mut SharedTls);
+    fn say_goodbye(&mut self, shared: &mut SharedTls);
 
-    /// What has left since it was asked last.
+    /// Returns the bytes that have left since the last call.
     fn said(&mut self) -> Vec<u8>;
 
     /// Whether hands are shaken and nothing is under way.
@@ -43,10 +44,10 @@ pub(super) trait Ours {
     fn stage(&self) -> OurStage;
 }
 
-pub(super) fn new(place: &mut SharedTls, kind: Choice) -> Box<dyn Ours> {
+pub(super) fn new(shared: &mut SharedTls, kind: Choice) -> Box<dyn Ours> {
     match kind.ours {
-        Role::Server => Box::new(OurServer::new(place, kind)),
-        Role::Client => Box::new(Caller::new(place, kind)),
+        Role::Server => Box::new(OurServer::new(shared, kind)),
+        Role::Client => Box::new(Caller::new(shared, kind)),
     }
 }
 
@@ -54,28 +55,28 @@ pub(super) fn new(place: &mut SharedTls, kind: Choice) -> Box<dyn Ours> {
 struct OurServer {
     end: Secured,
     memory: MemoryStream,
-    /// Which of the places' ways to speak is its own.
+    /// Index of its own configuration in `SharedTls::commons`.
     common: usize,
     stage: OurStage,
 }
 
 impl OurServer {
-    fn new(place: &SharedTls, kind: Choice) -> Self {
+    fn new(shared: &SharedTls, kind: Choice) -> Self {
         let common = usize::from(kind.is_small);
-        // Which is never asked: the memory is.
+        // The socket is never used: the memory stands in for it.
         let (socket, _) = UnixStream::pair().expect("two descriptors are to be had");
         let socket = TcpStream::from(OwnedFd::from(socket));
         Self {
-            end: Secured::new(socket, &place.commons[common]).expect("there is randomness"),
+            end: Secured::new(socket, &shared.commons[common]).expect("there is randomness"),
             memory: MemoryStream::default(),
             common,
             stage: OurStage::Open,
         }
     }
 
-    /// Receives once, and tells whether there may be more.
-    fn receive(&mut self, place: &mut SharedTls, heard: &mut Vec<u8>) -> bool {
-        let (common, room) = (&mut place.commons[self.common], &mut place.room[..]);
+    /// Receives once, and returns whether there may be more.
+    fn receive(&mut self, shared: &mut SharedTls, heard: &mut Vec<u8>) -> bool {
+        let (common, room) = (&mut shared.commons[self.common], &mut shared.room[..]);
         match self.end.receive(common, &mut self.memory, room) {
             Ok(Received::Bytes {
                 count,
@@ -101,23 +102,23 @@ impl OurServer {
 }
 
 impl Ours for OurServer {
-    fn hear(&mut self, place: &mut SharedTls, piece: &[u8], heard: &mut Vec<u8>) {
+    fn hear(&mut self, shared: &mut SharedTls, piece: &[u8], heard: &mut Vec<u8>) {
         if self.stage != OurStage::Open {
             return;
         }
         self.memory.arrived.extend_from_slice(piece);
-        while self.receive(place, heard) {}
+        while self.receive(shared, heard) {}
         if self.end.has_output() {
-            self.say(place, &[], usize::MAX);
+            self.say(shared, &[], usize::MAX);
         }
         if self.stage == OurStage::Broken {
-            self.say_goodbye(place);
+            self.say_goodbye(shared);
         }
     }
 
-    fn say(&mut self, place: &mut SharedTls, content: &[u8], room_bytes: usize) -> usize {
+    fn say(&mut self, shared: &mut SharedTls, content: &[u8], room_bytes: usize) -> usize {
         self.memory.room_bytes = room_bytes;
-        let common = &mut place.commons[self.common];
+        let common = &mut shared.commons[self.common];
         let taken = self.end.send(common, &mut self.memory, content, false);
         taken.unwrap_or_else(|_| {
             self.stage = OurStage::Broken;
@@ -125,8 +126,8 @@ impl Ours for OurServer {
         })
     }
 
-    fn say_goodbye(&mut self, place: &mut SharedTls) {
-        let common = &mut place.commons[self.common];
+    fn say_goodbye(&mut self, shared: &mut SharedTls) {
+        let common = &mut shared.commons[self.common];
         self.end.say_goodbye(common, &mut self.memory);
     }
 
@@ -157,10 +158,10 @@ struct Caller {
 }
 
 impl Caller {
-    /// Says its first message.
-    fn new(place: &mut SharedTls, kind: Choice) -> Self {
+    /// Makes a client that has said its first message.
+    fn new(shared: &mut SharedTls, kind: Choice) -> Self {
         let (socket, peer) = sockets();
-        let client = &place.clients[usize::from(kind.version == TlsVersion::Tls13)];
+        let client = &shared.clients[usize::from(kind.version == TlsVersion::Tls13)];
         let mut caller = Self {
             end: ClientEnd::new(client).expect("there is randomness"),
             socket,
@@ -168,22 +169,22 @@ impl Caller {
             has_shaken_hands: false,
             stage: OurStage::Open,
         };
-        caller.shake_hands(place);
+        caller.shake_hands(shared);
         caller
     }
 
-    fn shake_hands(&mut self, place: &mut SharedTls) {
+    fn shake_hands(&mut self, shared: &mut SharedTls) {
         let socket = self.socket.as_fd();
-        match self.end.shake_hands(&mut place.buffers, socket) {
+        match self.end.shake_hands(&mut shared.buffers, socket) {
             Ok(Handshake::Done) => self.has_shaken_hands = true,
             Ok(Handshake::NeedsInput | Handshake::NeedsRoom) => {}
             Err(_) => self.stage = OurStage::Broken,
         }
     }
 
-    /// Receives once, and tells whether there may be more.
-    fn receive(&mut self, place: &mut SharedTls, heard: &mut Vec<u8>) -> bool {
-        match self.end.receive(&mut place.buffers, self.socket.as_fd()) {
+    /// Receives once, and returns whether there may be more.
+    fn receive(&mut self, shared: &mut SharedTls, heard: &mut Vec<u8>) -> bool {
+        match self.end.receive(&mut shared.buffers, self.socket.as_fd()) {
             Ok(None) => false,
             Ok(Some(content)) if !content.bytes.is_empty() => {
                 heard.extend_from_slice(content.bytes);
@@ -202,34 +203,34 @@ impl Caller {
 }
 
 impl Ours for Caller {
-    fn hear(&mut self, place: &mut SharedTls, piece: &[u8], heard: &mut Vec<u8>) {
+    fn hear(&mut self, shared: &mut SharedTls, piece: &[u8], heard: &mut Vec<u8>) {
         if self.stage != OurStage::Open {
             return;
         }
-        let told = self.peer.write_all(piece);
-        told.expect("the socket has room for a piece");
+        let written = self.peer.write_all(piece);
+        written.expect("the socket has room for a piece");
         if !self.has_shaken_hands {
-            self.shake_hands(place);
+            self.shake_hands(shared);
         }
-        while self.has_shaken_hands && self.receive(place, heard) {}
+        while self.has_shaken_hands && self.receive(shared, heard) {}
     }
 
-    /// How much leaves is the socket's affair.
-    fn say(&mut self, place: &mut SharedTls, content: &[u8], _: usize) -> usize {
+    /// The socket alone limits how much leaves.
+    fn say(&mut self, shared: &mut SharedTls, content: &[u8], _: usize) -> usize {
         let socket = self.socket.as_fd();
-        let taken = self.end.send(&mut place.buffers, socket, content);
+        let taken = self.end.send(&mut shared.buffers, socket, content);
         taken.unwrap_or_else(|_| {
             self.stage = OurStage::Broken;
             0
         })
     }
 
-    /// It just goes.
+    /// Does nothing: our client leaves without a goodbye.
     fn say_goodbye(&mut self, _: &mut SharedTls) {}
 
     fn said(&mut self) -> Vec<u8> {
         let mut words = Vec::new();
-        // That nothing more is there is told as an error, after what was.
+        // The read ends with an error when nothing more is there, after it has read what was.
         let _ = self.peer.read_to_end(&mut words);
         words
     }

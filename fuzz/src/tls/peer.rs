@@ -1,4 +1,4 @@
-//! The end that is not ours: rustls with its own buffers, which say what they are told to.
+//! The end that is not ours: rustls with its own buffers. It says what a test tells it to say.
 
 use std::io::{Read as _, Write as _};
 use std::sync::Arc;
@@ -14,12 +14,13 @@ use traffic::tls::{chain, key};
 
 use super::{Choice, Role};
 
-/// What rustls counts to a record's content.
+/// Bytes that rustls counts as part of a record, in addition to its content.
 const HEADER_BYTES: usize = 5;
-/// Content of a record where they are small: a ticket needs more.
+/// Content of a record where records are small, bytes: a ticket needs more.
 const SMALL_RECORD_BYTES: usize = 64;
 
-/// How peers speak: with full records and with small ones; clients with one version of TLS alone.
+/// Configurations of peers: with full and with small records, and each client with one version of
+/// TLS only.
 pub(super) struct Peers {
     servers: [Arc<ServerConfig>; 2],
     clients: [[Arc<ClientConfig>; 2]; 2],
@@ -36,7 +37,7 @@ impl Peers {
         }
     }
 
-    /// The peer of an end of ours.
+    /// Makes the peer of an end of ours.
     pub(super) fn connect(&self, kind: Choice) -> Peer {
         let size = usize::from(kind.is_small);
         let mut connection = match kind.ours {
@@ -74,7 +75,7 @@ fn client(certificate: &str, version: TlsVersion, record_bytes: Option<usize>) -
     let mut config = ClientConfig::builder_with_protocol_versions(&[version])
         .with_root_certificates(roots)
         .with_no_client_auth();
-    // What a connection does is not to depend on those before it.
+    // What a connection does must not depend on the connections before it.
     config.resumption = Resumption::disabled();
     config.max_fragment_size = record_bytes;
     config
@@ -83,13 +84,13 @@ fn client(certificate: &str, version: TlsVersion, record_bytes: Option<usize>) -
 pub(super) struct Peer(Connection);
 
 impl Peer {
-    /// Says content once hands are shaken.
+    /// Takes content to say once the handshake is over.
     pub(super) fn say(&mut self, content: &[u8]) {
         let taken = self.0.writer().write_all(content);
         taken.expect("its buffers have no limit");
     }
 
-    /// Takes other keys, and asks for others.
+    /// Changes its keys, and asks our end to change its own.
     pub(super) fn update_keys(&mut self) {
         let updated = self.0.refresh_traffic_keys();
         updated.expect("hands are shaken, with TLS 1.3");
@@ -99,7 +100,7 @@ impl Peer {
         self.0.send_close_notify();
     }
 
-    /// What it has to send.
+    /// Returns the bytes that it has to send.
     pub(super) fn said(&mut self) -> Vec<u8> {
         let mut words = Vec::new();
         while self.0.wants_write() {
@@ -109,14 +110,15 @@ impl Peer {
         words
     }
 
-    /// Takes what our end says; what it holds of content is appended to `heard`. `false` when that
-    /// is no TLS, or the end.
+    /// Takes what our end says, and appends the content in it to `heard`. Returns `false` when that
+    /// is not TLS, or at the end of the connection.
     pub(super) fn hear(&mut self, mut words: &[u8], heard: &mut Vec<u8>) -> bool {
         while !words.is_empty() {
             if self.0.read_tls(&mut words).is_err() || self.0.process_new_packets().is_err() {
                 return false;
             }
-            // That nothing more is there is told as an error, after what was.
+            // The read ends with an error when nothing more is there yet, after it has read what
+            // was.
             if self.0.reader().read_to_end(heard).is_ok() {
                 return false;
             }

@@ -1,6 +1,6 @@
-//! Connections whose hands are shaken: content must come as it was said, however it was cut. They are
-//! kept from one conversation to the next, as handshakes are dear; each begins where nothing is
-//! under way, so that what it finds it finds again alone.
+//! Connections after their handshake: content must arrive as it was said, however it was cut. They
+//! are kept from one conversation to the next, because handshakes are costly. Each conversation
+//! begins where nothing is under way, so that a fault that it finds can be reproduced by it alone.
 
 use std::cell::RefCell;
 use std::sync::LazyLock;
@@ -9,27 +9,28 @@ use model::request::TlsVersion;
 
 use super::ours::OurStage;
 use super::pair::{Pair, nobody, unaltered};
-use super::{Choice, PLACE, Role, SharedTls};
+use super::{Choice, Role, SHARED, SharedTls};
 
 /// Bytes of one turn in a script.
 const TURN_BYTES: usize = 4;
-/// What a byte counts where a script says how much is said: some bytes, a record, what is encrypted
-/// at one go, more than a socket takes.
+/// Bytes that one unit of a script's length byte stands for. They make lengths up to some bytes, a
+/// record, what is encrypted at one go, and more than a socket takes.
 const SCALES: [usize; 4] = [1, 67, 257, 1031];
-/// Of a script no more is said, with few exceptions; then its turns say nothing.
+/// Most content that a script says, except a costly one. Further turns say nothing, or one byte
+/// where keys change.
 const MUCH_CONTENT_BYTES: usize = 40 * 1024;
 const MOST_CONTENT_BYTES: usize = 300 * 1024;
-/// Where records are small, and many therefore, it is one part of so many.
+/// Where records are small, and therefore many, a script says this many times less.
 const SMALL_PART: usize = 16;
-/// An end that needs more to say something says nothing any more.
+/// An end that has not said something after this many sends never will.
 const MOST_SENDS: usize = 1000;
-/// So often there is little room; then what is left may leave at one go.
+/// The first sends find little room; after this many, what is left may leave at one go.
 const TIGHT_SENDS: usize = 16;
-/// Turns begin in different places of the content, so many bytes after one another.
+/// Turns begin in this many different places of the content, `STEP_BYTES` apart.
 const PLACES: usize = 16;
 const STEP_BYTES: usize = 251;
 
-/// What is said, without a period that a buffer could have.
+/// The content that is said. It has no period that could match the size of a buffer.
 static CONTENT: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let mut state = 1_u32;
     let mut next = || {
@@ -45,15 +46,15 @@ thread_local! {
     static KEPT: RefCell<[Option<Pair>; Choice::COUNT]> = RefCell::default();
 }
 
-/// A script's turn.
+/// One turn of a script.
 #[derive(Clone, Copy, Debug)]
 struct Turn {
     kind: Choice,
     act: Act,
     content: &'static [u8],
-    /// How the peer's words are cut, and what room there is for ours.
+    /// Size of the pieces into which the peer's words are cut, and of the room for ours.
     piece_bytes: usize,
-    /// In the middle of what the peer says, ours speaks.
+    /// Our end speaks in the middle of what the peer says.
     is_interrupted: bool,
     place: u8,
 }
@@ -62,9 +63,9 @@ struct Turn {
 enum Act {
     PeerSays,
     WeSay,
-    /// The peer takes new keys and wants new ones.
+    /// The peer changes its keys and asks our end to change its own.
     NewKeys,
-    /// After which the pair is of no more use.
+    /// The connection ends, and the pair is of no more use.
     Ends,
 }
 
@@ -82,7 +83,8 @@ impl Turn {
             _ => Act::Ends,
         };
         let size = usize::from(size) * SCALES[usize::from(what & 3)];
-        // Ours takes its new keys when it has something to say, and bears few where nothing is said.
+        // Our end changes its keys when it has something to say, and tolerates few changes without
+        // that.
         let size = size.min(*left).max(usize::from(act == Act::NewKeys));
         *left = left.saturating_sub(size);
         Self {
@@ -96,7 +98,7 @@ impl Turn {
     }
 }
 
-/// Some bytes, or nearly records.
+/// Size of a piece: some bytes, or up to about two records.
 fn piece_bytes(cut: u8) -> usize {
     match usize::from(cut) {
         few @ 0..200 => few + 1,
@@ -104,41 +106,41 @@ fn piece_bytes(cut: u8) -> usize {
     }
 }
 
-/// Holds a conversation on the connection that is kept for its kind. Only one that `may_be_dear` may
-/// cost that connection, or say as much as a socket does not take.
-pub fn converse(number: u8, script: &[u8], may_be_dear: bool) {
+/// Holds a conversation on the connection that is kept for its kind. Only a conversation that
+/// `may_be_costly` may use up that connection, or say more than a socket takes.
+pub fn converse(number: u8, script: &[u8], may_be_costly: bool) {
     let kind = Choice::of(number);
     let number = usize::from(number) % Choice::COUNT;
-    PLACE.with_borrow_mut(|place| {
+    SHARED.with_borrow_mut(|shared| {
         let kept = KEPT.with_borrow_mut(|kept| kept[number].take());
-        let mut pair = kept.unwrap_or_else(|| Pair::agreed(place, kind));
-        if follow(script, kind, may_be_dear, &mut pair, place) {
+        let mut pair = kept.unwrap_or_else(|| Pair::agreed(shared, kind));
+        if follow(script, kind, may_be_costly, &mut pair, shared) {
             KEPT.with_borrow_mut(|kept| kept[number] = Some(pair));
         }
     });
 }
 
-/// Whether the pair can be kept.
+/// Follows a script. Returns whether the pair can be kept.
 fn follow(
     script: &[u8],
     kind: Choice,
-    is_dear: bool,
+    is_costly: bool,
     pair: &mut Pair,
-    place: &mut SharedTls,
+    shared: &mut SharedTls,
 ) -> bool {
     let (turns, _) = script.as_chunks();
-    let most = [MUCH_CONTENT_BYTES, MOST_CONTENT_BYTES][usize::from(is_dear)];
+    let most = [MUCH_CONTENT_BYTES, MOST_CONTENT_BYTES][usize::from(is_costly)];
     let mut left = most / [1, SMALL_PART][usize::from(kind.is_small)];
     for (number, turn) in turns.iter().enumerate() {
         let turn = Turn::of(*turn, number, kind, &mut left);
         match turn.act {
-            Act::Ends if is_dear => {
-                turn.end(pair, place);
+            Act::Ends if is_costly => {
+                turn.end(pair, shared);
                 return false;
             }
-            Act::PeerSays | Act::Ends => turn.peer_says(pair, place),
-            Act::WeSay => turn.we_say(turn.content, pair, place),
-            Act::NewKeys => turn.update_keys(pair, place),
+            Act::PeerSays | Act::Ends => turn.peer_says(pair, shared),
+            Act::WeSay => turn.we_say(turn.content, pair, shared),
+            Act::NewKeys => turn.update_keys(pair, shared),
         }
         assert_eq!(pair.ours.stage(), OurStage::Open, "{turn:?}");
     }
@@ -147,27 +149,27 @@ fn follow(
 }
 
 impl Turn {
-    fn peer_says(&self, pair: &mut Pair, place: &mut SharedTls) {
-        let interrupt = |pair: &mut Pair, place: &mut SharedTls, number| {
+    fn peer_says(&self, pair: &mut Pair, shared: &mut SharedTls) {
+        let interrupt = |pair: &mut Pair, shared: &mut SharedTls, number| {
             if self.is_interrupted && number == usize::from(self.place) {
                 let some = self.content.len().min(number);
-                self.we_say(&self.content[..some], pair, place);
+                self.we_say(&self.content[..some], pair, shared);
             }
         };
         pair.peer.say(self.content);
-        pair.bring_peers(place, self.piece_bytes, unaltered, interrupt);
+        pair.bring_peers(shared, self.piece_bytes, unaltered, interrupt);
         assert!(pair.by_ours == self.content, "{self:?}");
         pair.by_ours.clear();
     }
 
-    fn we_say(&self, content: &[u8], pair: &mut Pair, place: &mut SharedTls) {
+    fn we_say(&self, content: &[u8], pair: &mut Pair, shared: &mut SharedTls) {
         let mut taken = 0;
         for sends in 0..MOST_SENDS {
             let room_bytes = match sends < TIGHT_SENDS {
                 true => self.piece_bytes,
                 false => usize::MAX,
             };
-            taken += pair.ours.say(place, &content[taken..], room_bytes);
+            taken += pair.ours.say(shared, &content[taken..], room_bytes);
             pair.bring_ours();
             if taken == content.len() && !pair.ours.has_output() {
                 break;
@@ -177,36 +179,36 @@ impl Turn {
         pair.by_peer.clear();
     }
 
-    fn update_keys(&self, pair: &mut Pair, place: &mut SharedTls) {
+    fn update_keys(&self, pair: &mut Pair, shared: &mut SharedTls) {
         if self.kind.version == TlsVersion::Tls13 {
             pair.peer.update_keys();
         }
-        self.peer_says(pair, place);
-        // Which leaves with the new ones.
-        self.we_say(self.content, pair, place);
+        self.peer_says(pair, shared);
+        // This leaves with the new keys.
+        self.we_say(self.content, pair, shared);
     }
 
-    fn end(&self, pair: &mut Pair, place: &mut SharedTls) {
+    fn end(&self, pair: &mut Pair, shared: &mut SharedTls) {
         match self.place & 3 {
-            0 => self.peer_leaves(pair, place),
-            1 => self.we_leave(pair, place),
-            _ => self.somebody_alters(pair, place),
+            0 => self.peer_leaves(pair, shared),
+            1 => self.we_leave(pair, shared),
+            _ => self.somebody_alters(pair, shared),
         }
     }
 
-    /// What is said to it may still come.
-    fn peer_leaves(&self, pair: &mut Pair, place: &mut SharedTls) {
+    /// The peer says goodbye. What our end says to it must still arrive.
+    fn peer_leaves(&self, pair: &mut Pair, shared: &mut SharedTls) {
         pair.peer.say(self.content);
         pair.peer.say_goodbye();
-        pair.bring_peers(place, self.piece_bytes, unaltered, nobody);
+        pair.bring_peers(shared, self.piece_bytes, unaltered, nobody);
         assert!(pair.by_ours == self.content, "{self:?}");
         assert_eq!(pair.ours.stage(), OurStage::Ended, "{self:?}");
-        self.we_say(self.content, pair, place);
+        self.we_say(self.content, pair, shared);
     }
 
-    fn we_leave(&self, pair: &mut Pair, place: &mut SharedTls) {
-        pair.ours.say(place, self.content, usize::MAX);
-        pair.ours.say_goodbye(place);
+    fn we_leave(&self, pair: &mut Pair, shared: &mut SharedTls) {
+        pair.ours.say(shared, self.content, usize::MAX);
+        pair.ours.say_goodbye(shared);
         let words = pair.ours.said();
         let goes_on = pair.peer.hear(&words, &mut pair.by_peer);
         assert!(self.content.starts_with(&pair.by_peer), "{self:?}");
@@ -214,15 +216,15 @@ impl Turn {
         assert!(is_told || self.kind.ours == Role::Client, "{self:?}");
     }
 
-    /// Nothing that was altered is content.
-    fn somebody_alters(&self, pair: &mut Pair, place: &mut SharedTls) {
+    /// Alters one byte of what the peer says. Nothing that was altered may become content.
+    fn somebody_alters(&self, pair: &mut Pair, shared: &mut SharedTls) {
         pair.peer.say(self.content);
         let alter = |words: &mut [u8]| {
             let at = usize::from(self.place) * words.len() / 256;
             let altered = words.iter_mut().skip(at).take(1);
             altered.for_each(|byte| *byte ^= self.place);
         };
-        pair.bring_peers(place, self.piece_bytes, alter, nobody);
+        pair.bring_peers(shared, self.piece_bytes, alter, nobody);
         assert!(self.content.starts_with(&pair.by_ours), "{self:?}");
     }
 }

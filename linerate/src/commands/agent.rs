@@ -1,4 +1,4 @@
-//! `linerate agent`: one host's hands, on standard input and output.
+//! `linerate agent`: works on one host for a study, over standard input and output.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -14,10 +14,10 @@ use sys::stop::{Again, StopSignal};
 
 use crate::ourselves::OURSELVES;
 
-/// One host's hands for a study: asks on standard input, tells on standard output
+/// Work on one host for a study: requests on standard input, answers on standard output
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Work in a network namespace of our own, where the kernel allows it
+    /// Work in a network namespace of its own, if the kernel allows it
     #[arg(long)]
     private_namespace: bool,
     /// Work as a host of this rig
@@ -26,14 +26,14 @@ pub(crate) struct Arguments {
     /// The network namespace that a rig put this process into, by its inode
     #[arg(long, value_name = "INODE", requires = "rig")]
     namespace: Option<u64>,
-    /// Take the line for cut when nothing comes for so many seconds
+    /// Treat the line as cut when nothing comes for this many seconds
     #[arg(long, value_name = "SECONDS")]
     silence_limit_s: Option<u64>,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if let Some(inode) = arguments.namespace {
-        machine::namespace::adopt(inode).context("taking up with the rig's namespace")?;
+        machine::namespace::adopt(inode).context("using the rig's namespace")?;
     }
     let setup = agent::Setup {
         program: PathBuf::from(OURSELVES),
@@ -56,10 +56,10 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A rig whose hosts are told apart, by its name.
+/// Reads the name of a rig with several hosts.
 fn rig(name: &str) -> Result<Rig, String> {
     let all = [Rig::Netns, Rig::Router, Rig::Tunnel, Rig::Hosts];
     all.into_iter()
         .find(|rig| rig.kind().name() == name)
-        .ok_or_else(|| format!("there is no rig `{name}` of several hosts"))
+        .ok_or_else(|| format!("there is no rig `{name}` with several hosts"))
 }

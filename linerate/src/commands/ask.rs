@@ -15,13 +15,13 @@ use crate::values;
 /// Ask for the same bytes over and over: the floor under every load generator
 ///
 /// On each connection it sends a GET, counts the bytes of the answer, and sends the same again. It
-/// looks at no answer and times none. What a request costs here, no client on this kernel
-/// whose requests go one by one can save.
+/// examines no answer and times none. No client on this kernel that sends its requests one by one
+/// can spend less on a request than is spent here.
 ///
 /// It prints one line, `N answers in S s`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Connections, each with one request out
+    /// Connections, each with one request under way
     #[arg(short, long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=65535))]
     connections: u32,
 
@@ -29,11 +29,11 @@ pub(crate) struct Arguments {
     #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = values::parse_duration)]
     duration: Duration,
 
-    /// All bytes of an answer, its head included
+    /// Bytes of a whole answer, head included
     #[arg(long, value_name = "N", value_parser = parse_answer_bytes)]
     answer_bytes: NonZeroUsize,
 
-    /// Whom to ask: an http:// URL with an address of loopback
+    /// What to ask for: an http:// URL with a loopback address
     #[arg(value_name = "URL", value_parser = in_the_clear)]
     url: HttpUrl,
 }
@@ -54,7 +54,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     let bytes = arguments.answer_bytes;
     ensure!(
         answers > 0,
-        "no answer came whole in {seconds:.3} s; are they of {bytes} bytes?"
+        "no whole answer came in {seconds:.3} s; does an answer have {bytes} bytes?"
     );
     console.say(&format!("{answers} answers in {seconds:.3} s"));
     Ok(ExitCode::SUCCESS)
@@ -73,11 +73,11 @@ fn in_the_clear(text: &str) -> Result<HttpUrl, UrlError> {
 fn address(url: &HttpUrl) -> anyhow::Result<SocketAddr> {
     let address: Option<IpAddr> = url.host.parse().ok();
     let address = address.filter(IpAddr::is_loopback);
-    let address = address.context("only an address of loopback is asked, such as 127.0.0.1")?;
+    let address = address.context("only a loopback address can be asked, such as 127.0.0.1")?;
     Ok((address, url.port).into())
 }
 
-/// As wrk sends it for a URL with a port, byte for byte.
+/// The request as wrk sends it for a URL with a port, byte for byte.
 fn request(url: &HttpUrl) -> Vec<u8> {
     let HttpUrl {
         host, port, target, ..

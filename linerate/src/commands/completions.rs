@@ -1,4 +1,4 @@
-//! `linerate completions SHELL`: what a shell needs to complete a command line.
+//! `linerate completions SHELL`: prints the script with which a shell completes a command line.
 
 use std::process::ExitCode;
 
@@ -10,13 +10,13 @@ use crate::console::Console;
 /// Print a script that completes commands and flags in a shell
 ///
 /// It is made from the declaration that the parser itself uses, so it knows every command and
-/// every flag of this very program. Print it again after an update.
+/// every flag of this program. Print it again after an update.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
   In this shell only, for bash:
     source <(linerate completions bash)
-  In every bash of yours from now on:
+  In every bash from now on:
     linerate completions bash > ~/.local/share/bash-completion/completions/linerate
   For zsh, into a folder that is in $fpath:
     linerate completions zsh > ~/.zfunc/_linerate
@@ -35,8 +35,8 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The generators would offer hidden commands and flags too, and a command cannot be told to
-/// forget one: so it is made anew from what is shown.
+/// Builds a copy of a command that has only what is shown. The generators would offer hidden
+/// commands and flags too, and none can be removed from a `Command`.
 fn without_hidden(command: &Command) -> Command {
     let arguments = command.get_arguments();
     let shown = arguments.filter(|argument| !argument.is_hide_set());

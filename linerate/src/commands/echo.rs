@@ -12,13 +12,13 @@ use traffic::floor::echo::Echo;
 use crate::console::Console;
 use crate::serving::{Needs, Service, Serving};
 
-/// The longest answer: it is one piece of memory per worker, and its copy per connection.
+/// Longest answer, bytes: each worker holds one, and each connection a copy.
 const LONGEST_ANSWER_BYTES: usize = 1 << 20;
 
 /// Answer bytes with bytes, without a protocol: the floor under every server
 ///
 /// For every --request-bytes received it sends the same answer, over the same sockets and the
-/// same loop as `linerate serve`. What a request costs here, no server on this kernel can save.
+/// same loop as `linerate serve`. No server on this kernel can answer a request for less.
 ///
 /// It prints one line, `listening on ADDR:PORT` or `listening on unix:PATH`, when it is ready.
 #[derive(clap::Args)]
@@ -26,15 +26,15 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     serving: Serving,
 
-    /// Bytes that make one request, whatever they are
+    /// Bytes of one request, whatever their content
     #[arg(long, value_name = "N")]
     request_bytes: NonZeroUsize,
 
-    /// Bytes of the answer, which says nothing
+    /// Bytes of the answer, all of them `x`
     #[arg(long, value_name = "N", value_parser = parse_answer_bytes, required_unless_present = "answer_file")]
     answer_bytes: Option<usize>,
 
-    /// The file that is the answer, such as one of HTTP, of at most 1 MiB
+    /// File that holds the answer, such as one of HTTP, of at most 1 MiB
     #[arg(long, value_name = "FILE", conflicts_with = "answer_bytes")]
     answer_file: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! `linerate explain`: what holds a program back that runs already?
+//! `linerate explain`: what holds a running program back?
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -22,65 +22,67 @@ use crate::rig_flags::HostsFlag;
 use crate::run::{self, Left, RunFolder};
 use crate::{repeat, shown, values};
 
-/// Say what holds a running program back, and prove it by hindering the accused
+/// Find what holds a running program back, and prove it by slowing the accused down
 ///
-/// The program is neither restarted nor changed. It is looked at for a few seconds: at moments drawn at
-/// random, who has a request, and what the program does meanwhile; beside that what its threads, the
-/// kernel and the machine count. Of a request's time each part is in one account. Then the accusation is
-/// tried for alternate moments: a thread of ours takes a part of the accused CPUs' time, and answers must become
-/// fewer by as much; or our load has half as many connections more, and answers become more where each
-/// request has its own wait, and stay as many where all stand in one queue.
+/// The program is neither restarted nor changed. It is observed for a few seconds: at random
+/// moments, who has a request, and what the program is doing; besides that, what its threads, the
+/// kernel and the machine count. Each part of a request's time is put into one account. Then the
+/// accusation is tested in alternate moments: a thread of ours takes a part of the accused CPUs'
+/// time, and answers must become fewer by as much; or our load opens half as many connections more,
+/// and answers become more where each request waits by itself, and stay as many where all wait in
+/// one queue.
 ///
-/// A URL is asked by load of ours; with --pid and --port the program is looked at under whatever it does,
-/// and nothing is hindered, also on another machine with --on. What waits for a program behind it is followed there
-/// while the same load goes on, three programs far at most. A command after -- is started, without input and in root's hands as the user `nobody`,
-/// and looked at with all that it starts until it ends; what it prints goes to standard error.
+/// A URL is put under load of ours; with --pid and --port the program is observed under its own
+/// work and nothing is slowed down, also on another machine with --on. If the program waits for
+/// another one behind it, that one is followed while the same load goes on, at most three programs
+/// deep. A command after -- is started without input, under root as the user `nobody`, and
+/// observed with all that it starts until it ends; what it prints goes to standard error.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  What holds the server at port 8080 back, under as much as 64 connections ask for?
+  What holds the server at port 8080 back, under a load of 64 connections?
     sudo linerate explain http://127.0.0.1:8080/
-  And this process, at what it does now?
+  And this process, under its present work?
     sudo linerate explain --pid 4711 --for 10s
-  Where does the time of a program go that is no server at all?
+  Where does the time of a program go that is no server?
     sudo linerate explain -- sh -c 'sort big | uniq -c'
   What holds a database back on a machine of my hosts file?
     linerate explain --port 5432 --on server
   The same record, read again on another machine:
     linerate explain --from linerate-runs/explain-20261125T040000Z
 
-Without root it says what it could not look at.
+Without root it says what it could not observe.
 
 Exit codes:
-  0    looked at, also where it cannot tell
+  0    observed, even if the cause cannot be told
   2    could not run")]
 pub(crate) struct Arguments {
-    /// Where a server is asked, and for what, by load of ours
+    /// URL of a server that is put under load of ours
     #[arg(value_hint = ValueHint::Url, conflicts_with_all = ["pid", "port", "from"])]
     url: Option<String>,
-    /// A process, with all its descendants, under whatever it does
+    /// Observe a process, with all its descendants, under its own work
     #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["port", "from"], help_heading = WHERE)]
     pid: Option<u32>,
-    /// The processes that listen at this port of any address, under whatever they do
+    /// Observe the processes that listen on this port of any address, under their own work
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..), conflicts_with = "from", help_heading = WHERE)]
     port: Option<u16>,
-    /// Look at a machine of the hosts file, by its name there or as `client` or `server`; for --pid and --port
+    /// Machine to observe, with --pid or --port: its name in the hosts file, `client` or `server`
     #[arg(long, value_name = "HOST", conflicts_with_all = ["url", "from", "command"], help_heading = WHERE)]
     on: Option<String>,
     #[command(flatten)]
     hosts: HostsFlag,
-    /// A look that was saved: its folder
+    /// Folder of a saved observation
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath, conflicts_with_all = ["time", "no_touch", "out", "seed"])]
     from: Option<PathBuf>,
-    /// Length of the look [default: 4s, and of a command until it ends]
+    /// Length of the observation [default: 4s, a command until it ends]
     ///
-    /// A command that still runs then is ended, and after ten minutes in any case.
+    /// A command that is still running then is ended, and after ten minutes in any case.
     #[arg(long = "for", value_name = "TIME", value_parser = values::parse_duration)]
     time: Option<Duration>,
-    /// A command to start and to look at, with its arguments
+    /// Command to start and observe, with its arguments
     #[arg(last = true, value_name = "CMD", conflicts_with_all = ["url", "pid", "port", "from"])]
     command: Vec<String>,
-    /// Hinder nobody: what is found is not proved
+    /// Slow nothing down: what is found is then not proved
     #[arg(long)]
     no_touch: bool,
     /// Connections held open to the server
@@ -97,7 +99,7 @@ pub(crate) struct Arguments {
     /// Load this machine even when it is at work
     #[arg(long)]
     yes: bool,
-    /// Seed of the moments and of the trial
+    /// Seed of the random moments and of the test
     #[arg(long, value_name = "NUMBER", hide_short_help = true)]
     seed: Option<u64>,
     /// Folder for the record and its report [default: linerate-runs/explain-UTC]
@@ -108,11 +110,11 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// The shortest look: fewer moments tell nothing.
+/// Shortest observation: fewer moments show nothing.
 const SHORTEST: Duration = Duration::from_secs(1);
-/// What tells shares within a few hundredths.
+/// Default length: enough to know shares within a few hundredths.
 const USUAL: Duration = Duration::from_secs(4);
-/// The longest.
+/// Longest observation, and the default for a command.
 const LONGEST: Duration = Duration::from_secs(600);
 
 pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
@@ -138,7 +140,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     shown::show(&folder, arguments.json, console)
 }
 
-/// Looks, and keeps what was seen; the exit code to give where a signal stopped it.
+/// Observes and saves the record. Returns the exit code to give where a signal stopped it.
 fn look(
     arguments: &Arguments,
     folder: &Path,
@@ -157,12 +159,12 @@ fn look(
     run::conclude(outcome, into, Left::Judged, console)
 }
 
-/// This machine, or the one that was named.
+/// The machine to observe on: this one, or the one named by `--on`.
 fn place(arguments: &Arguments, console: &Console) -> anyhow::Result<Place> {
     let Some(name) = &arguments.on else {
         ensure!(
             arguments.hosts.hosts.is_none(),
-            "--hosts names machines, and --on says which of them is looked at"
+            "--hosts names machines, and --on says which of them to observe"
         );
         return Ok(Place::Loopback);
     };
@@ -178,7 +180,7 @@ fn order(arguments: &Arguments, console: &Console) -> anyhow::Result<ExplainOrde
     });
     ensure!(
         (SHORTEST..=LONGEST).contains(&time),
-        "a look lasts from 1 s to 10 min; say so with --for"
+        "an observation lasts from 1 s to 10 min: give --for a time in that range"
     );
     let seed = arguments.seed.unwrap_or_else(run::fresh_seed);
     let (whose, title) = match (&arguments.url, arguments.pid, arguments.port) {
@@ -192,7 +194,7 @@ fn order(arguments: &Arguments, console: &Console) -> anyhow::Result<ExplainOrde
             (Whose::Listener(address), format!("port {port}"))
         }
         (None, None, None) if arguments.on.is_some() => {
-            bail!("give --pid or --port of that machine as well")
+            bail!("--on: give --pid or --port of that machine as well")
         }
         (None, None, None) if !arguments.command.is_empty() => {
             let title = format!("the command `{}`", arguments.command.join(" "));

@@ -26,30 +26,32 @@ use crate::values;
 
 /// Is this commit slower than that one?
 ///
-/// Both are checked out into worktrees of their own and built by the same command, each twice, and BASE as often again:
-/// builds of one commit differ too, and by how much is the floor of this machine. Servers are loaded in turn, commands
-/// are run in turn, in random order within each round, with processes that were started for that round, of other builds
-/// than in the round before, and an environment of another length each time. What is judged is CPU time per request or per run. It ends when all that the data leave
-/// possible lies to one side of the bar, or the time given is over.
+/// Both are checked out into worktrees of their own and built by the same command, each twice, and
+/// BASE as often again as a control: builds of one commit differ too, and by how much is the floor
+/// of this machine. Servers are loaded, or commands run, in turn and in random order within each
+/// round. A round starts new processes, of other builds than the round before, with an environment
+/// of another length. What is judged is CPU time per request or per run. It ends when everything
+/// that the data leave possible lies on one side of the bar, or when the given time is over.
 ///
-/// The work tree is left alone, and no hook is run. --build, --serve and --run are lines for `sh`, run as who you are,
-/// root included, in your environment: a build needs its caches. Where the build has `{seed}`, each of them
-/// has another number there, for a linker that can shuffle what it links (lld: -Wl,--shuffle-sections='*={seed}').
+/// The work tree is left alone, and no hook is run. --build, --serve and --run are lines for `sh`,
+/// run as your user, root included, in your environment: a build needs its caches. `{seed}` in the
+/// build line becomes another number for each build, for a linker that can shuffle what it links
+/// (lld: -Wl,--shuffle-sections='*={seed}').
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  Is the branch slower than main, by a server and one of its paths?
+  Is the branch slower than main, measured on a server and one of its paths?
     linerate gate main HEAD --build 'cargo build --release' \
       --serve './target/release/app --port {port}' --url /api/items
-  By a command, of which up to 5 % more CPU time is no matter:
+  Measured on a command, which may cost up to 5 % more CPU time:
     linerate gate v1.2 HEAD --build make --run './bench --size {size}' --set size=1000 --fail-if-slower 5%
   In CI, with a comment for the pull request (docs/ci.md has whole workflows):
     linerate gate origin/main HEAD --build make --run ./bench --yes --markdown gate.md
 
 Exit codes:
-  0    HEAD passes: its cost is below the bar for all that the data say
-  1    HEAD is slower: its cost is above the bar for all that the data say
-  2    could not run: a commit, the build, the server, or the machine at work
+  0    HEAD passes: the data leave only a cost below the bar
+  1    HEAD is slower: the data leave only a cost above the bar
+  2    could not run: a commit, the build or the server failed, or the machine is at work
   4    cannot tell: the bar lies within the interval when the time is over,
        or the commits may not be compared; the answer says why")]
 pub(crate) struct Arguments {
@@ -59,37 +61,37 @@ pub(crate) struct Arguments {
     /// The commit in question
     #[arg(value_name = "HEAD", default_value = "HEAD")]
     head: String,
-    /// What builds a commit, in its worktree
+    /// Command that builds a commit, in its worktree
     #[arg(long, value_name = "LINE", default_value = "true", hide_default_value = true, value_hint = ValueHint::CommandString)]
     build: String,
-    /// What starts the server; {port} becomes the port for it
+    /// Command that starts the server; {port} becomes its port
     #[arg(long, value_name = "LINE", required_unless_present = "run", value_hint = ValueHint::CommandString)]
     serve: Option<String>,
-    /// What the server is asked, a path or a URL
+    /// What to request from the server, a path or a URL
     ///
-    /// The port of a URL does not count.
+    /// The port of a URL is ignored.
     #[arg(long, value_name = "PATH", default_value = "/", requires = "serve")]
     url: String,
-    /// In the place of a server: the command that is run and ends
+    /// Instead of a server: a command that runs and ends
     #[arg(long, value_name = "LINE", conflicts_with = "serve", value_hint = ValueHint::CommandString)]
     run: Option<String>,
-    /// How often each commit is built, and BASE as often again
+    /// Builds of each commit, and of BASE as many again
     ///
-    /// How far builds of one commit lie apart is known the better the more of them there are.
+    /// The more builds there are, the better it is known how far those of one commit lie apart.
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(2..=i64::from(MOST_BUILDS)), hide_short_help = true)]
     builds: u32,
-    /// What a word in braces of the lines stands for; may be repeated
+    /// Value of a word in braces in these lines; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = parse_setting)]
     set: Vec<(String, String)>,
     /// How much more HEAD may cost, in per cent
     ///
-    /// That is CPU time of a request or of a run.
+    /// The cost is CPU time of a request or of a run.
     #[arg(long, value_name = "PERCENT", default_value = "3", value_parser = values::parse_percent)]
     fail_if_slower: f64,
     /// How long to measure, after the builds
     ///
-    /// It ends with the round in which the time is over, and not before 16 rounds, of servers and of commands: a round
-    /// takes three starts or three runs.
+    /// It ends with the round in which the time is over, but not before 16 rounds; a round takes
+    /// three starts of servers or three runs of the command.
     #[arg(long = "for", value_name = "TIME", default_value = "3m", value_parser = values::parse_duration)]
     at_most: Duration,
     /// How long a server may take until it listens
@@ -100,10 +102,10 @@ pub(crate) struct Arguments {
     connections: u32,
     #[command(flatten)]
     request: RequestFlags,
-    /// Compare servers although they answer otherwise: by status, content type, length or body
+    /// Compare servers even if their answers differ in status, content type, length or body
     #[arg(long, hide_short_help = true)]
     different_answers: bool,
-    /// Write the answer for a comment of a pull request into this file
+    /// Write the answer into this file, as a comment for a pull request
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     markdown: Option<PathBuf>,
     /// Write the report into this file too
@@ -115,29 +117,31 @@ pub(crate) struct Arguments {
 
 /// The flag of the line that starts a server.
 const SERVE: &str = "--serve";
-/// Words that whoever keeps a server would fill in too.
+/// Further words that are filled in when a server is started.
 const OF_SERVICES: [&str; 5] = ["dir", "cache", "message", "password", "password_file"];
 /// The exit code of a gate that cannot tell.
 const CANNOT_TELL: u8 = 4;
 /// Name of the arm that is HEAD.
 const HEAD: &str = "head";
-/// What the builds are called, BASE twice, and with a number their folders; as long as one another, as paths end up in
-/// programs.
+/// Names of the builds (BASE has two) and, with a number, of their folders. All are equally long,
+/// because paths end up in programs.
 const BUILDS: [&str; 3] = ["base", "same", "head"];
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
     arguments.request.check()?;
     ensure!(
         !arguments.flags.stacks,
-        "--stacks: a gate starts each build anew for a round, and none of them is there to be looked at afterwards; \
-         `linerate versus` of two servers that run shows which functions differ"
+        "--stacks: a gate starts each build again for every round, and none of them is left to be observed afterwards; \
+         `linerate versus` on two running servers shows which functions differ"
     );
     let here = std::env::current_dir().context("the folder we are in")?;
     let repository = Repository::around(&here).map_err(words)?;
     let resolve = |word: &str| repository.resolve(word).map_err(words);
     let (base, head) = (resolve(&arguments.base)?, resolve(&arguments.head)?);
     if repository.is_dirty() {
-        console.note("the work tree has changes that are in no commit: they are not measured, and stay as they are");
+        console.note(
+            "the work tree has uncommitted changes: they are not measured, and stay as they are",
+        );
     }
     let seed = arguments.flags.seed();
     let commits = Commits {
@@ -164,7 +168,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
         return Ok(stopped);
     }
     let (run, blocks, judgement) = shown::judged(&folder, console)?;
-    // As it was typed here, whatever the folder says.
+    // The command as it was typed here, whatever the folder says.
     let judged = (RunRecord { command, ..run }, blocks, judgement);
     shown::show_judged(&judged, &folder, arguments.flags.json, console, None);
     export(arguments, &folder, &judged)?;
@@ -177,7 +181,7 @@ struct Commits {
     titles: [String; 2],
 }
 
-/// `main (1a2b3c4)`.
+/// Title of a commit, such as `main (1a2b3c4)`; only the short hash where a hash was typed.
 fn title(word: &str, commit: &Resolved) -> String {
     if commit.hash.starts_with(word) {
         return commit.short.clone();
@@ -225,7 +229,7 @@ fn job(arguments: &Arguments, seed: u64) -> anyhow::Result<Job> {
     let line = arguments.serve.as_deref().unwrap_or_default();
     ensure!(
         braces::words_in_braces(line).any(|word| word == "port" || word == "listen"),
-        "--serve has no {{port}}: three servers run side by side, and each must be told a port of its own"
+        "--serve has no {{port}}: three servers run side by side, and each needs a port of its own"
     );
     let text = match arguments.url.starts_with('/') {
         true => format!("http://localhost{}", arguments.url),
@@ -240,8 +244,8 @@ fn job(arguments: &Arguments, seed: u64) -> anyhow::Result<Job> {
     })
 }
 
-/// A line with what stands for its words in braces; those without a value are filled in later. A variable of the
-/// shell, as `${HOME}`, is none of ours.
+/// Fills in the words in braces of a line; those without a value are filled in later. A variable of
+/// the shell, such as `${HOME}`, is left alone.
 fn filled(
     flag: &str,
     line: &str,
@@ -303,14 +307,14 @@ fn study(arguments: &Arguments, commits: &Commits) -> Study {
     Study {
         name: "gate".to_owned(),
         title: "Two commits".to_owned(),
-        method: "Both commits were built some times by the same command in worktrees of their own, the first as often \
-                 again as a control. In each round one build of each is measured, in random order, by processes that \
-                 were started for it, with an environment of another length each time. What the second costs is held \
-                 against the mean of both builds of the first."
+        method: "Both commits were built several times by the same command in worktrees of their own, the first as \
+                 often again as a control. In each round one build of each is measured, in random order, by processes \
+                 that were started for it, with an environment of another length each time. The cost of the second is \
+                 compared with the mean of both builds of the first."
             .to_owned(),
         pitfalls: vec![
-            "How far builds of one commit lie apart is known from a few of them, of which the interval is as wide as \
-             so few leave it. A build that comes out the same each time shows nothing of it."
+            "How far builds of one commit lie apart is known from only a few of them, and the interval is as wide as \
+             so few make it. A build that comes out the same each time does not show this."
                 .to_owned(),
         ],
         design: Design {

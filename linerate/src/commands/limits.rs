@@ -1,19 +1,20 @@
-//! Which side of a download had no more to give.
+//! Which side of a download was at its limit.
 
 use model::Doubt;
 
-/// From this share of the window on, a side or a CPU could not have done more.
+/// A side or a CPU that was busy for this share of the window or more could not have done more.
 const FULL_SHARE: f64 = 0.95;
 
 /// How busy both sides of a download were.
 pub(super) struct Sides {
-    /// Share of the window, 0 to 1.
+    /// Share of the window in which the client was busy, 0 to 1.
     pub(super) client_share: f64,
-    /// Share of the window, 0 to 1; `None` where it is not known.
+    /// Share of the window in which the server was busy, 0 to 1; `None` where it is not known.
     pub(super) server_share: Option<f64>,
-    /// What both had of the time of CPUs that they share, 0 to 1; `None` where they share none, or that is not known.
+    /// Share of the time of common CPUs that both used together, 0 to 1; `None` where they share
+    /// none, or it is not known.
     pub(super) shared_share: Option<f64>,
-    /// Whether a doubt of the run bears on it, by [`bears_on_limits`].
+    /// Whether a doubt of the run bears on the limit, see [`bears_on_limits`].
     pub(super) is_doubtful: bool,
 }
 
@@ -42,7 +43,7 @@ impl Sides {
     }
 }
 
-/// Whether something else than the sides themselves may have held one back.
+/// Whether a doubt says that something other than the sides themselves may have held one back.
 pub(super) fn bears_on_limits(doubt: &Doubt) -> bool {
     matches!(
         doubt,

@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
     /// The command, such as `load` or `study run` [default: linerate itself]
     #[arg(value_name = "COMMAND", conflicts_with = "out")]
     command: Vec<String>,
-    /// Write every page into this folder, which is made if need be
+    /// Write every page into this folder, which is created if needed
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
 }
@@ -69,7 +69,7 @@ fn write_all(command: &Command, folder: &Path) -> anyhow::Result<()> {
         .try_for_each(|inner| write_all(inner, folder))
 }
 
-/// One page. Sections that follow the flags in the help get headings of their own here.
+/// Renders one page. The sections after the flags in the help get headings of their own here.
 fn page(command: &Command) -> std::io::Result<Vec<u8>> {
     let man = Man::new(command.clone().subcommand_help_heading("COMMANDS"))
         .source(concat!("linerate ", env!("CARGO_PKG_VERSION")))

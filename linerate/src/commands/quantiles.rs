@@ -1,10 +1,10 @@
-//! The quantiles that are shown, where the data carry them.
+//! The quantiles that are shown, each only if there are enough observations for it.
 
 use model::Histogram;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// All of them, the median first.
+/// The quantiles that are shown, the median first.
 pub(crate) const QUANTILES: [f64; 7] = [0.5, 0.75, 0.9, 0.99, 0.999, 0.9999, 0.99999];
 /// Quantiles of one distribution.
 #[derive(Serialize, JsonSchema)]

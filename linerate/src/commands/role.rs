@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use agent::held_line::{HeldLine, heard_to_its_end};
 
-/// Do one thing on a host of a rig as standard input orders, until that ends
+/// Do one thing on a host of a rig as commanded on standard input, until that ends
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// On another machine: nothing on the input for so long means that the line is cut
+    /// On another machine: no input for this long means that the line is cut
     #[arg(long, value_name = "SECONDS")]
     silence_limit_s: Option<u64>,
 }

@@ -13,7 +13,7 @@ use crate::serving::{MEASURED, Needs, Service, Serving};
 use crate::tls_flags::TlsFlags;
 use crate::values;
 
-const NO_LOOKUP: &str = "files are looked up by openat2(2), which takes Linux 5.6 and may be forbidden \
+const NO_LOOKUP: &str = "files are looked up by openat2(2), which needs Linux 5.6 and may be forbidden \
     in a container (seccomp)";
 
 /// Serve two small HTTP answers, and files, as fast as this machine can
@@ -21,13 +21,13 @@ const NO_LOOKUP: &str = "files are looked up by openat2(2), which takes Linux 5.
 /// GET /json answers {"message":"Hello, World!"}, made by a serialiser for each request;
 /// GET /plaintext the message alone. HTTP/1.0 and 1.1, keep-alive and pipelining.
 ///
-/// With --root every other path is a file, sent from the page cache. It is made to measure with;
-/// docs/serve.md says what it does for whoever leaves it running.
+/// With --root every other path is a file, sent from the page cache. The server is made for
+/// measurements; docs/serve.md says what it offers if you leave it running.
 ///
 /// It prints one line, `listening on ADDR:PORT` or `listening on unix:PATH`, when it is ready, and
 /// serves until SIGTERM, SIGINT or SIGHUP; then it finishes the answers under way and exits with 0.
-/// But with --tls-cert, SIGHUP has it read the certificates again. On SIGUSR1 it prints what became
-/// of its connections. With --json each line is one JSON value.
+/// With --tls-cert, SIGHUP makes it read the certificates again instead. On SIGUSR1 it prints what
+/// became of its connections. With --json each line is one JSON value.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -39,51 +39,51 @@ Examples:
   Files of a folder, and a part of one:
     linerate serve --root /srv/www &
     curl -r 0-99 http://127.0.0.1:8080/big.bin
-  Over TLS, with a certificate of its own that no client knows:
+  Over TLS, with a self-signed certificate:
     linerate serve --listen 8443 --tls-self-signed &
     curl --insecure https://localhost:8443/json
-  On a socket among the files, as behind a proxy:
+  On a Unix socket, such as behind a proxy:
     linerate serve --listen unix:/tmp/linerate.sock &
     curl --unix-socket /tmp/linerate.sock http://localhost/json
-  For other machines to reach:
+  Reachable from other machines:
     linerate serve --listen 0.0.0.0:8080
-  Left running, as another user and within bounds:
+  Left running, as another user and with limited memory:
     linerate serve --listen 0.0.0.0:80 --root /srv/www --user www-data --memory 256MB")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     serving: Serving,
 
-    /// What both answers say
+    /// Message of both answers
     #[arg(long, value_name = "TEXT", default_value = "Hello, World!")]
     message: String,
 
     /// Serve the files below this folder on all other paths
     ///
-    /// By sendfile(2), with ranges and conditional requests; over TLS read and encrypted here where
-    /// the kernel does not (--kernel-tls). For a folder, `/a/`, its `index.html` is sent, or 403:
-    /// nothing is listed. No path and no symbolic link leads out of the folder; a link that names an absolute
-    /// path is answered with 403 wherever it leads.
+    /// They are sent by sendfile(2), with ranges and conditional requests; over TLS they are read
+    /// and encrypted here unless the kernel does it (--kernel-tls). For a folder, `/a/`, its
+    /// `index.html` is sent, or 403: nothing is listed. No path and no symbolic link leads out of
+    /// the folder; a link to an absolute path is answered with 403 wherever it leads.
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
 
-    /// How files leave in the clear: sendfile or copy [default: sendfile]
+    /// How files are sent without TLS: sendfile or copy [default: sendfile]
     ///
-    /// By sendfile(2) from the page cache; or mapped, a quarter of a megabyte at a time, and copied from
-    /// that memory. It is here to be measured.
+    /// With sendfile, by sendfile(2) from the page cache; with copy, they are mapped, a quarter of
+    /// a megabyte at a time, and copied from that memory. The flag exists for measurements.
     #[arg(long, value_name = "HOW", value_parser = values::one_of::<FileWay>(FileWay::ALL.map(FileWay::name)), requires = "root", hide_possible_values = true, hide_short_help = true, help_heading = MEASURED)]
     files_by: Option<FileWay>,
 
     #[command(flatten)]
     tls: TlsFlags,
 
-    /// Send the head and the body of each small answer by themselves
+    /// Send the head and the body of each small answer separately
     ///
-    /// Many servers do. It costs a system call and a segment per answer, and gains nothing. It
-    /// is here to be measured.
+    /// Many servers do. It costs a system call and a segment per answer, and gains nothing. The
+    /// flag exists for measurements.
     #[arg(long, help_heading = MEASURED)]
     split_send: bool,
 
-    /// Go round a loop so often for each request, and tell at the end what that came to
+    /// Run a loop this many times for each request, and report its cost at the end
     #[arg(long, value_name = "N", default_value_t = 0, hide = true)]
     busy_work_rounds: u64,
 }
@@ -94,7 +94,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     let files_by = arguments.files_by.unwrap_or_default();
     ensure!(
         files_by == FileWay::Sendfile || speaking.is_none(),
-        "--files-by {files_by}: over TLS files are read and encrypted, here or by the kernel (--kernel-tls)"
+        "--files-by {files_by}: over TLS files are read and encrypted, here or by the kernel (--kernel-tls); leave it out"
     );
     let files = match &arguments.root {
         Some(root) => Some(files(root)?.by(files_by)),

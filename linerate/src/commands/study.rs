@@ -1,4 +1,4 @@
-//! `linerate study`: the studies there are, and runs of them.
+//! `linerate study`: lists studies, runs them and reports on runs.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -27,10 +27,10 @@ use crate::target::{self, TargetFlags};
 use crate::told::{self, template};
 use crate::waiting::{self, Waiting};
 
-/// Run a study, go on with one that was stopped, or report on a run
+/// Run a study, resume one that was stopped, or report on a run
 ///
-/// A study is a question with a design, factors and a workload: one TOML file. Some are
-/// built in; `studies/NAME.toml` below the current folder wins over the built-in one of that name.
+/// A study is a question with a design, factors and a workload: one TOML file. Some are built in;
+/// `studies/NAME.toml` below the current folder takes precedence over a built-in one of that name.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -39,21 +39,21 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand)]
 enum StudyAction {
-    /// The studies there are: those built in, and the files of `./studies`
+    /// List the studies: those built in, and the files of `./studies`
     ///
-    /// Behind them come the runs that wait for a reboot, with the command to go on: those in the
-    /// current folder and in `linerate-runs`.
+    /// After them come the runs that wait for a reboot, each with the command that resumes it:
+    /// those in the current folder and in `linerate-runs`.
     #[command(after_long_help = "\
 Examples:
   linerate study list
-  The names alone, for a script:
+  Only the names, for a script:
     linerate study list --json | jq -r '.studies[].name'")]
     List {
         /// Print one JSON value (docs/schema/study-list.json)
         #[arg(long)]
         json: bool,
     },
-    /// A study's file: its question, method, steps and published figures
+    /// Show a study's file: its question, method, steps and published figures
     #[command(after_long_help = "\
 Examples:
   Read what the main job asks and how:
@@ -69,28 +69,27 @@ Examples:
     },
     /// Measure a study on this machine
     ///
-    /// Client and server are built in a namespace of their own; nothing of this machine is changed,
-    /// unless `--host` says so.
-    /// A study of commands runs these as an ordinary user in a folder of their own, which goes with the run.
-    /// What was measured is on the disk after each block; a run that is stopped goes on with the round that
-    /// was under way.
+    /// Client and server run in a network namespace of their own; nothing of this machine is
+    /// changed unless `--host` is given. A study of commands runs them as an ordinary user in a
+    /// folder of their own, which is removed when the run ends. Results are on the disk after each
+    /// block; a run that was stopped resumes with the round that was under way.
     #[command(after_long_help = "\
 Examples:
   The main job, with its folder named:
     linerate study run http-json --out before
-  The same with nginx in the place of our own server:
+  The same with nginx instead of our own server:
     linerate study run http-json --target nginx
-  How it grows with its workers:
+  How throughput grows with the workers:
     linerate study run http-json --target nginx --workers 1,2,4
   With client and server in namespaces of their own and a router between:
     linerate study run http-json --target nginx --rig router
   On two machines of yours, over SSH:
     linerate study run http-json --hosts hosts.toml
-  Every step of the ladder, and the one that takes a reboot, for which the run waits:
+  Every step of the ladder, and the one that needs a reboot, for which the run waits:
     linerate study run http-json --whole --reboot --out ladder
-  What of it can be climbed here, and what is missing for the rest:
+  Which steps can be climbed here, and what is missing for the rest:
     linerate study run http-json --whole --dry-run
-  A study of your own, a first look:
+  A first try of a study of your own:
     linerate study run mine.toml --smoke
   The judgement for another program:
     linerate study run http-json --json --quiet")]
@@ -108,16 +107,16 @@ Examples:
         #[command(flatten)]
         flags: RunFlags,
     },
-    /// Go on with a run that was stopped
+    /// Resume a run that was stopped
     ///
-    /// The rounds that are saved whole stay; the rest of the plan is measured, in a new epoch, with the CPU,
-    /// the kernel and the version of Linerate that it was begun with. A run that waits for a reboot goes on
-    /// in another boot, if its step was really taken there. What the folder of a run cannot say for you is
-    /// typed again: `--host`, `--trust` and `--hosts`.
+    /// Rounds that were saved completely are kept. The rest of the plan is measured in a new epoch,
+    /// with the CPU, the kernel and the version of Linerate that the run was begun with. A run that
+    /// waits for a reboot resumes in another boot, if its step really took effect there. `--host`,
+    /// `--trust` and `--hosts` must be given again: a run folder cannot give your permission.
     #[command(after_long_help = "\
 Examples:
   linerate study resume linerate-runs/http-json-20260101T120000Z
-  After the reboot that a run waits for, and after each further one to and fro:
+  After the reboot that a run waits for, and after each further one back and forth:
     linerate study resume ladder")]
     Resume {
         /// Folder of the run
@@ -127,15 +126,15 @@ Examples:
         yes: bool,
         #[command(flatten)]
         word: OwnWord,
-        /// Print the judgement as one JSON value (docs/schema/judgement.json; of a study of
-        /// commands, factorial.json; of `linerate bench`, bench.json)
+        /// Print the judgement as one JSON value (docs/schema/judgement.json; for a study of
+        /// commands, factorial.json; for `linerate bench`, bench.json)
         #[arg(long)]
         json: bool,
     },
     /// Judge a run again and write its report
     ///
-    /// Reads the run folder alone, so it works on any machine. The report is written into the folder
-    /// as `report.html`.
+    /// It reads only the run folder, so it works on any machine. The report is written into the
+    /// folder as `report.html`.
     #[command(after_long_help = "\
 Examples:
   linerate study report linerate-runs/http-json-20260101T120000Z
@@ -144,15 +143,15 @@ Examples:
     Report {
         /// Folder of the run
         folder: PathBuf,
-        /// Print the judgement as one JSON value (docs/schema/judgement.json; of a study of
-        /// commands, factorial.json; of `linerate bench`, bench.json)
+        /// Print the judgement as one JSON value (docs/schema/judgement.json; for a study of
+        /// commands, factorial.json; for `linerate bench`, bench.json)
         #[arg(long)]
         json: bool,
     },
-    /// Two runs side by side, without a verdict
+    /// Show two runs side by side, without a verdict
     ///
-    /// Two runs lie apart in time, and what changed meanwhile may be the machine: so there are
-    /// figures and no verdict. For a verdict, measure both as arms of one run.
+    /// Between two runs the machine itself may have changed, so there are figures and no verdict.
+    /// For a verdict, measure both as arms of one run.
     #[command(after_long_help = "\
 Examples:
   linerate study compare before after")]
@@ -161,7 +160,7 @@ Examples:
         one: PathBuf,
         /// Folder of another run of the same study
         other: PathBuf,
-        /// Print one JSON value (docs/schema/study-compare.json; of studies of commands,
+        /// Print one JSON value (docs/schema/study-compare.json; for studies of commands,
         /// study-compare-commands.json)
         #[arg(long)]
         json: bool,
@@ -202,13 +201,13 @@ fn resume(
         Ok(RunKind::Commands) => command_run::resume(folder, yes, word, console)?,
         Ok(RunKind::Bench) => bench::resume(folder, word, console)?,
         Ok(RunKind::ManyBlocks) => return load::many_blocks::resume(folder, word, json, console),
-        // A folder that cannot be read is complained of there.
+        // For a folder that cannot be read, `run::resume` says why.
         Ok(RunKind::Look) => {
-            anyhow::bail!("a look is never left half done: `linerate explain` makes another")
+            anyhow::bail!("a look cannot be resumed: `linerate explain` makes a new one")
         }
         Ok(RunKind::Streams) => {
             anyhow::bail!(
-                "streams have no break: `linerate stream` begins a new test; what was saved of this one is told by `linerate study report`"
+                "a test of streams cannot be resumed: `linerate stream` begins a new one; `linerate study report` shows what was saved"
             )
         }
         Ok(RunKind::Load) | Err(_) => run::resume(folder, yes, word, console)?,
@@ -219,7 +218,7 @@ fn resume(
     }
 }
 
-/// Measures a study by name: also the main job.
+/// Measures a study by its name; the main job is measured so too.
 pub(crate) fn measure(
     name: &str,
     target: &TargetFlags,
@@ -273,8 +272,7 @@ pub(crate) fn measure(
     }
 }
 
-/// The studies there are: those built in, and the files of `./studies`; and the runs that wait for a
-/// reboot.
+/// All studies: those built in, and the files of `./studies`; and the runs that wait for a reboot.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct StudyList {
     /// One entry for each study.
@@ -283,12 +281,12 @@ pub(crate) struct StudyList {
     waiting: Vec<Waiting>,
 }
 
-/// A study that there is.
+/// A study, or what is wrong with its file.
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 enum StudyShape {
     Good {
-        /// What `study run` and `study show` take.
+        /// Name for `study run` and `study show`.
         name: String,
         /// Path of its file; null for a study built in.
         file: Option<String>,
@@ -298,7 +296,7 @@ enum StudyShape {
         question: String,
     },
     Bad {
-        /// What `study run` and `study show` take.
+        /// Name for `study run` and `study show`.
         name: String,
         /// Path of its file; null for a study built in.
         file: Option<String>,
@@ -307,10 +305,10 @@ enum StudyShape {
     },
 }
 
-/// One study, its defaults filled in.
+/// One study, with its defaults filled in.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct StudyShow {
-    /// Path of its file; of a study that is built in, the name that its file had.
+    /// Path of its file; for a built-in study, the name that its file had.
     file: String,
     /// The study: of servers under load, or of commands.
     study: model::study::StudyFile,

@@ -1,25 +1,25 @@
-//! What a test may spend of somebody's traffic, told before it does.
+//! How much traffic, which somebody pays for, a test may send: said before it begins.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 use std::time::Duration;
 
 use report::numbers;
 
-/// Amazon's list of us-east-1, 2025, USD per 10⁹ bytes: between zones, where both ends pay, and to the internet, of the
-/// first 10 TB a month.
+/// Amazon's list prices of us-east-1, 2025, USD per 10⁹ bytes: between zones, where both ends pay;
+/// and to the internet, for the first 10 TB a month.
 const BETWEEN_ZONES: f64 = 0.02;
 const TO_THE_INTERNET: f64 = 0.09;
 
-/// What of it somebody pays for.
+/// Traffic that somebody pays for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Spending {
     Bytes(f64),
-    /// As many as come in so long.
+    /// As many bytes as are carried in this time.
     Time(Duration),
 }
 
 impl Spending {
-    /// In a sentence.
+    /// Returns the forecast in one sentence.
     pub(super) fn forecast(self) -> String {
         let (gigabytes, each) = match self {
             Self::Bytes(bytes) => (bytes / 1e9, ""),
@@ -35,8 +35,8 @@ impl Spending {
     }
 }
 
-/// Whether what is sent there stays on this machine: it is an address of its own, or we are on a host of a rig, which
-/// nothing leaves.
+/// Whether traffic to this address stays on this machine: the address is one of its own, or we are
+/// on a host of a rig, which nothing leaves.
 pub(super) fn is_ours(server: IpAddr) -> bool {
     if server.to_canonical().is_loopback() || machine::rig::is_inside() {
         return true;
@@ -45,7 +45,7 @@ pub(super) fn is_ours(server: IpAddr) -> bool {
         IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
         IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
     };
-    // Any port does: nothing is sent by that.
+    // Any port will do: connecting a UDP socket sends nothing.
     let socket = UdpSocket::bind((any, 0)).and_then(|socket| {
         socket.connect((server, 9))?;
         socket.local_addr()

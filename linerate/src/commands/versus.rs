@@ -32,13 +32,13 @@ use crate::shown::{self, Addition};
 use crate::slo::{HeldBy, HeldObjective, Slo};
 use crate::values;
 
-/// Which of two running servers is better, in pairs, in 30 s
+/// Find which of two running servers is better, in pairs, in 30 s
 ///
 /// Both are loaded in turn, in random order within each round, over fresh connections for each
-/// block; the first also stands in as its own control, and if that differs from itself no verdict
-/// is given. The verdict is about server CPU per request where the servers run on this machine and
-/// their processes may be seen, as their user or as root; otherwise about throughput. Absolute
-/// throughput counts only with the client on another machine.
+/// block. The first is also its own control: if it differs from itself, no verdict is given. The
+/// verdict is about server CPU per request if the servers run on this machine and you may see their
+/// processes, as their user or as root; otherwise it is about throughput. Absolute throughput
+/// counts only with the client on another machine.
 ///
 /// Neither server is started, stopped or changed.
 #[derive(clap::Args)]
@@ -46,12 +46,12 @@ use crate::values;
 Examples:
   Which is better?
     linerate versus http://127.0.0.1:8080/ http://127.0.0.1:8081/
-  Does each answer 99 % within 5 ms, at a rate that the first can carry?
+  Does each answer 99 % within 5 ms, at a rate that both can carry?
     linerate versus http://127.0.0.1:80/ http://127.0.0.1:81/ --slo 'p99<5ms'
-  Over TLS and HTTP/2, by a POST with a header of yours, at a rate that both must carry:
+  Over TLS and HTTP/2, by a POST with a header of your own, at a rate that both must carry:
     linerate versus https://127.0.0.1:8443/items https://127.0.0.1:9443/items --insecure --http2 \
       --body @item.json -H 'Authorization: Bearer …' --rate 2000
-  By requests of several kinds, the same ones in the same order to both (docs/mixes.md):
+  With requests of several kinds, the same in the same order to both (docs/mixes.md):
     linerate versus http://127.0.0.1:80 http://127.0.0.1:81 --mix requests.toml
   Until the difference is known to within 2 per cent, or three minutes are over:
     linerate versus http://127.0.0.1:80/ http://127.0.0.1:81/ --until 2% --for 3m
@@ -59,10 +59,10 @@ Examples:
     linerate versus http://127.0.0.1:80/ http://127.0.0.1:81/ --fail-if-worse
 
 Exit codes:
-  0    measured; of a gate: nothing speaks against B
+  0    measured; with a gate: nothing speaks against B
   1    a gate was asked for and B does not pass: with --fail-if-worse the
        verdict on B is worse, with --slo B fails the objective with its
-       whole interval. Inconclusive, invalid and cannot tell are not no
+       whole interval. Inconclusive, invalid and cannot tell pass
   2    could not run")]
 pub(crate) struct Arguments {
     /// The first server, the reference: http://host:port/path
@@ -77,15 +77,16 @@ pub(crate) struct Arguments {
     /// The smallest difference worth knowing, in per cent
     #[arg(long, default_value = "3", value_name = "PERCENT", value_parser = values::parse_percent, hide_short_help = true)]
     smallest_effect: f64,
-    /// Go on until the difference is known to within so many per cent, or the time given is over
+    /// Go on until the difference is known to within this many per cent, or the time is over
     ///
-    /// The run is looked at after 16 rounds, 24, 36 and so on, each half as many again. It ends where the interval
-    /// lies wholly within so many per cent of no difference, or reaches no further to either side of one that is
-    /// called. The looks share the error of 5 %, so that to look often finds no more than is there. Where pairs that
-    /// follow one another agree, as they do beside a compiler, the interval is wider for it.
+    /// The run is judged after 16 rounds, 24, 36 and so on, each half as many again. It ends when
+    /// the interval lies wholly within this many per cent of no difference, or when a difference is
+    /// called and its interval reaches no further than that to either side. The looks share the
+    /// error of 5 %, so that looking often finds no more than is there. Where successive pairs
+    /// resemble one another, as they do beside a running compiler, the interval is wider for it.
     #[arg(long, value_name = "PERCENT", value_parser = values::parse_percent, conflicts_with_all = ["smallest_effect", "smoke", "rounds"])]
     until: Option<f64>,
-    /// How long to go on at most, of --until, though not before 16 rounds are done
+    /// With --until: end after this time, but not before 16 rounds are done
     #[arg(long = "for", value_name = "TIME", default_value = "5m", value_parser = values::parse_duration, requires = "until", hide_short_help = true)]
     at_most: Duration,
     /// Load threads; connections are dealt evenly between them
@@ -96,20 +97,20 @@ pub(crate) struct Arguments {
     /// Load both in open loop at this rate too, and say how long users wait
     #[arg(long, value_name = "RPS", value_parser = parse_rate, hide_short_help = true)]
     rate: Option<f64>,
-    /// Compare them although they answer otherwise: by status, content type, length or body
+    /// Compare them even if they answer differently: by status, content type, length or body
     #[arg(long, hide_short_help = true)]
     different_answers: bool,
     /// This host is mine: needed beyond this machine's loopback
     #[arg(long, value_name = "HOST", help_heading = WHERE)]
     mine: Vec<String>,
-    /// Connect to this socket of the server, and not to the host of the URL; once for A and once for B
+    /// Connect to this Unix socket instead of the host of the URL; once for A and once for B
     #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath, value_parser = unix_socket::parser(), conflicts_with = "mine", hide_short_help = true, help_heading = WHERE)]
     unix_socket: Vec<SocketPath>,
-    /// Does each hold a latency at a common rate? p99<5ms
+    /// Test whether each holds a latency, such as p99<5ms
     ///
-    /// Both are loaded once more, in open loop at 70 % of what the slower carried in closed loop, or at --rate.
-    /// One of p50, p99, p99.9 and p99.99 of the response time, and a time that it must stay below.
-    /// Exits with 1 where B fails it.
+    /// Both are loaded once more, at a common rate: in open loop at 70 % of what the slower carried
+    /// in closed loop, or at --rate. The objective is one of p50, p99, p99.9 and p99.99 of the
+    /// response time, and a time that it must stay below. The exit code is 1 if B fails it.
     #[arg(long, value_name = "QUANTILE<TIME", help_heading = GATES)]
     slo: Option<Slo>,
     /// Exit with 1 if B is worse than A
@@ -166,7 +167,7 @@ fn objection(arguments: &Arguments, judgement: &Judgement) -> Option<String> {
     (slo.holds(result) == Some(false)).then(|| format!("--slo: B does not hold {slo}"))
 }
 
-/// Whether each of the two holds the objective.
+/// Returns whether each of the two holds the objective.
 fn of_slo(slo: &Slo, judgement: &Judgement) -> Addition {
     let results = &judgement.latency;
     let lines = results
@@ -220,7 +221,7 @@ fn study(arguments: &Arguments) -> Study {
     }
 }
 
-/// With as many rounds as there is time for, of which those after a clear answer are not measured.
+/// Plans as many rounds as there is time for; those after a clear answer are not measured.
 fn until_clear(mut study: Study, at_most: Duration) -> Study {
     let most = rounds_within(&study, ARMS, at_most).max(judge::QUICK_PAIRS);
     study.design.rounds = most;
@@ -228,7 +229,7 @@ fn until_clear(mut study: Study, at_most: Duration) -> Study {
     study
 }
 
-/// So many rounds of so many arms as there is time for.
+/// Returns how many rounds of `arms` arms fit into a time.
 pub(super) fn rounds_within(study: &Study, arms: usize, time: Duration) -> u32 {
     let planned_ms = |rounds| {
         let mut study = study.clone();
@@ -244,10 +245,10 @@ pub(super) fn rounds_within(study: &Study, arms: usize, time: Duration) -> u32 {
 
 fn parse_rate(text: &str) -> Result<f64, String> {
     let rate = text.parse().ok().filter(|rate| (1.0..=1e8).contains(rate));
-    rate.ok_or_else(|| format!("`{text}` is no rate from 1 to 100000000 requests/s"))
+    rate.ok_or_else(|| format!("`{text}` is not a rate from 1 to 100000000 requests/s"))
 }
 
-/// The study of two servers in closed loop; the smallest effect sought is a share.
+/// Returns the study of two servers in closed loop; the smallest effect sought is a share.
 pub(super) fn comparison(question: String, workload: Workload, smallest_effect: f64) -> Study {
     Study {
         format: STUDY_FORMAT,
@@ -255,7 +256,7 @@ pub(super) fn comparison(question: String, workload: Workload, smallest_effect: 
         title: "Two running servers".to_owned(),
         question,
         method: "Both are loaded in closed loop in turn, in random order within each round, over \
-                 fresh connections for each block; the first stands in a second time as its own \
+                 fresh connections for each block; the first is measured a second time as its own \
                  control. Verdicts come from pairs of blocks of one round."
             .to_owned(),
         pitfalls: vec![
@@ -289,7 +290,7 @@ pub(super) fn comparison(question: String, workload: Workload, smallest_effect: 
     }
 }
 
-/// What a server is asked, once it is known that it may be loaded.
+/// Returns what a server is asked, after checking that it may be loaded.
 pub(super) fn asked(
     request: &RequestFlags,
     mine: &[String],
@@ -301,7 +302,7 @@ pub(super) fn asked(
         Some(socket) => unix_socket::check(socket)?,
         None => drop(ownership::addresses(&url, mine)?),
     }
-    // Known before a server is loaded: whom TLS is to trust.
+    // Whom TLS is to trust is checked before any server is loaded.
     request.tls.client(&url, request.http2)?;
     let spec = request.spec(std::slice::from_ref(&url), text, socket, seed)?;
     request.prepare(&url, &spec)?;
@@ -312,7 +313,7 @@ fn arms(arguments: &Arguments, seed: u64) -> anyhow::Result<Vec<Arm>> {
     let sockets = match &arguments.unix_socket[..] {
         [] => [None, None],
         [a, b] => [Some(a), Some(b)],
-        _ => bail!("--unix-socket stands once for A and once for B"),
+        _ => bail!("--unix-socket must be given twice: once for A and once for B"),
     };
     let asked = |text, socket| asked(&arguments.request, &arguments.mine, (text, socket), seed);
     let a = asked(&arguments.a, sockets[0]).context("A")?;
@@ -321,7 +322,8 @@ fn arms(arguments: &Arguments, seed: u64) -> anyhow::Result<Vec<Arm>> {
     Ok(three_arms(CANDIDATE, ["A", "B"], programs))
 }
 
-/// The first, the first again, and the candidate, both against the first.
+/// Returns the first, the first again, and the candidate; the latter two are judged against the
+/// first.
 pub(super) fn three_arms(
     candidate: &str,
     [first, other]: [&str; 2],

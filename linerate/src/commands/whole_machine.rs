@@ -1,8 +1,9 @@
-//! What is doubtful about the CPU times that stand beside those of the whole machine.
+//! What is doubtful about the CPU times that are shown beside those of the whole machine.
 
 use model::Doubt;
 
-/// The doubt that CPU times of processes lack interrupts here; a look that takes a moment.
+/// Returns the doubt that the CPU times of processes do not include interrupts here. To find out
+/// takes a moment.
 pub(super) fn doubt() -> Option<Doubt> {
     study::preflight::irq_time_doubt([&machine::facts::collect(false)])
 }

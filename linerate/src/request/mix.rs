@@ -7,9 +7,9 @@ use anyhow::{Context as _, ensure};
 use model::request::{Content, KindSpec};
 use serde::Deserialize;
 
-/// The most that the file of a mix has, bytes.
+/// Largest file of a mix, bytes.
 const MOST_MIX_BYTES: u64 = 1 << 20;
-/// The most that the file of a body has, bytes.
+/// Largest file of a body, bytes.
 pub(super) const MOST_BODY_BYTES: u64 = 64 << 20;
 
 #[derive(Deserialize)]
@@ -25,14 +25,14 @@ struct File {
 struct MixEntry {
     path: String,
     name: Option<String>,
-    /// GET, or POST with a body.
+    /// Method; if absent, GET, or POST with a body.
     method: Option<String>,
     #[serde(default = "once")]
     weight: u32,
     #[serde(default)]
     headers: BTreeMap<String, String>,
     body: Option<String>,
-    /// From the folder of the file on.
+    /// Path of a file with the body, relative to the folder of the mix's file.
     body_file: Option<PathBuf>,
 }
 
@@ -40,13 +40,14 @@ fn once() -> u32 {
     1
 }
 
-/// The kinds of a file, each with these headers besides its own, and in place of those of their names.
+/// Reads the kinds of a file. Each has these headers besides its own, and in place of its own of
+/// the same names.
 pub(super) fn read(file: &Path, headers: &[(String, String)]) -> anyhow::Result<Vec<KindSpec>> {
     let shown = file.display();
     let text = foreign::file::read_any_text(file, MOST_MIX_BYTES);
     let text = text.with_context(|| format!("cannot read {shown}"))?;
     let read: File = toml::from_str(&text).with_context(|| {
-        format!("{shown} is no list of requests, each a table [[request]] with a path")
+        format!("{shown} is not a list of requests, each a table [[request]] with a path")
     })?;
     ensure!(
         !read.request.is_empty(),
@@ -86,13 +87,15 @@ impl MixEntry {
     }
 }
 
-/// What a kind is called that was given no name. A query may hold secrets.
+/// Returns the name of a kind that was given none. The query is left out, since it may hold
+/// secrets.
 pub(super) fn name(method: &str, path: &str) -> String {
     let path = path.split('?').next().unwrap_or_default();
     format!("{method} {path}")
 }
 
-/// A fragment is for whoever shows the answer and never sent (RFC 9110 §7.1).
+/// Removes the fragment, which is for the program that shows the answer and is never sent (RFC 9110
+/// §7.1).
 fn without_fragment(path: &str) -> &str {
     path.split('#').next().unwrap_or_default()
 }

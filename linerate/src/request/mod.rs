@@ -1,4 +1,4 @@
-//! The flags that say which request is sent, and how it gets there: those of `load` and of `versus`.
+//! The flags of `load` and `versus` that say which request is sent, and how.
 
 mod mix;
 pub(crate) mod tls;
@@ -16,39 +16,38 @@ use wire::url::HttpUrl;
 use crate::values;
 use tls::TlsFlags;
 
-pub(crate) const WHERE: &str = "Where and by what";
-/// What stands in a command that repeats a run in the place of what may be secret.
+pub(crate) const WHERE: &str = "Where and how";
+/// Replaces what may be secret in a command that repeats a run.
 pub(crate) const KEPT_BACK: &str = "…";
 pub(crate) const REQUEST: &str = "Request";
 
 /// Which request is sent.
 #[derive(clap::Args)]
 pub(crate) struct RequestFlags {
-    /// Speak HTTP/2, with --streams N so many requests at once on each connection
+    /// Speak HTTP/2, with --streams N requests at once on each connection
     ///
-    /// By TLS the server must agree to it (ALPN h2); in the clear it is taken for granted that the
-    /// server speaks it (h2c with prior knowledge). What one thread sends and receives at once goes
-    /// together, so a request may leave some µs later than its time says. A server that ends a
-    /// connection in good order, as nginx does after 1000 requests, is asked once more on a new one
-    /// what it did not begin with.
+    /// With TLS the server must agree to it (ALPN h2); without TLS the server is assumed to speak
+    /// it (h2c with prior knowledge). A thread sends and receives in batches, so a request may
+    /// leave some µs later than its time says. If a server ends a connection in good order, as
+    /// nginx does after 1000 requests, those that it did not begin are sent again on a new one.
     #[arg(long)]
     pub(crate) http2: bool,
     /// With --http2: requests under way at once on each connection [default: 1]
     #[arg(long, value_name = "N", value_parser = values::parse_count, requires = "http2", hide_short_help = true)]
     pub(crate) streams: Option<u32>,
-    /// Requests under way at once on each connection of HTTP/1.1, answered in their order (pipelining)
+    /// Requests under way at once on each HTTP/1.1 connection, answered in their order (pipelining)
     ///
-    /// One waits for the answers before its own. In closed loop those that become due while the answers of a
-    /// connection are taken leave together, so some µs later than their time says. What lies
-    /// behind an answer with `Connection: close` was not begun with and is asked once more on a new
-    /// connection; behind any other failure it is lost, and counted as `closed`.
+    /// A request waits for the answers before its own. In closed loop, requests that become due
+    /// while the answers of a connection are read leave together, some µs later than their time
+    /// says. Requests behind an answer with `Connection: close` were not begun and are sent again
+    /// on a new connection; behind any other failure they are lost, and counted as `closed`.
     #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true, value_parser = values::parse_count, conflicts_with = "http2", hide_short_help = true)]
     pub(crate) pipeline: u32,
     /// Requests of several kinds, with weights: a TOML file (docs/mixes.md)
     ///
-    /// A table `[[request]]` for each, with its path, and as it needs them weight, method, headers, body
-    /// or body_file. The URL says the server alone. A header of -H is one of all, in place of any of
-    /// its name.
+    /// Each request is a table `[[request]]` with its path and, as needed, weight, method, headers,
+    /// body or body_file. The URL names only the server. A header of -H is added to all requests,
+    /// in place of any header of its name.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["method", "body", "http2"], help_heading = REQUEST)]
     mix: Option<PathBuf>,
     /// HTTP method [default: GET, or POST with a body]
@@ -65,8 +64,8 @@ pub(crate) struct RequestFlags {
 }
 
 impl RequestFlags {
-    /// The request to a URL, with its query and its headers, or to several of one server; what is drawn
-    /// is repeated by the seed.
+    /// Returns the request to a URL, with its query and its headers, or to several URLs of one
+    /// server. The seed repeats what is drawn.
     pub(crate) fn spec(
         &self,
         urls: &[HttpUrl],
@@ -88,7 +87,7 @@ impl RequestFlags {
         })
     }
 
-    /// The request as it is sent.
+    /// Returns the request as it is sent.
     pub(crate) fn prepare(&self, url: &HttpUrl, spec: &RequestSpec) -> anyhow::Result<Prepared> {
         Prepared::new(url, spec).with_context(|| match &self.mix {
             Some(file) => format!("--mix {}", file.display()),
@@ -96,7 +95,7 @@ impl RequestFlags {
         })
     }
 
-    /// The kinds of request, where there are several or some have a number to draw.
+    /// Returns the kinds of request, if there are several or some have a number to draw.
     fn kinds(&self, urls: &[HttpUrl]) -> anyhow::Result<Option<Vec<KindSpec>>> {
         let has_templates =
             self.has_templates() || urls.iter().any(|url| has_template(&url.target));
@@ -111,13 +110,13 @@ impl RequestFlags {
         };
         ensure!(
             urls.len() == 1 && urls[0].target == "/",
-            "with --mix the paths stand in the file, and the URL says the server alone, such as \
+            "with --mix the paths are in the file, and the URL names only the server, such as \
              http://127.0.0.1:8080"
         );
         mix::read(file, &self.headers).map(Some)
     }
 
-    /// One kind for each URL; one that stands there twice comes twice as often.
+    /// Returns one kind for each URL; one that is given twice is requested twice as often.
     fn kinds_of(&self, urls: &[HttpUrl]) -> anyhow::Result<Vec<KindSpec>> {
         let mut kinds: Vec<KindSpec> = Vec::new();
         for url in urls {
@@ -137,13 +136,13 @@ impl RequestFlags {
         Ok(kinds)
     }
 
-    /// Refuses what excludes one another.
+    /// Refuses flags that exclude one another.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         let closes = |(name, _): &(String, String)| name.eq_ignore_ascii_case("connection");
         ensure!(
             self.pipeline == 1 || !self.headers.iter().any(closes),
-            "--pipeline {} and a header `Connection` exclude one another: that ends the connection behind \
-             the first answer, or keeps it as it is kept anyway",
+            "--pipeline {} and a header `Connection` exclude one another: the header ends the connection \
+             after the first answer, or keeps it open, which is the default; leave one of them out",
             self.pipeline
         );
         for (flag, at_once) in [("streams", self.streams), ("pipeline", Some(self.pipeline))] {
@@ -155,7 +154,7 @@ impl RequestFlags {
         Ok(())
     }
 
-    /// Streams of a connection; `None` of HTTP/1.1.
+    /// Returns the streams of a connection; `None` for HTTP/1.1.
     pub(crate) fn streams(&self) -> Option<u32> {
         self.http2.then(|| self.streams.unwrap_or(1))
     }
@@ -181,7 +180,7 @@ impl RequestFlags {
         }
     }
 
-    /// A body that was typed, and not named as a file.
+    /// Returns the body that was typed, unless it names a file.
     fn typed_body(&self) -> Option<&str> {
         self.body.as_deref().filter(|text| !text.starts_with('@'))
     }
@@ -192,7 +191,7 @@ impl RequestFlags {
         values.chain(self.typed_body()).any(has_template)
     }
 
-    /// What is asked, in one sentence without what may be secret.
+    /// Describes the request in one sentence, without what may be secret.
     pub(crate) fn sentence(&self) -> String {
         let headers = match self.headers.len() {
             0 => String::new(),

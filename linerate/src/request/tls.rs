@@ -1,4 +1,4 @@
-//! The flags of TLS: whom a load trusts, and what to do when a handshake fails.
+//! The TLS flags of a load: whom it trusts, and what to do when a handshake fails.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use super::WHERE;
 use crate::tls_flags::Switch;
 use crate::values;
 
-/// Names another bundle, for everything that asks OpenSSL.
+/// Variable that names another bundle, for all programs that use OpenSSL.
 const BUNDLE_VARIABLE: &str = "SSL_CERT_FILE";
 /// Where distributions keep the certificates of the CAs that they trust: Debian and its kin with
 /// Arch and Gentoo, Fedora and its kin, openSUSE, Alpine.
@@ -26,29 +26,29 @@ const BUNDLES: [&str; 4] = [
 
 #[derive(clap::Args)]
 pub(crate) struct TlsFlags {
-    /// For https://: take any certificate, as of a server that made its own
+    /// For https://: accept any certificate, such as a self-signed one
     #[arg(long, conflicts_with = "ca", help_heading = WHERE)]
     insecure: bool,
-    /// Trust the certificates of this PEM file, and no others
+    /// Trust only the certificates of this PEM file
     ///
-    /// Those of CAs, or one that a server made for itself. Without it the CAs that this system
-    /// trusts: of SSL_CERT_FILE where that is set, else of the bundle where distributions keep it.
+    /// It holds those of CAs, or a self-signed one. Without it the CAs of this system are trusted:
+    /// those of SSL_CERT_FILE if that is set, else those of the distribution's bundle.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true, help_heading = WHERE)]
     ca: Option<PathBuf>,
     /// Resume sessions when a connection is opened again [default: on]
     ///
-    /// Where the server gives tickets. It saves the server a signature and the client its check,
-    /// and with TLS 1.2 the exchange of keys. How often it came to pass is in the report
-    /// of a load that is none of --slo, --sweep and --download.
+    /// It needs a server that gives tickets. It saves the server a signature and the client its
+    /// check, and with TLS 1.2 the exchange of keys. How often sessions were resumed is in the
+    /// report of a load without --slo, --sweep and --download.
     #[arg(long, value_name = "on|off", hide_possible_values = true, hide_short_help = true, help_heading = WHERE)]
     resume: Option<Switch>,
-    /// Speak this version alone [default: 1.3, or 1.2 where the server has no other]
+    /// Speak only this version [default: 1.3, or 1.2 if the server has no other]
     #[arg(long, value_name = "1.2|1.3", value_parser = values::one_of::<TlsVersion>(TlsVersion::ALL.map(TlsVersion::name)), hide_possible_values = true, hide_short_help = true, help_heading = WHERE)]
     tls: Option<TlsVersion>,
 }
 
 impl TlsFlags {
-    /// How TLS is spoken, if the URL wants it.
+    /// Returns how TLS is spoken, if the URL asks for it.
     pub(super) fn spec(&self, url: &HttpUrl) -> anyhow::Result<TlsSpec> {
         if url.scheme == Scheme::Http {
             return self.check_unused().map(|()| TlsSpec::default());
@@ -64,12 +64,12 @@ impl TlsFlags {
         })
     }
 
-    /// With whom TLS is spoken; `None` for a URL in the clear.
+    /// Returns the TLS client for a URL; `None` for one without TLS.
     pub(crate) fn client(&self, url: &HttpUrl, http2: bool) -> anyhow::Result<Option<Client>> {
         let client = agent::request::client(url, &self.spec(url)?, http2);
         client.map_err(|error| match self.roots() {
             Ok(Some(file)) if error.is_of_roots() => {
-                anyhow::Error::new(error).context(format!("{} is of no use", file.display()))
+                anyhow::Error::new(error).context(format!("{} cannot be used", file.display()))
             }
             _ => error.into(),
         })
@@ -89,7 +89,7 @@ impl TlsFlags {
         Ok(())
     }
 
-    /// The file of the certificates that are trusted; `None` to take any.
+    /// Returns the file of the certificates that are trusted; `None` to accept any.
     fn roots(&self) -> anyhow::Result<Option<PathBuf>> {
         if self.insecure {
             return Ok(None);
@@ -98,7 +98,7 @@ impl TlsFlags {
     }
 }
 
-/// The certificates that this system trusts.
+/// Returns the file of the certificates that this system trusts.
 fn bundle() -> anyhow::Result<PathBuf> {
     if let Some(named) = std::env::var_os(BUNDLE_VARIABLE) {
         return Ok(named.into());
@@ -107,13 +107,13 @@ fn bundle() -> anyhow::Result<PathBuf> {
     ensure!(
         found.is_some(),
         "no certificates of CAs are where distributions keep them ({}): install them (Debian's \
-         package is ca-certificates), name some with --ca FILE, or check none with --insecure",
+         package is ca-certificates), name some with --ca FILE, or turn the check off with --insecure",
         BUNDLES.join(", ")
     );
     Ok(found.copied().unwrap_or_default().into())
 }
 
-/// The error of a first look, with what to do where TLS is the trouble.
+/// Returns the error of a first request, with advice if TLS is the cause.
 pub(crate) fn advised(error: ProbeError) -> anyhow::Error {
     match agent::request::advice(&error) {
         Some(advice) => anyhow::anyhow!("{error}; {advice}"),

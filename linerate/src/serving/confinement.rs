@@ -1,5 +1,5 @@
-//! What a worker gives up before it takes its first connection: root, and the calls and files that it
-//! never needs.
+//! What a worker gives up before it accepts its first connection: root, and the system calls and
+//! files that it never needs.
 
 use std::os::fd::AsFd as _;
 
@@ -12,7 +12,7 @@ use sys::user::NOBODY;
 use crate::console::Console;
 use crate::tls_flags::Switch;
 
-/// Heading of what matters to a server that somebody leaves running.
+/// Heading of the flags for a server that is left running.
 const LEFT_RUNNING: &str = "Left running";
 const ROOT: User = User { user: 0, group: 0 };
 
@@ -20,16 +20,16 @@ const ROOT: User = User { user: 0, group: 0 };
 pub(crate) struct ConfinementFlags {
     /// Serve as this user, by name or number [default: nobody, when started by root]
     ///
-    /// It becomes that user once it listens and has opened certificates and --root, and keeps no other
-    /// group. What it serves must be readable by that user. `--user root` stays root.
+    /// It becomes that user once it listens and has opened certificates and --root, and keeps no
+    /// other group. That user must be able to read what it serves. `--user root` stays root.
     #[arg(long, value_name = "NAME|UID", hide_short_help = true, help_heading = LEFT_RUNNING)]
     user: Option<String>,
 
     /// Whether workers confine themselves: on or off
     ///
-    /// Then they gain no new privileges (`PR_SET_NO_NEW_PRIVS`), read files below --root alone and open no
-    /// connections of their own (Landlock), and make no system calls but those of a server that is up
-    /// (seccomp). What the kernel lacks of it is told.
+    /// Confined, they gain no new privileges (`PR_SET_NO_NEW_PRIVS`), read files only below --root
+    /// and open no connections of their own (Landlock), and make only the system calls of a running
+    /// server (seccomp). What the kernel lacks for this is reported.
     #[arg(long, value_name = "WHEN", default_value = "on", hide_possible_values = true, hide_short_help = true, help_heading = LEFT_RUNNING)]
     sandbox: Switch,
 }
@@ -37,7 +37,7 @@ pub(crate) struct ConfinementFlags {
 /// What a process gives up.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Confinement {
-    /// Whom it becomes; `None` to stay who it is.
+    /// User that it becomes; `None` to stay the same user.
     pub(crate) user: Option<User>,
     sandbox: bool,
 }
@@ -60,36 +60,36 @@ impl ConfinementFlags {
             let others = wanted.filter(|wanted| wanted.user != own);
             ensure!(
                 others.is_none(),
-                "--user takes root: it is root that may become another user"
+                "--user needs root: only root may become another user"
             );
             return Ok(None);
         }
         if let Some(wanted) = wanted {
             return Ok(Some(wanted).filter(|wanted| *wanted != ROOT));
         }
-        // Whoever is root of a namespace with one user is that ordinary user to the machine.
+        // Root of a user namespace with one user is that ordinary user to the machine.
         let descent = Descent::from_here().context("--user: /proc/self/uid_map")?;
         Ok(descent.owner().map(|user| User { user, group: user }))
     }
 
-    /// Says once for all workers what the kernel does not have.
+    /// Reports, once for all workers, what the kernel lacks for confining them.
     pub(crate) fn tell_lacks(&self, console: &Console) {
         if self.sandbox == Switch::Off {
             return;
         }
         for lack in sandbox::lacks() {
-            console.note(&format!("the server is confined with less: {lack}"));
+            console.note(&format!("the server is confined less: {lack}"));
         }
     }
 }
 
 impl Confinement {
-    /// Whether who has entered it may no longer remove what it made, such as its socket.
+    /// Whether a confined process may no longer remove what it made, such as its socket.
     pub(crate) fn keeps_from_files(self) -> bool {
         self.user.is_some() || self.sandbox
     }
 
-    /// Gives it up, for good.
+    /// Gives the rights up, for good.
     pub(crate) fn enter(self, root: Option<&RootFolder>) -> anyhow::Result<()> {
         if let Some(user) = self.user {
             let User { user, group } = user;
@@ -111,7 +111,7 @@ impl Confinement {
     }
 }
 
-/// A number need not be known; a name stands in `/etc/passwd`.
+/// Finds a user. A number need not be known; a name must be in `/etc/passwd`.
 fn find(wanted: &str) -> anyhow::Result<User> {
     let passwd = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
     find_in(&passwd, wanted).with_context(|| {
@@ -119,7 +119,7 @@ fn find(wanted: &str) -> anyhow::Result<User> {
     })
 }
 
-/// By passwd(5): `name:password:user:group:…`.
+/// Finds a user in the lines of passwd(5): `name:password:user:group:…`.
 fn find_in(passwd: &str, wanted: &str) -> Option<User> {
     let number = wanted.parse().ok().filter(|number| *number != u32::MAX);
     let mut entries = passwd.lines().filter_map(|line| {

@@ -1,4 +1,4 @@
-//! The flags that bound what clients can take of a server.
+//! The flags that limit what clients can take from a server.
 
 use anyhow::{Context as _, ensure};
 use sys::cgroup::{Controller, Group};
@@ -8,31 +8,33 @@ use crate::seconds::parse_seconds;
 
 const LIMITS: &str = "Limits";
 const MIB: u64 = 1 << 20;
-/// What a worker takes without a connection: the program and what its connections share.
+/// Memory of a worker without a connection: the program and what its connections share.
 const WORKER_BYTES: u64 = 16 * MIB;
-/// The least that each worker has.
+/// Least memory that each worker has.
 const LEAST_SHARE_BYTES: u64 = 2 * WORKER_BYTES;
 
 #[derive(clap::Args)]
 pub(crate) struct LimitFlags {
-    /// Close a connection that sends no request, or does not read, for so long
+    /// Close a connection that sends no request or does not read for this long
     #[arg(long = "idle-timeout", value_name = "TIME", default_value = "60s", value_parser = parse_seconds, help_heading = LIMITS)]
     idle_timeout_s: u32,
 
-    /// Close a connection whose request is not complete so long after its first byte
+    /// Close a connection whose request is incomplete this long after its first byte
     #[arg(long = "request-timeout", value_name = "TIME", default_value = "10s", value_parser = parse_seconds, help_heading = LIMITS)]
     request_timeout_s: u32,
 
-    /// Close a connection that takes its answer, on the whole, more slowly: bytes per second
+    /// Close a connection that on average reads its answer more slowly: bytes per second
     ///
-    /// It counts from when the answer first had to wait for the client, once --idle-timeout is over.
+    /// The average is from when the answer first had to wait for the client, and counts once
+    /// --idle-timeout is over.
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u64).range(1..), hide_short_help = true, help_heading = LIMITS)]
     least_rate: u64,
 
-    /// On a signal to stop, let answers under way take so long to finish; a second one ends them at once
+    /// On a signal to stop, give answers under way this long to finish; a second one ends them at
+    /// once
     ///
-    /// On SIGHUP with --tls-cert the old workers have as long; what takes longer is cut. A client that has just
-    /// connected may ask once more.
+    /// On SIGHUP with --tls-cert the old workers have as long; what takes longer is cut. A client
+    /// that has just connected may still send one request.
     #[arg(long = "drain-timeout", value_name = "TIME", default_value = "5s", value_parser = parse_seconds, help_heading = LIMITS)]
     pub(super) drain_timeout_s: u32,
 
@@ -40,22 +42,22 @@ pub(crate) struct LimitFlags {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = LIMITS)]
     max_connections: Option<u32>,
 
-    /// The most memory of all workers together [default: a quarter of what there is, or of a control group's]
+    /// Most memory of all workers together [default: a quarter of the machine's or control group's]
     ///
-    /// Such as 256MB. Where their connections hold more, those that hold most are closed. On SIGHUP with --tls-cert
-    /// the new workers have as much again while the old ones finish. What the kernel holds for sockets is bounded by
-    /// itself (net.ipv4.tcp_mem), or by a control group.
+    /// Such as 256MB. If their connections hold more, those that hold most are closed. On SIGHUP
+    /// with --tls-cert the new workers have as much again while the old ones finish. What the
+    /// kernel holds for sockets is limited by the kernel (net.ipv4.tcp_mem), or by a control group.
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes, help_heading = LIMITS)]
     memory: Option<u64>,
 
-    /// What the connections of one worker of several may hold
+    /// Bytes that the connections of one worker of several may hold
     #[arg(long, hide = true)]
     held_bytes: Option<u64>,
 }
 
 impl LimitFlags {
-    /// What the connections of each of so many workers may hold, bytes: of its share less the program, three
-    /// quarters, as an allocator keeps some of what was given back.
+    /// Returns what the connections of each of `workers` workers may hold, bytes: three quarters of
+    /// its share without the program, since an allocator keeps some of the memory given back.
     pub(super) fn held_bytes(&self, workers: usize) -> anyhow::Result<u64> {
         let workers = workers.max(1) as u64;
         let least = LEAST_SHARE_BYTES * workers;
@@ -65,13 +67,14 @@ impl LimitFlags {
         };
         ensure!(
             all >= least,
-            "--memory: {workers} workers take at least {}MB together; give more, or fewer --workers",
+            "--memory: {workers} workers need at least {}MB together; give more, or fewer --workers",
             least.div_ceil(1_000_000)
         );
         Ok((all / workers - WORKER_BYTES) / 4 * 3)
     }
 
-    /// Of one worker, with so many connections where nobody says.
+    /// Returns the settings of one worker, with `by_limit` connections unless a flag says
+    /// otherwise.
     pub(super) fn settings(&self, by_limit: u64, held_bytes: u64) -> Settings {
         let max_connections = self.max_connections.map_or(by_limit, u64::from);
         let held_bytes = self.held_bytes.unwrap_or(held_bytes);
@@ -97,17 +100,17 @@ fn machine_bytes() -> anyhow::Result<u64> {
     Ok(kib.context("/proc/meminfo has no MemTotal; give --memory")? * 1024)
 }
 
-/// The most that the control group of this process may have.
+/// Returns the memory limit of this process's control group, bytes.
 fn group_bytes() -> Option<u64> {
     Group::of_this_process(Controller::Memory)?.memory_limit_bytes()
 }
 
-/// What there is for a process on such a machine in such a group.
+/// Returns the memory available to a process on this machine in this group, bytes.
 fn room_bytes(machine: u64, group: Option<u64>) -> u64 {
     group.map_or(machine, |group| group.min(machine))
 }
 
-/// A number of bytes, or of kB, MB or GB of a thousand each.
+/// Parses a number of bytes, or of kB, MB or GB, each a thousand times the one before.
 pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
     let wrong = || "expected a number of bytes, such as 256MB or 2GB".to_owned();
     let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());

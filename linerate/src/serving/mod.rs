@@ -37,38 +37,38 @@ use limits::LimitFlags;
 pub(crate) use record::Record;
 use systemd::Notifier;
 
-/// Descriptors that are no connection's: listener, epoll, timer, signals, standard streams.
+/// Descriptors that belong to no connection: listener, epoll, timer, signals, standard streams.
 const OTHER_DESCRIPTORS: u64 = 32;
 
-/// One line, printed once the port can be connected to. Those of serve-end.json follow: when
-/// the server is told SIGUSR1, and when it ends.
+/// One line, printed once clients can connect to the port. Lines of serve-end.json follow: on each
+/// SIGUSR1, and when the server ends.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Ready<'a> {
     /// Version of the program.
     linerate_version: &'static str,
     /// Where it listens, as ADDR:PORT or unix:PATH.
     listening: String,
-    /// The port of that address; null of a socket among the files.
+    /// Port of that address; null for a Unix socket.
     port: Option<u16>,
-    /// What tells the server of its connections.
+    /// Kernel interface for the connections.
     #[schemars(extend("enum" = ["epoll", "uring"]))]
     engine: &'static str,
-    /// Why it is this one.
+    /// Why this engine was chosen.
     engine_reason: String,
-    /// How TLS is spoken; absent where it is not.
+    /// How TLS is spoken; absent if it is not.
     #[serde(skip_serializing_if = "Option::is_none")]
     tls: Option<&'a KernelPart>,
 }
 
-/// What a service asks of its server, beyond the flags of all.
+/// What a service needs from its server, beyond the flags that all services have.
 #[derive(Clone, Copy)]
 pub(crate) struct Needs<'a> {
     pub(crate) tls: Option<&'a Speaking>,
-    /// How many descriptors a connection may hold at a time: its socket, and a file that is on its way.
+    /// Descriptors that a connection may hold at a time: its socket, and a file that is being sent.
     pub(crate) per_connection: u64,
-    /// Below it lie the files that it reads.
+    /// Folder below which it reads files.
     pub(crate) root: Option<&'a RootFolder>,
-    /// How to read certificates again; `None` where they come from no files.
+    /// Reads the certificates again; `None` if they come from no files.
     pub(crate) reload: Option<&'a dyn Fn() -> anyhow::Result<Option<Speaking>>>,
 }
 
@@ -77,31 +77,31 @@ pub(crate) type Service<'a> = Box<
     dyn FnOnce(Engine, Place<'_>, Option<Common>, (Settings, Life)) -> std::io::Result<()> + 'a,
 >;
 
-/// Heading of what costs something and gains nothing.
-pub(crate) const MEASURED: &str = "To be measured";
+/// Heading of the flags that cost something and gain nothing.
+pub(crate) const MEASURED: &str = "For measurements";
 
 #[derive(clap::Args)]
 pub(crate) struct Serving {
     /// Where to listen; a port alone means loopback, port 0 any free port; or unix:PATH
     ///
-    /// A socket among the files may be connected to by whoever may enter its folder. One that a server
+    /// Everyone who may enter the folder of a Unix socket may connect to it. A socket that a server
     /// left behind is taken over, one that somebody listens on is not; it is removed at the end. All
-    /// workers take connections from it, whoever comes first.
+    /// workers accept connections from it, whichever is first.
     #[arg(long, value_name = "[ADDR:]PORT", default_value = "127.0.0.1:8080", value_parser = listening::parse)]
     listen: Address,
 
     /// Worker processes [default: one per CPU]
     ///
-    /// Each has its own listener on the shared port and is bound to a CPU of the list, in turn.
-    /// One that dies is started again. With `--workers 1` the server is this process itself, for
-    /// measurements: nobody starts it again. But with --tls-cert, and on a socket among the files as root or
-    /// without `--sandbox off`, it has a process for what a worker may not do.
+    /// Each has its own listener on the shared port and is bound to a CPU of the list, in turn. One
+    /// that dies is started again. With `--workers 1` the server is this process itself, for
+    /// measurements, and is not started again. With --tls-cert, and on a Unix socket as root or
+    /// without `--sandbox off`, there is still a second process for what a worker may not do.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     workers: Option<u16>,
 
     /// CPUs to run on, such as 1 or 0-3,8 [default: those this process may use]
     #[arg(long, value_name = "LIST", value_parser = parse_cpus)]
-    // By its whole path: clap takes a bare `Vec` for a flag that may be repeated.
+    // With its whole path: clap takes a bare `Vec` for a flag that may be repeated.
     cpus: Option<std::vec::Vec<usize>>,
 
     #[command(flatten)]
@@ -113,7 +113,8 @@ pub(crate) struct Serving {
     /// Arm each connection for one event and again after each request (`EPOLLONESHOT`)
     ///
     /// It costs a system call per request; servers that share one epoll between threads need it,
-    /// this one does not. A ring receives once then, and is asked again. It is here to be measured.
+    /// this one does not. With --engine uring each receive is asked for again. The flag exists for
+    /// measurements.
     #[arg(long, hide_short_help = true, help_heading = MEASURED)]
     rearm_oneshot: bool,
 
@@ -133,8 +134,8 @@ pub(crate) struct Serving {
 }
 
 impl Serving {
-    /// Serves until a signal ends it. `service` is called where the service is to run, after
-    /// the worker was bound to its CPU.
+    /// Serves until a signal ends it. `service` is called in the process where the service runs,
+    /// after that was bound to its CPU.
     pub(crate) fn run(
         &self,
         console: &Console,
@@ -169,7 +170,7 @@ impl Serving {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// One worker of several. Its parent passes on what it is told by signals.
+    /// Runs as one worker of several. Its parent passes on what signals ask for.
     fn run_as_worker(
         &self,
         (engine, confinement): (Engine, Confinement),
@@ -182,17 +183,17 @@ impl Serving {
         let listener = TcpListener::from(sys::standard_input::take()?);
         let counts = Arc::new(TallyPage::take(counts).context("the page of counts")?);
         // The parent waits for this line and passes it on when all workers have said it.
-        let listener_of_life = move |moment| match moment {
+        let on_moment = move |moment| match moment {
             Moment::Ready => Console::tell("ready"),
             Moment::Second | Moment::Draining => Ok(()),
         };
-        let life = (counts, listener_of_life);
+        let life = (counts, on_moment);
         let worker = (engine, confinement, 0);
         self.work(worker, (listener, &stop), needs, service, life)?;
         Ok(ExitCode::SUCCESS)
     }
 
-    /// The whole server in this process.
+    /// Runs the whole server in this process.
     fn run_alone(
         &self,
         console: &Console,
@@ -207,7 +208,7 @@ impl Serving {
         let counts = Arc::new(TallyPage::new()?);
         let counted = counts.clone();
         let (is_json, told) = (self.json, console.clone());
-        let listener_of_life = move |moment| match moment {
+        let on_moment = move |moment| match moment {
             Moment::Ready => {
                 told.say(&ready);
                 notifier.ready();
@@ -224,13 +225,13 @@ impl Serving {
             }
         };
         let place = (listening.listeners.remove(0), stop);
-        let life = (counts.clone(), listener_of_life);
+        let life = (counts.clone(), on_moment);
         self.work(worker, place, needs, service, life)?;
         self.say_end(Record::of([&*counts]), console);
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Why the kernel can make no records of TLS for the server.
+    /// Returns why the kernel cannot make TLS records for the server, if it cannot.
     pub(crate) fn without_kernel_tls(&self) -> Option<&'static str> {
         match self.listen {
             Address::Unix(_) => Some(ON_FILE),
@@ -238,11 +239,11 @@ impl Serving {
         }
     }
 
-    /// Listens where it was asked for, or where a service manager does, after what does not go with that was
-    /// refused.
+    /// Listens on the address asked for, or on the socket of a service manager. Flags that do not
+    /// go with it are refused first.
     fn listen(&self, count: usize, cpus: &[usize]) -> anyhow::Result<Listening> {
         let handed_over = systemd::listening(count)?;
-        // Workers share one that was handed over: there is nothing to choose from.
+        // Workers share a socket that was handed over, so flags are set on one of its clones.
         let is_shared = handed_over.is_some();
         let listening = match handed_over {
             Some(listening) => listening,
@@ -265,7 +266,7 @@ impl Serving {
         Ok(listening)
     }
 
-    /// What does not go with a socket among the files.
+    /// Refuses flags that do not go with a Unix socket.
     fn refuse_on_file(&self, address: &Address) -> anyhow::Result<()> {
         match address {
             Address::Unix(_) => self.sockets.refuse_those_of_tcp(),
@@ -278,7 +279,8 @@ impl Serving {
         self.engine.is_ring()
     }
 
-    /// The port that was taken is known only now, where any free one was asked for.
+    /// Returns the line that says that the server is ready. If any free port was asked for, it is
+    /// known only now.
     fn ready_line(
         &self,
         address: &Address,
@@ -304,21 +306,21 @@ impl Serving {
         })
     }
 
-    /// What became of connections, for programs.
+    /// Prints what became of connections, for programs.
     fn say_end(&self, record: Record, console: &Console) {
         if self.json {
             console.say(&record.at_the_end().line(true));
         }
     }
 
-    /// Works as a worker does, confined from when all is open that it needs.
+    /// Works as a worker does; it is confined as soon as everything that it needs is open.
     fn work(
         &self,
         (engine, confinement, held_bytes): (Engine, Confinement, u64),
         (listener, stop): (TcpListener, &StopSignal),
         needs: Needs<'_>,
         service: Service<'_>,
-        (counts, mut listener_of_life): (
+        (counts, mut on_moment): (
             Arc<TallyPage>,
             impl FnMut(Moment) -> std::io::Result<()> + 'static,
         ),
@@ -329,21 +331,21 @@ impl Serving {
         settings.rearm_oneshot = self.rearm_oneshot;
         settings.busy_poll = self.sockets.busy_poll();
         let root = needs.root.map(RootFolder::try_clone).transpose()?;
-        // An error of ours goes round the engine, which knows those of the kernel.
+        // The engine passes on only errors of the kernel, so one of ours goes around it.
         let refusal = Rc::new(RefCell::new(None));
         let refused = refusal.clone();
-        let listener_of_life: Listener = Box::new(move |moment| {
+        let on_moment: Listener = Box::new(move |moment| {
             if moment == Moment::Ready
                 && let Err(error) = confinement.enter(root.as_ref())
             {
                 *refused.borrow_mut() = Some(error);
                 return Err(ErrorKind::PermissionDenied.into());
             }
-            listener_of_life(moment)
+            on_moment(moment)
         });
         let life = Life {
             counts,
-            listener: listener_of_life,
+            listener: on_moment,
         };
         let (place, manner) = ((listener, stop.as_fd()), (settings, life));
         let tls = needs.tls.map(|tls| Common::new(tls.config.clone()));
@@ -362,7 +364,8 @@ impl Serving {
         Ok(wanted.clone())
     }
 
-    /// A CPU quota below the number of CPUs counts too, unless the CPUs were named.
+    /// Returns the number of workers. A CPU quota below the number of CPUs counts too, unless the
+    /// CPUs were named.
     fn worker_count(&self, cpus: &[usize]) -> usize {
         let by_quota = std::thread::available_parallelism().map_or(1, usize::from);
         match (self.workers, &self.cpus) {
@@ -373,7 +376,7 @@ impl Serving {
     }
 }
 
-/// CPUs in ascending order, at least one.
+/// Parses a list of CPUs; returns at least one, in ascending order.
 pub(crate) fn parse_cpus(text: &str) -> Result<Vec<usize>, String> {
     let mut cpus = sys::cpu::parse_list(text)?;
     cpus.sort_unstable();

@@ -1,4 +1,4 @@
-//! What a server says of its connections: when it is asked by SIGUSR1, and to programs at its end.
+//! What a server reports about its connections: on SIGUSR1, and for programs when it ends.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -7,16 +7,15 @@ use traffic::engine::life::Counts;
 
 use crate::shape;
 
-/// One line after the last answer, when the server ends; and one each time that it is told SIGUSR1,
-/// within a second.
+/// One line after the last answer, when the server ends; and one within a second of each SIGUSR1.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Record {
     /// Whether this is the last line.
     ended: bool,
-    /// What became of the connections of all workers since the start, those of workers that died
-    /// included; one that ended in good order, or is still open, is in no other number than the first.
+    /// What became of the connections of all workers since the start, including workers that died.
+    /// A connection that ended in good order, or is still open, counts only as accepted.
     connections: Counts,
-    /// Workers that ended on their own, and in whose place another was started.
+    /// Workers that ended on their own and were replaced by another, count.
     workers_started_again: u64,
 }
 

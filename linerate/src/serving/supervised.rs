@@ -21,13 +21,13 @@ use crate::tls_flags::Speaking;
 
 /// What all workers are started from.
 struct Plan<'a> {
-    /// For each worker.
+    /// One for each worker.
     places: Vec<Post>,
     held_bytes: u64,
     needs: Needs<'a>,
 }
 
-/// What a worker and those that come after it have.
+/// What a worker uses, and those that are started in its place.
 struct Post {
     listener: Arc<std::net::TcpListener>,
     cpu: usize,
@@ -48,7 +48,7 @@ impl Serving {
             Some(_) => &[Order::Report, Order::Reload],
             None => &[Order::Report],
         })?;
-        // It sleeps, but where it wakes up it is to disturb none but its workers.
+        // The parent mostly sleeps; when it wakes up, it should disturb only its workers.
         sys::cpu::pin(cpus).context("running on the CPUs of the workers")?;
         let plan = Plan::new((listening.listeners, cpus), held_bytes, needs)?;
         let mut workers = Workers::start(plan.recipes(needs.tls)?)?;
@@ -108,7 +108,7 @@ impl<'a> Plan<'a> {
         })
     }
 
-    /// How each worker is started, to speak TLS so if at all.
+    /// Returns how each worker is started, and how it speaks TLS, if it does.
     fn recipes(&self, tls: Option<&Speaking>) -> anyhow::Result<Vec<Recipe>> {
         let identity = tls.map(Speaking::hand_over).transpose()?;
         let (identity, arguments) = identity.map_or((None, Vec::new()), |(file, arguments)| {
@@ -127,7 +127,7 @@ impl<'a> Plan<'a> {
         recipes.collect::<std::io::Result<_>>().context("workers")
     }
 
-    /// This program again, with the same arguments and some more.
+    /// Returns the command that starts this program again, with its own arguments and some more.
     fn command(&self, counts: &OwnedFd, more: Vec<String>) -> Box<dyn Fn() -> Command> {
         let held_bytes = self.held_bytes.to_string();
         let counts = counts.as_raw_fd().to_string();
@@ -148,8 +148,8 @@ impl<'a> Plan<'a> {
         Record::of(pages).with_started_again(started_again)
     }
 
-    /// Has new workers serve with what the files of certificates hold now. Files that are of no use are told
-    /// of, and the workers go on with what they have.
+    /// Starts new workers that use what the files of certificates hold now. Files that cannot be
+    /// used are reported, and the old workers go on.
     fn reload(&self, workers: &mut Workers, console: &Console) {
         let speaking = self.needs.reload.map_or(Ok(None), |reload| reload());
         let replaced = speaking.and_then(|speaking| {
@@ -157,14 +157,14 @@ impl<'a> Plan<'a> {
             Ok(workers.replace(recipes)?)
         });
         match replaced {
-            Ok(()) => console.note("the certificates were read again; new connections have them"),
+            Ok(()) => console.note("the certificates were read again; new connections use them"),
             Err(error) => console.error(&format!(
-                "the certificates stay as they were: {error:#}; mend that and send SIGHUP again"
+                "the certificates stay as they were: {error:#}; fix that and send SIGHUP again"
             )),
         }
     }
 
-    /// Closes the listeners, so that none but the workers that drain have them; what was counted stays.
+    /// Closes the listeners, so that only the draining workers have them; returns the counts.
     fn stop_listening(self) -> Vec<Arc<TallyPage>> {
         self.places.into_iter().map(|place| place.counts).collect()
     }

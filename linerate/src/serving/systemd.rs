@@ -1,5 +1,5 @@
-//! What systemd gives a service, and wants to be told: a socket that listens already
-//! (sd_listen_fds(3)), and how the service does (sd_notify(3)). Other supervisors speak it too.
+//! What systemd gives a service and what it wants to know: a socket that listens already
+//! (sd_listen_fds(3)), and the state of the service (sd_notify(3)). Other supervisors do so too.
 
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::ffi::OsStrExt as _;
@@ -18,12 +18,13 @@ pub(super) const VARIABLES: [&str; 4] = [
     "NOTIFY_SOCKET",
 ];
 
-/// Whom to tell how the service does.
+/// Reports the state of the service to a supervisor, if there is one.
 #[derive(Default)]
 pub(super) struct Notifier(Option<UnixDatagram>);
 
 impl Notifier {
-    /// Somebody who cannot be reached is not told: that is no reason not to serve.
+    /// Connects to the supervisor that the environment names. One that cannot be reached is told
+    /// nothing: that is no reason not to serve.
     pub(super) fn from_environment() -> Self {
         let name = std::env::var_os("NOTIFY_SOCKET");
         Self(name.and_then(|name| connected(name.as_encoded_bytes()).ok()))
@@ -37,7 +38,8 @@ impl Notifier {
         self.tell("STOPPING=1");
     }
 
-    /// Until it is told of as ready again. systemd compares the time with those of its own.
+    /// Reports a reload, which lasts until [`Self::ready`]. systemd compares the time with times of
+    /// its own.
     pub(super) fn reloading(&self) {
         let now_us = sys::clock::monotonic_ns() / 1_000;
         self.tell(&format!("RELOADING=1\nMONOTONIC_USEC={now_us}"));
@@ -50,7 +52,7 @@ impl Notifier {
     }
 }
 
-/// A name that begins with `@` is one without a file (unix(7)).
+/// Connects to a socket. A name that begins with `@` is one without a file (unix(7)).
 fn connected(name: &[u8]) -> std::io::Result<UnixDatagram> {
     let address = match name.strip_prefix(b"@") {
         Some(name) => SocketAddr::from_abstract_name(name)?,
@@ -65,8 +67,8 @@ fn connected(name: &[u8]) -> std::io::Result<UnixDatagram> {
     Ok(socket)
 }
 
-/// The socket that was handed over instead of an address, for so many workers, who share it; `None` where
-/// there is none for this process. To be called once.
+/// Returns the socket that was handed over instead of an address, for `workers` workers, who share
+/// it; `None` if there is none for this process. To be called only once.
 pub(super) fn listening(workers: usize) -> anyhow::Result<Option<Listening>> {
     let number = |name: &str| std::env::var(name).ok()?.parse::<u32>().ok();
     if number("LISTEN_PID") != Some(std::process::id()) {
@@ -77,12 +79,11 @@ pub(super) fn listening(workers: usize) -> anyhow::Result<Option<Listening>> {
     };
     ensure!(
         count == 1,
-        "{count} sockets were handed over (LISTEN_FDS), and one server listens at one: give it one \
+        "{count} sockets were handed over (LISTEN_FDS), and one server listens on one: give it one \
          `ListenStream=`"
     );
     let (socket, address) = listener::handed_over().context(
-        "the socket that was handed over (LISTEN_FDS): one that listens for streams is wanted, of TCP or \
-         at a path",
+        "the socket that was handed over (LISTEN_FDS) must listen for streams, of TCP or at a path",
     )?;
     let clones = (1..workers).map(|_| socket.try_clone());
     let mut listeners: Vec<_> = clones.collect::<Result<_, _>>().context("workers")?;

@@ -1,4 +1,5 @@
-//! What is printed as one JSON value: each is a type, of which its schema in `docs/schema` comes.
+//! What is printed as one JSON value: each is a type, from which its schema in `docs/schema` is
+//! made.
 
 #[cfg(test)]
 mod tests;
@@ -7,13 +8,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
 
-/// The version of every shape that says no other. Keys may be added under the same version; none is
-/// renamed, taken away or given another meaning.
+/// Version of every shape that states no other. Keys may be added under the same version; none is
+/// renamed, removed or given another meaning.
 const FORMAT: u32 = 1;
-/// That of the program.
+/// Version of the program.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// A value that stands alone.
+/// A value that is printed alone, with the version of its shape.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Whole<T> {
     /// Version of this shape.
@@ -23,12 +24,12 @@ pub(crate) struct Whole<T> {
     value: T,
 }
 
-/// The value over several lines.
+/// Returns the value as JSON over several lines.
 pub(crate) fn lines(value: impl Serialize) -> String {
     format!("{:#}", whole(value))
 }
 
-/// The value in one line.
+/// Returns the value as JSON in one line.
 pub(crate) fn line(value: impl Serialize) -> String {
     whole(value).to_string()
 }

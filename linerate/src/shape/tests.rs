@@ -1,4 +1,5 @@
-//! The schemas of `docs/schema` are those of the types of what is printed and saved. This writes them:
+//! The schemas in `docs/schema` must match the types of what is printed and saved. This command
+//! writes them:
 //!
 //!     WRITE_SCHEMAS=1 cargo test -p linerate schemas
 
@@ -27,28 +28,28 @@ use crate::serving::{Ready, Record};
 use crate::shown::Judged;
 
 const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
-/// Holds the types that others are made of.
+/// Name of the schema that defines the types that the others refer to.
 const COMMON: &str = "common";
 
-/// All of them, by the names of their files.
+/// All schemas, by the names of their files.
 fn schemas() -> BTreeMap<&'static str, Value> {
     let settings = SchemaSettings::draft2020_12().for_serialize();
     let all = &mut settings.into_generator();
     let mut schemas = BTreeMap::from([
-        ("ask", of::<Ask>(all)),
-        ("bench", of::<BenchReport>(all)),
-        ("block", of::<BlockRecord>(all)),
-        ("block-bench", of::<BenchBlock>(all)),
-        ("block-commands", of::<CommandBlock>(all)),
-        ("block-stream", of::<StreamBlock>(all)),
+        ("ask", schema_of::<Ask>(all)),
+        ("bench", schema_of::<BenchReport>(all)),
+        ("block", schema_of::<BlockRecord>(all)),
+        ("block-bench", schema_of::<BenchBlock>(all)),
+        ("block-commands", schema_of::<CommandBlock>(all)),
+        ("block-stream", schema_of::<StreamBlock>(all)),
         ("packets", whole::<packets::Packets>(all)),
         ("doctor", whole::<doctor::Doctor>(all)),
         ("explain", whole::<crate::shown::Explained<'_>>(all)),
         ("download", whole::<download::Download>(all)),
-        ("evidence", of::<Evidence>(all)),
-        ("factorial", of::<FactorialJudgement>(all)),
-        ("facts", of::<Inventory>(all)),
-        ("judgement", of::<Judged<'_>>(all)),
+        ("evidence", schema_of::<Evidence>(all)),
+        ("factorial", schema_of::<FactorialJudgement>(all)),
+        ("facts", schema_of::<Inventory>(all)),
+        ("judgement", schema_of::<Judged<'_>>(all)),
         ("levers-apply", whole::<apply::LeversApply>(all)),
         ("levers-journal", whole::<journal::LeversJournal>(all)),
         ("levers-list", whole::<catalogue::LeversList>(all)),
@@ -56,7 +57,7 @@ fn schemas() -> BTreeMap<&'static str, Value> {
         ("levers-status", whole::<status::LeversStatus>(all)),
         ("levers-undo", whole::<undo::LeversUndo>(all)),
         ("link", whole::<link::LinkShape>(all)),
-        ("link-record", of::<LinkRecord>(all)),
+        ("link-record", schema_of::<LinkRecord>(all)),
         ("load", whole::<load::came_to::LoadResult>(all)),
         ("load-download", whole::<load::download::LoadDownload>(all)),
         ("load-slo", whole::<LoadSlo>(all)),
@@ -68,11 +69,11 @@ fn schemas() -> BTreeMap<&'static str, Value> {
         ("rig-clean", whole::<rig::shapes::RigClean>(all)),
         ("rig-status", whole::<rig::shapes::RigStatus>(all)),
         ("rig-up", whole::<rig::shapes::RigUp>(all)),
-        ("run", of::<RunRecord>(all)),
-        ("run-bench", of::<SavedBench>(all)),
-        ("run-commands", of::<CommandRun>(all)),
-        ("run-load", of::<SavedLoad>(all)),
-        ("run-stream", of::<SavedStreams>(all)),
+        ("run", schema_of::<RunRecord>(all)),
+        ("run-bench", schema_of::<SavedBench>(all)),
+        ("run-commands", schema_of::<CommandRun>(all)),
+        ("run-load", schema_of::<SavedLoad>(all)),
+        ("run-stream", schema_of::<SavedStreams>(all)),
         ("serve", whole::<Ready<'_>>(all)),
         ("serve-end", whole::<Record>(all)),
         ("service-show", whole::<service::ServiceShow>(all)),
@@ -81,11 +82,11 @@ fn schemas() -> BTreeMap<&'static str, Value> {
         ("services", whole::<service::list::List>(all)),
         ("stream", whole::<stream::Streams>(all)),
         ("stream-report", whole::<StreamsJudged>(all)),
-        ("study-compare", of::<Compared>(all)),
-        ("study-compare-commands", of::<ComparedCommands>(all)),
+        ("study-compare", schema_of::<Compared>(all)),
+        ("study-compare-commands", schema_of::<ComparedCommands>(all)),
         ("study-list", whole::<study::StudyList>(all)),
         ("study-show", whole::<study::StudyShow>(all)),
-        ("tell", of::<Tell>(all)),
+        ("tell", schema_of::<Tell>(all)),
     ]);
     let types = all.take_definitions(false);
     schemas.insert(COMMON, json!({ "$defs": &types }));
@@ -98,18 +99,19 @@ fn schemas() -> BTreeMap<&'static str, Value> {
     schemas
 }
 
-fn of<T: JsonSchema>(all: &mut SchemaGenerator) -> Value {
+fn schema_of<T: JsonSchema>(all: &mut SchemaGenerator) -> Value {
     T::json_schema(all).to_value()
 }
 
-/// Of a value that is printed with its format.
+/// Schema of a value that is printed with its format.
 fn whole<T: JsonSchema>(all: &mut SchemaGenerator) -> Value {
-    let mut schema = of::<Whole<T>>(all);
-    schema["description"] = of::<T>(all)["description"].take();
+    let mut schema = schema_of::<Whole<T>>(all);
+    schema["description"] = schema_of::<T>(all)["description"].take();
     schema
 }
 
-/// Writes a type out where its properties stand beside others, so that both can be closed as one.
+/// Replaces a reference to a type by the type itself where other properties stand beside it, so
+/// that all of them can be closed together.
 fn embed(part: &mut Value, types: &Map<String, Value>) {
     if let Some(parts) = part.as_object_mut()
         && parts.contains_key("properties")
@@ -136,7 +138,8 @@ fn within(part: &mut Value) -> Box<dyn Iterator<Item = &mut Value> + '_> {
     }
 }
 
-/// Lets no property in that is not named; one `of_several` leaves that to what it is an alternative in.
+/// Forbids properties that are not named. An alternative of an object, `of_several`, leaves that to
+/// the object.
 fn close(schema: &mut Value, of_several: bool) {
     let Some(parts) = schema.as_object_mut() else {
         return;
@@ -162,7 +165,8 @@ fn close(schema: &mut Value, of_several: bool) {
     }
 }
 
-/// Words as a reader of JSON knows them, types where they are, and no widths of numbers.
+/// Rewords descriptions for a reader of JSON, refers to the file that defines a type, and removes
+/// the widths of numbers.
 fn tidy(part: &mut Value, is_common: bool) {
     if let Some(parts) = part.as_object_mut() {
         if let Some(Value::String(words)) = parts.get_mut("description") {
@@ -212,7 +216,8 @@ fn every_property_is_explained() {
     assert_eq!(without, Vec::<String>::new());
 }
 
-/// The words of an alternative are also those of the one property that it has.
+/// Collects the properties that have no description. The description of an alternative also serves
+/// the only property that it has.
 fn unexplained(part: &Value, place: &str, without: &mut Vec<String>) {
     let has = |part: &Value, key| part.get(key).is_some();
     let properties = part["properties"].as_object().into_iter().flatten();

@@ -1,4 +1,4 @@
-//! A thread for each connection, HTTP/1.1 that keeps it: app PORT.
+//! An HTTP/1.1 server with keep-alive and one thread per connection. Usage: `app PORT`.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

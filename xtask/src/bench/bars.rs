@@ -1,4 +1,4 @@
-//! The bars, as the table of bench/README.md has them, and what a study found held against them.
+//! Compares the results of a study with the bars in the table of `bench/README.md`.
 
 use std::fmt;
 
@@ -6,47 +6,47 @@ use anyhow::{Context as _, bail};
 use model::judgement::{Change, FactorialJudgement, LevelResult};
 
 const README: &str = include_str!("../../../bench/README.md");
-/// Estimate up to which "no worse than the peer" holds, if the interval also reaches 1.
+/// Largest cost ratio that counts as "no worse than the peer", if the interval also reaches 1.
 const PARITY: f64 = 1.05;
-/// What stands in the table for the servers that a command line names.
+/// Placeholder in the table for the servers that the command line names.
 const NAMED: &str = "--against";
 
-/// How the ratio of ours to the peer's must come out, as of a cost.
+/// Limit of the ratio of our cost to the peer's.
 #[derive(Debug)]
 struct Bar {
-    /// As the table has it.
+    /// Text of the bar, for output.
     shown: String,
     most: f64,
     /// Whether the interval must reach 1 as well.
     is_parity: bool,
 }
 
-/// A row of the table, for one bench: that one arm stands so to each of some others.
+/// A row of the table, for one bench: the bar for one arm against each of its peers.
 #[derive(Debug)]
 struct BarRow {
     ours: String,
     peers: Vec<String>,
     /// Title of the metric.
     quantity: String,
-    /// Whether more of it is better.
+    /// Whether more of the quantity is better.
     is_rate: bool,
-    /// Where it is to come out.
     goal: Bar,
-    /// What was reached, where that is not the goal yet: it must not be lost.
+    /// What was reached so far, where that is not the goal yet: it must not be lost.
     kept: Option<Bar>,
 }
 
-/// How many bars came out how.
+/// How many bars were held and which were missed.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     held: u32,
-    /// Those whose goal is missed, in words.
+    /// Descriptions of the bars whose goal is missed.
     missed: Vec<String>,
-    /// Those of them that have not even what was reached before.
+    /// Descriptions of the missed bars that lost even what was reached before.
     lost: Vec<String>,
 }
 
-/// Holds a judgement against the bars of a bench, the one that falls furthest short first.
+/// Compares a judgement with the bars of a bench and prints a line for each, the one that falls
+/// furthest short first.
 pub(super) fn hold(
     bench: &str,
     named: &[String],
@@ -64,7 +64,7 @@ pub(super) fn hold(
     Ok(())
 }
 
-/// The rows of a bench.
+/// The rows of the table for a bench.
 fn rows(bench: &str, named: &[String]) -> anyhow::Result<Vec<BarRow>> {
     let lines = README.lines().filter(|line| line.starts_with("| `"));
     let cells = lines.map(|line| line.trim_matches('|').split('|').map(str::trim).collect());
@@ -81,7 +81,7 @@ fn row(cells: &[&str], named: &[String]) -> anyhow::Result<BarRow> {
         name => vec![name.to_owned()],
     });
     let is_rate = goal.starts_with("at least") || *goal == "no lower";
-    // The reason for it may stand behind it.
+    // A reason may follow the number.
     let kept = kept.split(',').next().unwrap_or_default();
     let direction = if is_rate { "at least" } else { "at most" };
     Ok(BarRow {
@@ -103,7 +103,7 @@ fn names(cell: &str) -> impl Iterator<Item = &str> {
 }
 
 impl Bar {
-    /// `at most 0.85` of a cost, `at least 1.15` of a rate; `parity` of a cost, `no lower` of a rate.
+    /// Parses `at most 0.85` or `parity` for a cost, `at least 1.15` or `no lower` for a rate.
     fn parse(text: &str) -> anyhow::Result<Self> {
         let is_parity = ["parity", "no lower"].contains(&text);
         let number = |text: &str| text.trim().parse::<f64>().ok();
@@ -140,8 +140,8 @@ impl Bar {
 }
 
 impl BarRow {
-    /// How far it falls short of its goal, and what it came to beside the peer that it stands worst to;
-    /// the others behind it, without a bar.
+    /// Returns the shortfall from the goal and the line to print: the result against the hardest
+    /// peer with its bar, then the ratios to the other peers without one.
     fn hold(
         &self,
         judgement: &FactorialJudgement,
@@ -176,8 +176,8 @@ impl BarRow {
         Ok((self.goal.shortfall(cost), line))
     }
 
-    /// How ours stands to each peer that is there, the hardest first: what misses its goal is worse than
-    /// what holds it.
+    /// Ratios of ours to each peer that was measured, the hardest peer first: those that miss the
+    /// goal come before those that hold it.
     fn to_peers(
         &self,
         judgement: &FactorialJudgement,
@@ -199,13 +199,13 @@ impl BarRow {
         Ok(found)
     }
 
-    /// The ratio of a cost: of a rate, of which more is better, its inverse.
+    /// The ratio as one of costs: that of rates, where more is better, is inverted.
     fn cost(&self, ratio: Ratio) -> Ratio {
         if self.is_rate { ratio.inverse() } else { ratio }
     }
 }
 
-/// How many times ours is of a peer's, with the interval.
+/// Our value over a peer's, with the interval.
 #[derive(Clone, Copy)]
 struct Ratio {
     ratio: f64,
@@ -214,7 +214,7 @@ struct Ratio {
 }
 
 impl Ratio {
-    /// Of two arms on a metric, whichever of them the study compares with which.
+    /// The ratio of two arms on a metric, in whichever direction the study compares them.
     fn of(judgement: &FactorialJudgement, metric: &str, ours: &str, peer: &str) -> Option<Self> {
         let is_of_verdicts = judgement.metrics.first()?.name == metric;
         let find = |arm: &str, other: &str| {
@@ -229,7 +229,7 @@ impl Ratio {
         find(ours, peer).or_else(|| find(peer, ours).map(Self::inverse))
     }
 
-    /// Values that never vary are as good as an interval without width.
+    /// Values that never vary have no effect with an interval; they get one without width.
     fn of_change(change: &Change) -> Option<Self> {
         let ratio = change.ratio()?;
         let interval = change.effect().map(|effect| (effect.low, effect.high));
@@ -246,8 +246,8 @@ impl Ratio {
     }
 }
 
-/// The name of the arm that a contrast is against: in the studies of benches what is compared comes
-/// first in it.
+/// The name of the arm that a contrast is against. In the studies of benches an arm's name starts
+/// with the level of the compared factor.
 fn other_arm(contrast: &LevelResult) -> String {
     let rest = contrast.arm.strip_prefix(&contrast.level);
     format!("{}{}", contrast.against, rest.unwrap_or_default())
@@ -265,7 +265,7 @@ impl Tally {
         }
     }
 
-    /// Whether nothing that was reached is lost.
+    /// Whether nothing that was reached before is lost.
     pub(super) fn is_kept(&self) -> bool {
         self.lost.is_empty()
     }
@@ -290,8 +290,8 @@ impl fmt::Display for Tally {
 mod tests {
     use super::*;
 
-    /// What a study of three servers found: of each contrast the arm, the other and the ratio, with an
-    /// interval of 2 % to either side.
+    /// The judgement of a study of servers. Each contrast is given by its arm, the other arm and
+    /// the ratio; its interval reaches 2 % to either side.
     fn judgement(contrasts: &[(&str, &str, f64)]) -> FactorialJudgement {
         let contrasts = contrasts.iter().map(|(arm, against, ratio)| {
             let effect = serde_json::json!({ "ratio": ratio, "low": ratio * 0.98, "high": ratio * 1.02,
@@ -308,7 +308,7 @@ mod tests {
         serde_json::from_value(judgement).unwrap()
     }
 
-    /// The line and the tally of a row about `a`.
+    /// The line and the tally of a row that is about `a`.
     fn held(cells: [&str; 4], contrasts: &[(&str, &str, f64)]) -> (String, Tally) {
         let [peers, quantity, goal, kept] = cells;
         let row = row(

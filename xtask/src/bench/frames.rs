@@ -1,4 +1,4 @@
-//! A lap of raw frames out of one host of a rig.
+//! A lap that sends raw frames from one host of a rig.
 
 use std::process::Stdio;
 
@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 use super::rig::{DEVICE, Rig, command};
 use crate::commands::said;
 
-/// What trafgen sends, the headers of ours before bytes that say nothing: it takes about a second.
+/// Frames that trafgen sends, with our headers and a payload of zeros. They take about a second.
 const FRAMES: u64 = 2_000_000;
 const FRAME: &str = "{0x02,0,0,0,0,2,0x02,0,0,0,0,1,c16(0x0800),0x45,0,c16(50),c32(0),64,17,c16(0),198,18,0,1,198,18,0,2,\
      c16(9),c16(9),c16(30),c16(0),fill(0,22)}";
 
-/// `lap raw PROGRAM LINERATE`: CPU time of the sender for each frame of 64 bytes, µs.
+/// `lap raw PROGRAM LINERATE`: CPU time of the sender per frame of 64 bytes, µs.
 pub(super) fn lap(program: &str, linerate: &str) -> anyhow::Result<Value> {
     let sender = match program {
         "trafgen" => trafgen(linerate)?,
@@ -24,7 +24,7 @@ pub(super) fn lap(program: &str, linerate: &str) -> anyhow::Result<Value> {
     Ok(json!({ "sender": sender }))
 }
 
-/// Of its thread that sends, for each that came.
+/// CPU time of `linerate packets`' sending thread per frame that arrived, µs.
 fn ours(linerate: &str, send: &str) -> anyhow::Result<f64> {
     let line = format!("{linerate} packets --raw --send {send} --json");
     let said: Value = serde_json::from_str(&said(&mut command(&line)?)?)?;
@@ -32,7 +32,7 @@ fn ours(linerate: &str, send: &str) -> anyhow::Result<f64> {
     Ok(ns.with_context(|| format!("no cost in {said}"))? / 1e3)
 }
 
-/// Of its whole process, for each that left.
+/// CPU time of trafgen's whole process per frame that left, µs.
 fn trafgen(linerate: &str) -> anyhow::Result<f64> {
     let rig = Rig::up(linerate)?;
     let mut sender = rig.on(
@@ -43,7 +43,7 @@ fn trafgen(linerate: &str) -> anyhow::Result<f64> {
     let used = sys::usage::wait(sender)?;
     ensure!(used.status.success(), "trafgen: {}", used.status);
     let devices = said(&mut rig.on("client", "cat /proc/net/dev")?)?;
-    // Behind eight counts of what came stand the bytes and the packets that left.
+    // The bytes and the packets that left follow eight counters of what came.
     let sent = devices.lines().find_map(|line| {
         let counts = line.trim().strip_prefix(DEVICE)?.strip_prefix(':')?;
         counts.split_whitespace().nth(9)?.parse().ok()

@@ -1,4 +1,4 @@
-//! What every bench needs: the program under test, and a folder for what servers read.
+//! What every bench needs: the program under test, and a folder with the files that servers read.
 
 use std::fs;
 use std::net::TcpStream;
@@ -11,7 +11,8 @@ use crate::commands;
 
 /// The long file that is served.
 const LONG_FILE: &str = "root/big.bin";
-/// What is of `bench/`, in the lab for those who may not enter this checkout.
+/// Files of `bench/` that are copied into the lab, for servers whose user may not enter this
+/// checkout.
 const FILES: [(&str, &str); 5] = [
     ("servers.sh", include_str!("../../../bench/servers.sh")),
     ("nginx.conf", include_str!("../../../bench/nginx.conf")),
@@ -19,10 +20,10 @@ const FILES: [(&str, &str); 5] = [
     ("Caddyfile", include_str!("../../../bench/Caddyfile")),
     ("files.go", include_str!("../../../bench/files.go")),
 ];
-/// This program, for the studies that run it.
+/// Name in the lab of a copy of this program, for the studies that run it.
 pub(super) const LAP: &str = "lap";
 
-/// Where benches are run. Dropping it removes its folder.
+/// A folder in which benches run. Dropping it removes the folder.
 pub(crate) struct Lab {
     pub(super) linerate: PathBuf,
     folder: PathBuf,
@@ -30,11 +31,12 @@ pub(crate) struct Lab {
 
 impl Lab {
     pub(crate) fn new(linerate: PathBuf) -> anyhow::Result<Self> {
-        // Servers of thousands of connections, and whoever holds them, inherit it.
+        // Servers with thousands of connections, and the programs that hold those, inherit the
+        // limit.
         sys::process::raise_open_file_limit()?;
         let name = format!("linerate-bench-{}", std::process::id());
         let folder = std::env::temp_dir().join(name);
-        // A folder of that name that is there already is somebody else's.
+        // A folder of this name that already exists is somebody else's.
         fs::create_dir(&folder)?;
         fs::create_dir(folder.join("root"))?;
         for (name, text) in FILES {
@@ -48,12 +50,13 @@ impl Lab {
         self.folder.join(name)
     }
 
-    /// Starts the server of that name; `None` where it is not installed.
+    /// Starts the server with this name; `None` where it is not installed.
     pub(crate) fn start(&self, server: &str) -> anyhow::Result<Option<Server>> {
         Server::start(&self.folder, &self.linerate, &self.folder, server)
     }
 
-    /// The bytes that a server answers. Those of the first are what the floor is to give.
+    /// Number of bytes of a server's answer. The first server's answer is saved for the floor to
+    /// send.
     pub(super) fn answer_bytes(&self, server: &Server) -> anyhow::Result<usize> {
         let answer = servers::ask(&mut TcpStream::connect(server.address())?)?;
         if !self.path(ANSWER).exists() {
@@ -62,7 +65,8 @@ impl Lab {
         Ok(answer.len())
     }
 
-    /// Has the long file in the page cache, and the certificate that every server of TLS has.
+    /// Makes the long file, so that it is in the page cache, and the certificate of all TLS
+    /// servers.
     pub(super) fn make_files(&self) -> anyhow::Result<()> {
         if self.path(LONG_FILE).exists() {
             return Ok(());
@@ -71,7 +75,7 @@ impl Lab {
         self.make_certificate()
     }
 
-    /// Makes that of TLS alone.
+    /// Makes the certificate of the TLS servers alone.
     pub(crate) fn make_certificate(&self) -> anyhow::Result<()> {
         self.make("certificate")
     }
@@ -81,7 +85,7 @@ impl Lab {
         commands::run(&mut script).with_context(|| format!("the {what} to serve could not be made"))
     }
 
-    /// Prints what takes part, a line each.
+    /// Prints the versions of the programs that take part, a line each.
     pub(super) fn print_versions(&self) -> anyhow::Result<()> {
         servers::script(&self.folder, &self.linerate, "versions", 0).status()?;
         Ok(())

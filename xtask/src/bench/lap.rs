@@ -1,5 +1,6 @@
-//! `cargo xtask lap`, the command that the studies of `bench/` run: one client against one server, or one
-//! server with idle connections. It prints what that came to, both ends seen from outside.
+//! `cargo xtask lap`, the command that the studies of `bench/` run: one client against one server,
+//! one server with idle connections, or a stream between the hosts of a rig. It prints the figures
+//! as JSON; both ends are measured from outside.
 
 use std::net::TcpStream;
 use std::path::Path;
@@ -13,14 +14,14 @@ use super::{frames, streams};
 
 /// The bytes of the long body.
 const FILE_BYTES: u64 = 1 << 30;
-/// As many as fit below a limit of 20,000 open files twice.
+/// Twice this number fits below a limit of 20,000 open files.
 const IDLE_CONNECTIONS: usize = 9_000;
 const BYTES_PER_MIB: f64 = 1024.0 * 1024.0;
 
-/// What a client did.
+/// The work that a client did.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Done {
-    /// Requests answered, or kB received: all of them, since its CPU time is of all of them.
+    /// Requests answered, or kB received, over the client's whole life, as its CPU time is.
     units: f64,
     /// Requests/s or Gbit/s.
     rate: f64,
@@ -45,10 +46,11 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Runs a client to its end. CPU time is the kernel's own account: of the whole client process when it
-/// ends, of the server's processes by their clocks, and of the kernel's threads that finish what
-/// interrupts left over. Other work in interrupts is in the time of whoever they interrupted, in the
-/// sender's for most of loopback. In µs per unit: a µs per kB is a second per GB.
+/// Runs a client to its end and returns CPU times in µs per unit (1 µs per kB is 1 s per GB). They
+/// are the kernel's own accounts: that of the whole client process when it ends, the CPU clocks of
+/// the server's processes, and those of the kernel's threads that finish what interrupts left over.
+/// Other work in interrupts is charged to the process that they interrupted: on loopback mostly the
+/// sender.
 fn one_client(server: u32, port: &str, client: &[&str]) -> anyhow::Result<Value> {
     let kernel = ksoftirqd()?;
     let clocks = || anyhow::Ok([cpu_ns(&servers::family(server))?, cpu_ns(&kernel)?]);
@@ -72,7 +74,7 @@ fn one_client(server: u32, port: &str, client: &[&str]) -> anyhow::Result<Value>
     }))
 }
 
-/// Runs it on its CPU; what it did, and the CPU time that it took, ns.
+/// Runs the client on its CPU; returns what it did and the CPU time that it used, ns.
 fn finished(words: &[&str], port: &str) -> anyhow::Result<(Done, u64)> {
     let filled = words
         .iter()
@@ -122,8 +124,8 @@ fn done(client: &[&str], output: &str) -> anyhow::Result<Done> {
     }
 }
 
-/// From its lines `  57843 requests in 1.00s, 9.10MB read` and `Requests/sec:  57766.14`. Of
-/// answers that are none it tells in lines of their own.
+/// Reads wrk's lines `  57843 requests in 1.00s, 9.10MB read` and `Requests/sec:  57766.14`. wrk
+/// reports failed requests in lines of their own.
 fn wrk_done(output: &str) -> anyhow::Result<Done> {
     let trouble = ["Non-2xx", "Socket errors"];
     let trouble = trouble.iter().find(|words| output.contains(*words));
@@ -137,7 +139,7 @@ fn wrk_done(output: &str) -> anyhow::Result<Done> {
     })
 }
 
-/// From its line `57843 answers in 1.000 s`.
+/// Reads the line `57843 answers in 1.000 s` of the bare client.
 fn ask_done(output: &str) -> anyhow::Result<Done> {
     let (answers, rest) = output.split_once(" answers in ").context("no answers")?;
     let seconds = rest.trim().strip_suffix(" s").context("no time")?;
@@ -148,7 +150,7 @@ fn ask_done(output: &str) -> anyhow::Result<Done> {
     })
 }
 
-/// All requests answered, settling included; the rate is that of the scored window.
+/// Counts all requests answered, settling included; the rate is that of the scored window.
 fn load_done(output: &str) -> anyhow::Result<Done> {
     let report: Value = serde_json::from_str(output)?;
     let failed = report["errors"].as_object().context("no errors")?;
@@ -161,7 +163,8 @@ fn load_done(output: &str) -> anyhow::Result<Done> {
     })
 }
 
-/// Status, bytes, and bytes/s from the start to the last byte, connecting included.
+/// Reads curl's three figures: status, bytes, and bytes/s from the start, connecting included, to
+/// the last byte.
 fn curl_done(output: &str) -> anyhow::Result<Done> {
     let fields: Vec<&str> = output.split_whitespace().collect();
     let [status, bytes, bytes_per_second] = fields[..] else {
@@ -193,8 +196,8 @@ fn number(report: &Value, key: &str) -> anyhow::Result<f64> {
     report[key].as_f64().with_context(|| format!("no {key}"))
 }
 
-/// The memory of a server that has just been started and holds connections that say nothing, as the
-/// kernel tells of its processes: pages that they share count once in PSS. In MiB.
+/// Memory, in MiB, of a server that was just started and holds idle connections, by the kernel's
+/// account of its processes. PSS counts pages that they share once.
 fn idle(server: &str, linerate: &Path) -> anyhow::Result<Value> {
     let own = std::env::current_exe()?;
     let lab = own.parent().context("the lab")?;
@@ -225,7 +228,7 @@ fn idle(server: &str, linerate: &Path) -> anyhow::Result<Value> {
     }))
 }
 
-/// From a line such as `Pss:    1234 kB`.
+/// Reads a line such as `Pss:    1234 kB`.
 fn kilobytes(text: &str, name: &str) -> anyhow::Result<f64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name));
     let number = line.and_then(|rest| rest.split_whitespace().next());

@@ -1,7 +1,7 @@
-//! `cargo xtask bench`: our instruments beside the tools they replace, as studies of commands that the
-//! program itself runs and judges (`bench/*.toml`). What is left to do here: start the servers, fill in
-//! where they are, and hold what came of it against the bars. The peers are Debian's packages, and
-//! whatever else a command line starts.
+//! `cargo xtask bench`: compares our instruments with the tools they replace, in studies of
+//! commands (`bench/*.toml`) that the program itself runs and judges. This module starts the
+//! servers, fills their addresses in, and compares the results with the bars. The peers are
+//! Debian's packages, and the servers that the command line names.
 
 mod bars;
 mod frames;
@@ -23,7 +23,7 @@ use study::Bench;
 
 use crate::target;
 
-/// What is compared, by name.
+/// The comparisons, by name.
 const BENCHES: [Bench; 13] = [
     Bench::new("client-64", study::CLIENT, "64"),
     Bench::new("client-512", study::CLIENT, "512"),
@@ -39,14 +39,15 @@ const BENCHES: [Bench; 13] = [
     Bench::new("raw", study::RAW, "1"),
     Bench::new("latency", study::LATENCY, "1"),
 ];
-/// The client's CPU, and the server's.
+/// CPU that the client is pinned to, and the server's.
 const CLIENT_CPU: usize = 0;
 const SERVER_CPU: usize = 1;
 
-/// The accuracy of emulated links, which is held against what was asked for.
+/// Name of the bench of emulated links, which compares them with what was asked for.
 const LINK: &str = "link";
 
-/// Runs every comparison that is asked for; true when each keeps what was reached before.
+/// Runs every comparison that is asked for; true when none loses what was reached before and the
+/// links meet their bars.
 pub(crate) fn run(arguments: &[&str]) -> anyhow::Result<bool> {
     let options = Options::parse(arguments)?;
     let wanted = |name: &str| name.contains(&options.filter);

@@ -1,15 +1,15 @@
-//! What is asked of `cargo xtask bench`.
+//! The command line of `cargo xtask bench`.
 
 use anyhow::{Context as _, bail, ensure};
 
-/// The arguments, taken apart.
+/// The parsed arguments.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Options {
-    /// Benches whose name holds it are run.
+    /// Benches whose name contains this text are run.
     pub(super) filter: String,
-    /// Instead of the study's own.
+    /// Number of rounds, instead of the study's own.
     pub(super) rounds: Option<u32>,
-    /// Commands that start further servers, each with `{port}` in it.
+    /// Commands that start further servers, each containing `{port}`.
     pub(super) against: Vec<String>,
 }
 

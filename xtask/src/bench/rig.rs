@@ -1,4 +1,4 @@
-//! Two hosts that a lap has for itself, and programs on them.
+//! A rig of two hosts that one lap has for itself, and programs on them.
 
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -7,13 +7,13 @@ use anyhow::{Context as _, ensure};
 
 use crate::commands::said;
 
-/// The client's device, and the address of the server.
+/// The client's network device, and the server's address.
 pub(super) const DEVICE: &str = "lr-server";
 pub(super) const SERVER: &str = "198.18.0.2";
-/// For a server to listen.
+/// How long a server may take until it listens.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Client and server with a cable between them, which go with the lap.
+/// A client and a server with a cable between them. Dropping it removes them.
 pub(super) struct Rig<'a> {
     linerate: &'a str,
     name: String,
@@ -32,7 +32,8 @@ impl<'a> Rig<'a> {
         Ok(rig)
     }
 
-    /// A program on one of its hosts, which takes the place of what is started.
+    /// The command that runs a program on one of the hosts. `rig exec` replaces itself by the
+    /// program, so the child's process is the program's.
     pub(super) fn on(&self, host: &str, line: &str) -> anyhow::Result<Command> {
         let Self { linerate, name } = self;
         command(&format!(
@@ -40,12 +41,13 @@ impl<'a> Rig<'a> {
         ))
     }
 
-    /// A server on its server, once it listens.
+    /// Starts a server program on the host `server` and waits until it listens.
     pub(super) fn server(&self, line: &str, protocol: &str, port: u16) -> anyhow::Result<Ended> {
         let server = Ended(Some(
             self.on("server", line)?.stdout(Stdio::null()).spawn()?,
         ));
-        // Asked of the kernel: a connection would be a test's. Some listen by IPv6, which takes both.
+        // The kernel's lists are read, as a connection would count as a test. Some servers listen
+        // on IPv6, which accepts both.
         let lists = format!("cat /proc/net/{protocol} /proc/net/{protocol}6");
         let listens = || {
             let lists = self.on("server", &lists).and_then(|mut cat| said(&mut cat));
@@ -66,14 +68,14 @@ impl Drop for Rig<'_> {
     }
 }
 
-/// A program that ends with the lap.
+/// A running program that is killed when this is dropped.
 pub(super) struct Ended(pub(super) Option<Child>);
 
 impl Ended {
-    /// Ends it, and says what it took.
+    /// Ends the program and returns the CPU time that it used, ns.
     pub(super) fn cpu_ns(mut self) -> anyhow::Result<u64> {
         let child = self.0.take().context("it has ended")?;
-        // One that ends by itself may have.
+        // A program that ends by itself may be gone already.
         let _ = sys::process::terminate(&child);
         Ok(sys::usage::wait(child)?.cpu_ns())
     }
@@ -88,8 +90,8 @@ impl Drop for Ended {
     }
 }
 
-/// Words that spaces part. Its state is beside the lap, as the user of a study has no home; programs of root are looked
-/// for too.
+/// A command from words separated by spaces. Its state is in the lap's folder, as the user of a
+/// study has no home. It also finds the programs in root's `sbin` folders.
 pub(super) fn command(line: &str) -> anyhow::Result<Command> {
     let mut words = line.split(' ');
     let path = std::env::var("PATH").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The servers of the benches, ours and the peers: how each is started, known and ended.
+//! The servers of the benches, ours and the peers: starting, finding and stopping each.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -10,16 +10,16 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use sys::process::ChildSetup;
 
-/// For a machine that has much else to do, and a server that is built first.
+/// Enough for a busy machine and for a server that is built first.
 const READY_WITHIN: Duration = Duration::from_secs(60);
 const ENDED_WITHIN: Duration = Duration::from_secs(10);
-/// How the body of every small answer ends.
+/// End of the body of every small answer.
 const END: &[u8] = br#""Hello, World!"}"#;
-/// What a shell says with whose program is not there.
+/// Exit code of a shell whose program is not installed.
 const NOT_INSTALLED: i32 = 127;
-/// The answer that a bare echo gives.
+/// File with the answer that the floor, a bare echo, sends.
 pub(super) const ANSWER: &str = "answer";
-/// What servers find in the lab, by the variable that tells them.
+/// Files that servers find in the lab, each with the variable that names its path.
 const PLACES: [(&str, &str); 4] = [
     ("ROOT", "root"),
     ("CERTIFICATE", "certificate.pem"),
@@ -27,12 +27,12 @@ const PLACES: [(&str, &str); 4] = [
     ("ANSWER", ANSWER),
 ];
 
-/// nginx's configuration for that `listen` directive; `{root}` is left to whoever starts it.
+/// nginx's configuration with this `listen` directive; the caller replaces `{root}`.
 pub(crate) fn nginx_configuration(listen: &str) -> String {
     include_str!("../../../bench/nginx.conf").replace("{listen}", listen)
 }
 
-/// `bench/servers.sh`, told what it is to do and where everything is.
+/// The command that runs `bench/servers.sh` with what it is to do and where everything is.
 pub(super) fn script(lab: &Path, linerate: &Path, what: &str, port: u16) -> Command {
     let mut command = Command::new("sh");
     command
@@ -47,7 +47,7 @@ pub(super) fn script(lab: &Path, linerate: &Path, what: &str, port: u16) -> Comm
     command
 }
 
-/// A server that listens. Dropping it stops it.
+/// A server that listens. Dropping this stops it.
 pub(crate) struct Server {
     child: Child,
     folder: PathBuf,
@@ -55,9 +55,9 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts the server that `bench/servers.sh` calls so, or a command in which `{port}` stands, on its CPU
-    /// and a free port, and waits until it listens; `None` where it is not installed. It works in a
-    /// folder of its own below `folders`.
+    /// Starts a server on its CPU and a free port and waits until it listens; `None` where it is
+    /// not installed. `name` is one that `bench/servers.sh` knows, or a command that contains
+    /// `{port}`. The server works in a new folder below `folders`.
     pub(super) fn start(
         lab: &Path,
         linerate: &Path,
@@ -83,7 +83,7 @@ impl Server {
         Ok(listens.with_context(|| name.to_owned())?.then_some(server))
     }
 
-    /// False where its program is not installed.
+    /// Waits until the server listens; false where its program is not installed.
     fn wait_until_it_listens(&mut self) -> anyhow::Result<bool> {
         let (mut listens, mut ended) = (false, None);
         sys::clock::wait_until(READY_WITHIN, || {
@@ -103,7 +103,7 @@ impl Server {
         (Ipv4Addr::LOCALHOST, self.port).into()
     }
 
-    /// How a lap is told of it: its first process and its port.
+    /// The argument that names the server to a lap: its first process and its port.
     pub(super) fn place(&self) -> String {
         format!("{}:{}", self.child.id(), self.port)
     }
@@ -127,7 +127,7 @@ impl Drop for Server {
 
 const LOG: &str = "output";
 
-/// A process and those that came of it.
+/// A process and all its descendants.
 pub(super) fn family(first: u32) -> Vec<u32> {
     let mut found = Vec::new();
     let mut waiting = vec![first];
@@ -140,8 +140,8 @@ pub(super) fn family(first: u32) -> Vec<u32> {
     found
 }
 
-/// Below the ports that the kernel gives to clients: one who asks whether a server is there yet could
-/// be given that very port, and be answered by itself.
+/// A free port below those that the kernel gives to clients. Otherwise a client that checks whether
+/// the server listens yet could be given that very port, and connect to itself.
 fn free_port() -> anyhow::Result<u16> {
     let is_free = |port: &u16| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok();
     (20_000..30_000)
@@ -149,7 +149,7 @@ fn free_port() -> anyhow::Result<u16> {
         .context("no port from 20000 to 29999 is free")
 }
 
-/// Lets a command run on that CPU alone, and end with us.
+/// Lets a command run on one CPU only, and end with us.
 pub(super) fn pinned(command: &mut Command, cpu: usize) {
     let setup = ChildSetup {
         cpus: vec![cpu],

@@ -1,4 +1,5 @@
-//! Laps of streams between the hosts of a rig: what they cost both ends and brought, and the round trips beside one.
+//! Laps of streams between the hosts of a rig: their rate and the CPU time of both ends, and the
+//! round trips beside a stream.
 
 use std::process::Stdio;
 
@@ -8,10 +9,11 @@ use serde_json::{Value, json};
 use super::rig::{DEVICE, Ended, Rig, SERVER};
 use crate::commands::said;
 
-/// Where streams arrive, and datagrams of sockperf.
+/// Port of streams, and that of sockperf's datagrams.
 const PORT: u16 = 5201;
 const TRIPS_PORT: u16 = 5202;
-/// How long a narrow link is loaded, s; by iperf3 for longer, as sockperf takes two seconds to begin.
+/// Seconds for which a narrow link is loaded. iperf3 loads it for longer, as sockperf takes two
+/// seconds to begin.
 const SECONDS: u32 = 5;
 const LONGER_SECONDS: u32 = 12;
 
@@ -51,7 +53,7 @@ pub(super) fn lap(program: &str, shape: &str, linerate: &str) -> anyhow::Result<
     }))
 }
 
-/// Our listener and its client.
+/// The command lines of our listener and its client.
 fn ours(linerate: &str, flags: &str) -> (String, String) {
     (
         format!("{linerate} stream --quiet --listen {SERVER}:{PORT}"),
@@ -59,8 +61,8 @@ fn ours(linerate: &str, flags: &str) -> (String, String) {
     )
 }
 
-/// `lap latency PROGRAM LINERATE`: the median round trip beside one stream of TCP by CUBIC, which fills a queue of 51 ms
-/// before 20 Mbit/s; ms.
+/// `lap latency PROGRAM LINERATE`: the median round trip, ms, beside one TCP stream with CUBIC,
+/// which fills a queue of 51 ms in front of a link of 20 Mbit/s.
 pub(super) fn latency(program: &str, linerate: &str) -> anyhow::Result<Value> {
     let rig = Rig::up(linerate)?;
     let narrow =
@@ -83,7 +85,8 @@ fn by_stream(rig: &Rig<'_>, linerate: &str) -> anyhow::Result<f64> {
     median.with_context(|| format!("no round trips in {said}"))
 }
 
-/// It times round trips beside iperf3's load, as many a second as `--latency`.
+/// Median round trip, µs, as sockperf measures it beside iperf3's load, with as many round trips a
+/// second as `--latency`.
 fn by_sockperf(rig: &Rig<'_>) -> anyhow::Result<f64> {
     let _sink = rig.server("iperf3 -s -1", "tcp", PORT)?;
     let place = format!("-i {SERVER} -p {TRIPS_PORT}");

@@ -1,4 +1,5 @@
-//! A bench as a study: its file of `bench/` with the servers' places filled in, run by the program.
+//! A bench as a study: its file of `bench/` with the servers' addresses filled in, run by the
+//! program.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -22,12 +23,12 @@ pub(super) const DATAGRAMS: &str = include_str!("../../../bench/datagrams.toml")
 pub(super) const RAW: &str = include_str!("../../../bench/raw.toml");
 pub(super) const LATENCY: &str = include_str!("../../../bench/latency.toml");
 
-/// What is filled in beside servers.
+/// Placeholders of a study that are not servers.
 const FILLED_IN: [&str; 3] = ["lap", "connections", "answer_bytes"];
-/// Where the levels of further servers stand.
+/// Line of a study that is replaced by the levels of further servers.
 const FURTHER: &str = "# @against@\n";
 
-/// A comparison.
+/// A comparison: the text of a study, and the value of its placeholder `@connections@`.
 pub(super) struct Bench {
     pub(super) name: &'static str,
     text: &'static str,
@@ -52,7 +53,7 @@ impl Bench {
         self.text.contains(FURTHER)
     }
 
-    /// Runs it, prints what it came to, and holds that against its bars.
+    /// Runs the comparison, prints its results, and compares them with its bars.
     pub(super) fn run(
         &self,
         lab: &Lab,
@@ -93,7 +94,7 @@ impl Bench {
     }
 }
 
-/// A study with what is known filled in, and the servers at work.
+/// The text of a study with the known placeholders filled in, and the running servers.
 struct Setup {
     text: String,
     servers: Vec<Server>,
@@ -119,7 +120,7 @@ impl Setup {
         Ok(())
     }
 
-    /// Takes the level of a server out.
+    /// Removes the level of a server from the study.
     fn leave_out(&mut self, name: &str) {
         let value = format!("value = \"{}\"\n", variable(name));
         let place = self.text.find(&value).and_then(|at| {
@@ -132,7 +133,7 @@ impl Setup {
     }
 }
 
-/// The servers that a study names, as values and words of their own, in its order.
+/// The servers that a study names, in its order: quoted placeholders that are not in [`FILLED_IN`].
 fn servers_of(text: &str) -> Vec<&str> {
     let mut servers: Vec<&str> = Vec::new();
     for word in text.split('"').skip(1).step_by(2) {
@@ -145,18 +146,18 @@ fn servers_of(text: &str) -> Vec<&str> {
     servers
 }
 
-/// What stands in a study for what is filled in.
+/// The placeholder of this name in a study.
 fn variable(name: &str) -> String {
     format!("@{name}@")
 }
 
-/// A further server in the factor of servers.
+/// The text of a further server's level in the factor of servers.
 fn level(name: &str) -> String {
     let value = variable(name);
     format!("[[factor.level]]\nname = \"{name}\"\ntitle = \"{name}\"\nvalue = \"{value}\"\n")
 }
 
-/// What a level of a study may be called: lower-case words joined by hyphens.
+/// A level's name from the program of a command: lower-case words joined by hyphens.
 fn program_name(command: &str) -> String {
     let program = command.split_whitespace().next().unwrap_or_default();
     let name = Path::new(program).file_name().unwrap_or_default();
@@ -165,7 +166,7 @@ fn program_name(command: &str) -> String {
     name.chars().map(plain).collect()
 }
 
-/// Has the program run the study, which races the arms, pairs their laps and judges them.
+/// Has the program run the study: it measures the arms, pairs their laps and judges them.
 fn judged(lab: &Lab, text: &str, rounds: Option<u32>) -> anyhow::Result<FactorialJudgement> {
     let name = text.lines().find_map(|line| line.strip_prefix("name = "));
     let name = name.context("the study has no name")?.trim_matches('"');
@@ -188,7 +189,7 @@ fn judged(lab: &Lab, text: &str, rounds: Option<u32>) -> anyhow::Result<Factoria
     let doubts: Vec<String> = doubts.collect();
     let failed: u32 = judgement.arms.iter().map(|arm| arm.failed).sum();
     ensure!(failed == 0, "{failed} laps failed: {}", doubts.join("; "));
-    // The figures of each arm, with what is doubted.
+    // Prints the figures of each arm, with the doubts.
     let mut report = Command::new(&lab.linerate);
     commands::run(report.args(["study", "report"]).arg(&out))?;
     Ok(judgement)

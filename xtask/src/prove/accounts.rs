@@ -1,5 +1,5 @@
-//! The CPU time per request that `versus` tells, beside what the kernel's account of the same processes has
-//! (utime and stime of `/proc/PID/stat`), over TLS between Debian's nginx and its H2O.
+//! Compares the CPU time per request that `versus` reports with the kernel's account of the same
+//! processes (utime and stime of `/proc/PID/stat`), over TLS, for Debian's nginx and its H2O.
 
 use std::fs;
 
@@ -12,17 +12,21 @@ use crate::bench::servers::Server;
 
 use super::{Lab, Proof};
 
-/// What both serve by one name of their own, with one content type.
+/// A file that both servers serve under one name and with one content type.
 const FILE: &str = "hello.txt";
-/// Enough that what an account in ticks of 10 ms may leave out at its two ends is less than 0.5 % of it.
+/// Number of rounds: enough that what an account in ticks of 10 ms may miss at its two ends is less
+/// than 0.5 % of it.
 const ROUNDS: &str = "40";
-/// Few, as each block opens its connections before it settles: their handshakes are in the account, and in no window.
+/// Few, as each block opens its connections before it settles: their handshakes are in the kernel's
+/// account, but in no block's window.
 const CONNECTIONS: &str = "4";
 const WITHIN: f64 = 0.02;
-/// Times of processes are shown in hundredths of a second (`USER_HZ`) on every architecture that we build for.
+/// The kernel shows times of processes in hundredths of a second (`USER_HZ`) on every architecture
+/// that we build for.
 const US_PER_TICK: f64 = 10_000.0;
 
-/// Each server as B, of which every request is in a block, settling included: A is rehearsed with too.
+/// Checks each server as B: every request to B is in a block, settling included, while A also gets
+/// those of the rehearsal.
 pub(super) fn proof(lab: &Lab) -> anyhow::Result<Proof> {
     let servers = Servers::new(lab.linerate.clone())?;
     servers.make_certificate()?;
@@ -52,11 +56,12 @@ pub(super) fn proof(lab: &Lab) -> anyhow::Result<Proof> {
 
 /// CPU time of one server, µs per request.
 struct Account {
-    /// The median of the blocks, as it is told: on a machine at work it is not what all of them come to.
-    told: f64,
-    /// That of all blocks' windows together.
+    /// The median of the blocks, which `versus` reports. On a busy machine it differs from the
+    /// value of all blocks together.
+    reported: f64,
+    /// The value of all blocks' windows together.
     of_windows: f64,
-    /// By the ticks that its processes rose by over the run, for all that they were asked.
+    /// The ticks that its processes used during the run, over all requests that were sent to it.
     of_ticks: f64,
     ticks: u64,
     requests: u64,
@@ -92,7 +97,7 @@ impl Account {
         let server_ns = sum(|block| block.reading.cpu.server_ns.unwrap_or(0));
         let requests = sum(|block| block.reading.ledger.sent);
         Ok(Self {
-            told: told(&judgement)?,
+            reported: reported(&judgement)?,
             of_windows: server_ns as f64 / 1e3 / sum(|block| block.reading.answered) as f64,
             of_ticks: ticks as f64 * US_PER_TICK / requests as f64,
             ticks,
@@ -113,7 +118,7 @@ impl Account {
         };
         format!(
             "told {}, windows together {}, account {:.3} µs: {} ticks for {} requests",
-            beside(self.told),
+            beside(self.reported),
             beside(self.of_windows),
             self.of_ticks,
             self.ticks,
@@ -122,17 +127,17 @@ impl Account {
     }
 }
 
-fn told(judgement: &Judgement) -> anyhow::Result<f64> {
+fn reported(judgement: &Judgement) -> anyhow::Result<f64> {
     let b = judgement.arms.iter().find(|arm| arm.name == "b");
-    let told = b.and_then(|b| b.server_cpu_us_per_request);
-    Ok(told.context("nothing is told of the CPU time of B")?.value)
+    let cost = b.and_then(|b| b.server_cpu_us_per_request);
+    Ok(cost.context("nothing is told of the CPU time of B")?.value)
 }
 
-/// What the kernel shows of all processes of a server: utime and stime (proc_pid_stat(5)).
+/// CPU time of all processes of a server in ticks: utime and stime (proc_pid_stat(5)).
 fn ticks(server: &Server) -> anyhow::Result<u64> {
     let of_process = |pid: u32| {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
-        // The name before may hold anything, spaces and brackets too.
+        // The process name before the fields may contain anything, spaces and brackets too.
         let (_, fields) = stat.rsplit_once(") ").context("a process without a name")?;
         let times: Vec<u64> = fields
             .split(' ')

@@ -1,5 +1,6 @@
-//! What it costs Debian's nginx to be looked at by `linerate explain --pid` for ten seconds: CPU time of its processes at a
-//! rate that stays the same, in pairs with and without it, in random order.
+//! Measures what it costs Debian's nginx that `linerate explain --pid` observes it for ten seconds:
+//! the CPU time of its processes at a constant rate, in pairs with and without observation, in
+//! random order.
 
 use std::fs;
 use std::process::{Child, Command, Stdio};
@@ -14,12 +15,12 @@ use crate::commands::output;
 
 use super::{Lab, Proof};
 
-/// Pairs, where the variable does not say.
+/// Number of pairs, unless the environment variable gives another.
 const PAIRS: usize = 24;
 const SEED: u64 = 20;
-/// Requests a second: a good part of a CPU, and far from all of it.
+/// Requests a second: they take a good part of a CPU, and far from all of it.
 const RATE: &str = "10000";
-/// What may be taken of the server's CPU time.
+/// Largest share of the server's CPU time that the observation may take.
 const MOST: f64 = 0.01;
 /// Two-sided error of the interval.
 const ALPHA: f64 = 0.05;
@@ -30,7 +31,7 @@ pub(super) fn proof(lab: &Lab) -> anyhow::Result<Proof> {
     let nginx = servers.start("nginx")?.context("nginx is not installed")?;
     let load = SteadyLoad::on(lab, &format!("http://{}/hello.txt", nginx.address()))?;
     let mut random = SplitMix64::new(SEED);
-    let (mut ratios, mut told) = (Vec::new(), Vec::new());
+    let (mut ratios, mut own_shares) = (Vec::new(), Vec::new());
     for _ in 0..super::runs(PAIRS)? {
         let is_first = random.bits() & 1 == 0;
         let before = (!is_first).then(|| per_second(&nginx, quiet)).transpose()?;
@@ -41,12 +42,12 @@ pub(super) fn proof(lab: &Lab) -> anyhow::Result<Proof> {
         })?;
         let without = before.map_or_else(|| per_second(&nginx, quiet), Ok)?;
         ratios.push((with / without).ln());
-        told.push(share);
+        own_shares.push(share);
     }
     drop(load);
     let cost = judge::signed_rank::effect(&ratios, ALPHA).context("too few pairs")?;
     let percent = |ratio: f64| (ratio - 1.0) * 100.0;
-    let told = judge::median::of(&told).unwrap_or_default();
+    let own_share = judge::median::of(&own_shares).unwrap_or_default();
     Ok(Proof {
         claim: format!(
             "ten seconds of `explain --pid` take at most {:.0} % of nginx's CPU time at {RATE} requests/s by their own account, which pairs of nginx's own clock do not contradict",
@@ -58,20 +59,22 @@ pub(super) fn proof(lab: &Lab) -> anyhow::Result<Proof> {
             percent(cost.low),
             percent(cost.high),
             cost.n,
-            told * 100.0
+            own_share * 100.0
         ),
-        // On a machine that others share pairs tell 3 % at best: enough for an account that is far too low.
-        held: cost.low <= 1.0 + MOST && told > 0.0 && told <= MOST,
+        // On a shared machine pairs resolve 3 % at best: enough to contradict an account that is
+        // far too low.
+        held: cost.low <= 1.0 + MOST && own_share > 0.0 && own_share <= MOST,
     })
 }
 
-/// As long as a look takes with all that is around it.
+/// Waits as long as a look takes, with its start and its end.
 fn quiet() -> anyhow::Result<()> {
     sys::clock::wait_for_long(Duration::from_secs(13), || sys::stop::heard().is_some());
     Ok(())
 }
 
-/// The share that it says it took.
+/// Observes nginx and returns the share of its CPU time that the observation took by its own
+/// account.
 fn looked_at(lab: &Lab, nginx: &Server) -> anyhow::Result<f64> {
     let pid = nginx
         .processes()
@@ -94,7 +97,7 @@ fn looked_at(lab: &Lab, nginx: &Server) -> anyhow::Result<f64> {
     Ok(ns("within_ns")? / ns("program_ns")?.max(1.0))
 }
 
-/// CPU seconds of all processes of a server for each second that something takes.
+/// CPU seconds that all processes of a server use per second while `doing` runs.
 fn per_second(server: &Server, doing: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<f64> {
     let (begun, before) = (sys::clock::now(), cpu_ns(server)?);
     doing()?;
@@ -107,7 +110,7 @@ fn cpu_ns(server: &Server) -> anyhow::Result<u64> {
     server.processes().into_iter().map(of_process).sum()
 }
 
-/// Load that goes on until it is dropped.
+/// A load that goes on until this is dropped.
 struct SteadyLoad(Child);
 
 impl SteadyLoad {

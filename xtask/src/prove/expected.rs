@@ -1,4 +1,5 @@
-//! What one comparison must come to: an estimate, and what may be said of it.
+//! The expected result of one comparison: a range for the estimate, and the verdicts that are
+//! right.
 
 use std::ops::RangeInclusive;
 
@@ -7,7 +8,8 @@ use model::judgement::StepResult;
 
 use super::{Proof, step_words};
 
-/// Where an estimate of CPU time per request must lie, as a ratio, and the verdicts that are right.
+/// The range in which an estimated ratio of CPU time per request must lie, and the verdicts that
+/// are right.
 pub(super) struct Expected {
     pub(super) ratios: RangeInclusive<f64>,
     pub(super) verdicts: &'static [Verdict],
@@ -23,7 +25,7 @@ pub(super) const NOT_DIFFERENT: Expected = Expected {
     ratios: ANY,
     verdicts: &ALIKE_OR_NOT_YET,
 };
-/// On a busy machine it may be too early to call what is worse, or alike: it makes a verdict wait.
+/// A busy machine makes a verdict wait: there a worse or an equal arm may still be inconclusive.
 pub(super) const WORSE_OR_NOT_YET: [Verdict; 2] = [Verdict::Worse, Verdict::Inconclusive];
 pub(super) const ALIKE_OR_NOT_YET: [Verdict; 2] =
     [Verdict::NoDifferenceThatMatters, Verdict::Inconclusive];
@@ -36,7 +38,7 @@ impl Expected {
         is_near && self.verdicts.contains(&step.verdict)
     }
 
-    /// The proof that a step comes to this, whatever it is called.
+    /// The proof that a step has the expected result; `what` names the step in the claim.
     pub(super) fn proof(&self, what: &str, step: &StepResult) -> Proof {
         let verdicts: Vec<&str> = self
             .verdicts

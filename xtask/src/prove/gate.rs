@@ -1,9 +1,11 @@
-//! `linerate gate` on one of three small projects, in two forms: two commits that are alike, and two of which the second
-//! has 5 % of a request's or a run's CPU time planted in its one hot function.
+//! Runs `linerate gate` on one of three small projects, in two forms: two identical commits, and
+//! two of which the second has 5 % of a request's or a run's CPU time planted in its one hot
+//! function.
 //!
-//! How many more rounds of that function 5 % are is asked of a gate on a commit that has a quarter more of them. A larger
-//! step does not tell: what a request costs beside its rounds changes with them, and what five times as many made 5 % was
-//! 7 to 8 % of a Rust server at rest.
+//! The number of rounds of that function that makes 5 % is calibrated by a gate on a commit with a
+//! quarter more rounds. A larger step would mislead: the rest of a request's cost changes with the
+//! rounds, and what was 5 % by a calibration with five times the rounds was 7 to 8 % of a Rust
+//! server at rest.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -16,7 +18,7 @@ use serde_json::Value;
 use super::{Lab, Proof};
 use crate::commands::output;
 
-/// A program of one hot function, which goes round a loop as often as a file `rounds` says.
+/// A program with one hot function, which runs a loop as many times as the file `rounds` says.
 pub(super) struct Project {
     name: &'static str,
     file: (&'static str, &'static str),
@@ -53,35 +55,37 @@ pub(super) const PYTHON: Project = Project {
     flags: &["--run", "exec /usr/bin/python3 command.py"],
 };
 
-/// So many more rounds, as a share of them, tell what rounds cost, by a gate of so many of its own.
+/// Further rounds of the loop, as a share, in the commit that calibrates their cost; and the number
+/// of rounds of the gate that measures it.
 const MORE: f64 = 0.25;
 const MORE_GATE_ROUNDS: &str = "64";
-/// What is planted, as a share of the cost.
+/// The planted cost, as a share of the whole cost.
 const PLANTED: f64 = 0.05;
-/// Of identical commits so many claims are as many as an honest gate makes.
+/// Largest share of gates on identical commits that may claim a slowdown: an honest gate makes this
+/// many.
 const MOST_CLAIMED: f64 = 0.05;
-/// Of plants so many must be found.
+/// Smallest share of the planted slowdowns that must be found.
 const LEAST_FOUND: f64 = 0.95;
-/// How many gates of each kind a project has, where the variable does not say.
+/// Number of gates of each kind per project, unless the environment variable gives another.
 const RUNS: usize = 20;
 
-/// What gates of one kind came to.
+/// The outcomes of all gates of one kind.
 #[derive(Debug, Default)]
 struct Passages {
     slower: usize,
     passed: usize,
-    untold: usize,
+    undecided: usize,
     seconds: Vec<f64>,
 }
 
 impl Passages {
-    fn note(&mut self, told: &Told) {
-        match told.passage {
+    fn note(&mut self, outcome: &GateOutcome) {
+        match outcome.passage {
             Passage::Slower => self.slower += 1,
             Passage::Passes => self.passed += 1,
-            Passage::CannotTell => self.untold += 1,
+            Passage::CannotTell => self.undecided += 1,
         }
-        self.seconds.push(told.seconds);
+        self.seconds.push(outcome.seconds);
     }
 
     fn all(&self) -> usize {
@@ -96,12 +100,12 @@ impl Passages {
             self.all(),
             self.slower,
             self.passed,
-            self.untold
+            self.undecided
         )
     }
 }
 
-/// Whether of identical commits few enough were claimed to be slower, and of the plants enough were found.
+/// Whether few enough identical commits were claimed to be slower, and enough plants were found.
 fn holds(identical: &Passages, planted: &Passages) -> bool {
     let share = |tally: &Passages| tally.slower as f64 / tally.all() as f64;
     share(identical) <= MOST_CLAIMED && share(planted) >= LEAST_FOUND
@@ -113,9 +117,9 @@ pub(super) fn proof(lab: &Lab, project: &Project) -> anyhow::Result<Proof> {
     let mut found = [Passages::default(), Passages::default()];
     for _ in 0..runs {
         for (tally, head) in found.iter_mut().zip(["same", "planted"]) {
-            let told = repository.gate(head, &[])?;
-            println!("     {head}: {}", told.words());
-            tally.note(&told);
+            let outcome = repository.gate(head, &[])?;
+            println!("     {head}: {}", outcome.words());
+            tally.note(&outcome);
         }
     }
     let [same, planted] = found;
@@ -137,23 +141,24 @@ pub(super) fn proof(lab: &Lab, project: &Project) -> anyhow::Result<Proof> {
     })
 }
 
-/// A project's commits: `one`, `same` that is like it, and `planted`.
+/// A repository of a project with the tagged commits `one`, `same` (identical to it), `more` (for
+/// the calibration) and `planted`.
 struct Repository<'a> {
     lab: &'a Lab,
     project: &'a Project,
     folder: PathBuf,
 }
 
-/// What one gate said.
-struct Told {
+/// The outcome of one gate.
+struct GateOutcome {
     passage: Passage,
     cost: Option<model::Effect>,
     rounds: u32,
-    /// How long was measured.
+    /// Duration of the measurement.
     seconds: f64,
 }
 
-impl Told {
+impl GateOutcome {
     fn words(&self) -> String {
         let percent = |ratio: f64| (ratio - 1.0) * 100.0;
         let cost = self.cost.map_or_else(String::new, |cost| {
@@ -186,22 +191,22 @@ impl<'a> Repository<'a> {
         for (tag, more) in [("one", 0.0), ("same", 0.0), ("more", MORE)] {
             repository.commit(tag, more)?;
         }
-        let told = repository.gate("more", &["--rounds", MORE_GATE_ROUNDS])?;
-        let cost = told.cost.context("more rounds have no cost")?.ratio - 1.0;
+        let outcome = repository.gate("more", &["--rounds", MORE_GATE_ROUNDS])?;
+        let cost = outcome.cost.context("more rounds have no cost")?.ratio - 1.0;
         ensure!(cost > PLANTED, "{} % are too little", cost * 100.0);
         let planted = MORE * PLANTED / cost;
         println!(
             "     {}: {:.0} % more rounds: {}; 5 % are {:.1} % more",
             project.name,
             MORE * 100.0,
-            told.words(),
+            outcome.words(),
             planted * 100.0
         );
         repository.commit("planted", planted)?;
         Ok(repository)
     }
 
-    /// With so many more rounds, as a share of them.
+    /// Commits and tags the project with more rounds; `more` is the addition as a share.
     fn commit(&self, tag: &str, more: f64) -> anyhow::Result<()> {
         let rounds = (f64::from(self.project.rounds) * (1.0 + more)).round();
         std::fs::write(self.folder.join("rounds"), rounds.to_string())?;
@@ -217,8 +222,8 @@ impl<'a> Repository<'a> {
         output(&mut git).map(drop)
     }
 
-    /// The gate from `one` to another commit.
-    fn gate(&self, head: &str, flags: &[&str]) -> anyhow::Result<Told> {
+    /// Runs the gate from `one` to another commit.
+    fn gate(&self, head: &str, flags: &[&str]) -> anyhow::Result<GateOutcome> {
         let out = self.lab.folder().join("gate");
         let _ = std::fs::remove_dir_all(&out);
         let mut command = Command::new(&self.lab.linerate);
@@ -234,7 +239,7 @@ impl<'a> Repository<'a> {
         let gate = judgement.gate.context("no gate was judged")?;
         let blocks = std::fs::read_to_string(out.join("blocks.jsonl"))?;
         let last: Value = serde_json::from_str(blocks.lines().last().unwrap_or_default())?;
-        Ok(Told {
+        Ok(GateOutcome {
             passage: gate.passage,
             cost: gate.cost,
             rounds: judgement.rounds_done,

@@ -1,13 +1,15 @@
-//! What a guest's disk and its death are like, on which journals and proofs are tried.
+//! Proves that a guest's disk and its crashes behave as real ones do: journals and other proofs are
+//! tried on them.
 
 use std::time::Duration;
 
 use super::{Lab, Proof};
 use crate::vm::{self, Cut, Errand, Session, Sinks};
 
-/// Of one boot, on an emulated processor.
+/// Time limit of one boot, on an emulated processor.
 const LIMIT: Duration = Duration::from_secs(240);
-/// Boots with one disk, one after the other: what each does, whether it is cut, and what it prints.
+/// Consecutive boots with one disk: the script of each, whether its power is cut, and what it must
+/// print.
 const BOOTS: [(&str, bool, &str); 3] = [
     (
         "echo kept | dd conv=fsync of=/state/synced 2> /dev/null; echo lost > /state/unsynced; \
@@ -22,15 +24,15 @@ const BOOTS: [(&str, bool, &str); 3] = [
     ),
     ("cat /state/synced /state/told", false, "kept\ntold\n"),
 ];
-/// Asks the kernel to crash.
+/// Makes the kernel crash.
 const CRASH: &str = "echo c > /proc/sysrq-trigger; sleep 1000";
 
 /// How a boot ended.
 pub(super) struct Ended {
-    /// `None` where its power was cut.
+    /// Exit code of the script; `None` where the power was cut.
     pub(super) exit: Option<u8>,
     pub(super) printed: String,
-    /// On standard error.
+    /// Text on standard error.
     pub(super) said: String,
 }
 
@@ -50,11 +52,11 @@ pub(super) fn boot(session: &mut Session, errand: &Errand, cut: &Cut) -> anyhow:
     })
 }
 
-/// A guest's disk outlives its power: what was synced is there after a cut, what was not is lost, and
-/// all is there after a reboot.
+/// Proves that a guest's disk survives a power cut: what was synced is there afterwards, what was
+/// not is lost. After a regular reboot everything is there.
 pub(crate) fn what_was_synced_survives(lab: &Lab) -> anyhow::Result<Proof> {
     let mut session = Session::open(vm::usual_guest(), &lab.linerate, None)?;
-    let mut told = Vec::new();
+    let mut printed = Vec::new();
     let mut held = true;
     for (script, is_cut, wanted) in BOOTS {
         let cut = match is_cut {
@@ -63,17 +65,18 @@ pub(crate) fn what_was_synced_survives(lab: &Lab) -> anyhow::Result<Proof> {
         };
         let ended = boot(&mut session, &doing(script), &cut)?;
         held &= ended.exit.is_none() == is_cut && ended.printed == wanted;
-        told.push(ended.printed);
+        printed.push(ended.printed);
     }
     Ok(Proof {
         claim: "after a power cut what was synced is there and nothing else, after a reboot all"
             .to_owned(),
-        seen: format!("the boots printed {told:?}"),
+        seen: format!("the boots printed {printed:?}"),
         held,
     })
 }
 
-/// A guest that ends by itself is told of with its reason, and no exit code is made up for it.
+/// Proves that a guest that ends by itself is reported with the reason, and that no exit code is
+/// made up.
 pub(crate) fn a_panic_is_told_with_its_reason(lab: &Lab) -> anyhow::Result<Proof> {
     let mut session = Session::open(vm::usual_guest(), &lab.linerate, None)?;
     let words = match boot(&mut session, &doing(CRASH), &Cut::Never) {

@@ -1,5 +1,6 @@
-//! `linerate explain` on servers with one limiter planted in them or around them, and on healthy ones between: each is to
-//! be named, and nothing else. The plants are data: `proofs/limiters/plants.toml`.
+//! Runs `linerate explain` on servers with one limiter planted in them or around them, and on
+//! healthy servers: it must name each planted limiter and accuse no healthy server. The plants are
+//! data: `proofs/limiters/plants.toml`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,14 +16,14 @@ use crate::target;
 
 const PLANTS: &str = include_str!("../../proofs/limiters/plants.toml");
 const PREPARE: &str = include_str!("limiters.sh");
-/// What a healthy server is held back by: its work, or the client.
+/// Limiters that may be named for a healthy server: its work, or the client.
 const HEALTHY: [&str; 5] = ["work", "hot-function", "client", "wake-ups", "not-asked"];
 const SERVERS: [&str; 5] = ["nginx", "linerate", "python", "node", "go"];
-/// Looks at healthy servers, where the variable does not say.
+/// Number of looks at healthy servers, unless the environment variable gives another.
 const HEALTHY_RUNS: usize = 40;
-/// Plants that may be missed.
+/// Number of plants that may be missed.
 const MOST_MISSED: usize = 1;
-/// Of the time: more than this must not be missing in the accounts.
+/// Largest share of the time that may be missing in the accounts.
 const MOST_MISSING: f64 = 0.05;
 
 #[derive(Deserialize)]
@@ -36,14 +37,15 @@ struct Plant {
     name: String,
     /// The right answers.
     names: Vec<String>,
-    /// Of each server the strength that must be named, and one that must not where there is one so weak.
+    /// For each server the strength at which the limiter must be named, and optionally one so weak
+    /// that it must not.
     under: BTreeMap<String, Vec<String>>,
-    /// What run.sh is told besides, by the names of its variables in lower case.
+    /// Further variables for run.sh; their names are in lower case here.
     #[serde(flatten)]
     words: BTreeMap<String, String>,
 }
 
-/// What was said of a server, in which folder.
+/// The result of one look at a server, and the folder that it is in.
 struct PlantedLook {
     folder: PathBuf,
     limiter: String,
@@ -65,7 +67,7 @@ impl PlantedLook {
         )
     }
 
-    /// Leaves the folder, for somebody to find out why, or removes it.
+    /// Keeps the folder under a name, so that somebody can find out what went wrong, or removes it.
     fn end(&self, name: Option<&str>) -> anyhow::Result<()> {
         let Some(name) = name else {
             return Ok(std::fs::remove_dir_all(&self.folder)?);
@@ -117,7 +119,7 @@ pub(super) fn proof(lab: &Lab) -> anyhow::Result<Proof> {
     })
 }
 
-/// What came of them.
+/// The outcomes of all looks.
 #[derive(Default)]
 struct PlantTally {
     missed: Vec<String>,
@@ -150,7 +152,7 @@ impl PlantTally {
 }
 
 impl Plant {
-    /// As run.sh knows them.
+    /// The environment variables for run.sh, at one strength.
     fn variables(&self, strength: &str) -> BTreeMap<String, String> {
         let words = self.words.iter();
         let mut all: BTreeMap<_, _> = words
@@ -161,7 +163,7 @@ impl Plant {
     }
 }
 
-/// The servers, where they are built and have a certificate.
+/// Builds the servers with their certificate; returns the folder that they are in.
 fn prepare(lab: &Lab) -> anyhow::Result<PathBuf> {
     let places = lab.folder().join("places");
     let mut shell = Command::new("sh");
@@ -182,7 +184,7 @@ fn explained(
     command.args(["--net", "sh"]).arg(places.join("run.sh"));
     command.current_dir(&folder).envs(variables);
     command.env("LINERATE", &lab.linerate).env("PLACES", places);
-    // A look that fails is one that names nothing; its words are in its folder.
+    // A look that fails counts as one that names nothing; its error is saved in its folder.
     let words = match output(command.env("SERVER", server)) {
         Ok(_) => std::fs::read_to_string(folder.join("explained.json"))?,
         Err(error) => {
@@ -197,8 +199,8 @@ fn explained(
 }
 
 impl PlantedLook {
-    fn of(folder: PathBuf, told: &Value) -> Self {
-        let explanation = &told["explanation"];
+    fn of(folder: PathBuf, answer: &Value) -> Self {
+        let explanation = &answer["explanation"];
         let limiter = &explanation["limiter"];
         let proof = match explanation["proof"]["borne_out"].as_bool() {
             Some(true) => "proved",

@@ -1,20 +1,21 @@
-//! Tests of whole commands that a variable makes longer than a commit has time for.
+//! Tests of whole commands that an environment variable makes longer than there is time for at each
+//! commit.
 
 use anyhow::ensure;
 
 use super::{Lab, Proof};
 use crate::target;
 
-/// A test, and what it is told to be longer.
+/// A test, and the environment variable that makes it longer.
 pub(super) struct LongTest {
     claim: &'static str,
     test: &'static str,
     variable: (&'static str, &'static str),
-    /// What the line has that tells of its success.
+    /// Text of the line that reports its success.
     says: &'static str,
 }
 
-/// Rigs leave nothing behind.
+/// Proves that rigs leave nothing behind.
 pub(super) const RIGS: LongTest = LongTest {
     claim: "100 rigs up and down, something of 20 killed, leave interfaces, routes, namespaces, mounts, processes, \
             sysctls, journal, files and rules as they were",
@@ -22,7 +23,7 @@ pub(super) const RIGS: LongTest = LongTest {
     variable: ("LINERATE_TEST_RIGS", "100,20"),
     says: "test result: ok. 1 passed",
 };
-/// A kill at any moment is undone.
+/// Proves that a kill at any moment is undone.
 pub(super) const KILLS: LongTest = LongTest {
     claim: "killed at every call that writes, of apply and of undo, every lever of a namespace or a device is put \
             back from the journal",
@@ -47,7 +48,7 @@ impl LongTest {
             .output()?;
         let words = [output.stdout, output.stderr].concat();
         let words = String::from_utf8_lossy(&words);
-        // A test under another name would be none, and pass.
+        // If the test had another name, no test would run, and cargo would succeed.
         let ran = words.contains("1 passed") || words.contains("1 failed");
         ensure!(ran, "{words}");
         let said = words.lines().find(|line| line.contains(self.says));

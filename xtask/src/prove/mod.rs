@@ -1,5 +1,6 @@
-//! `cargo xtask prove`: what is too slow for every commit. Verdicts against planted truths, and
-//! the comparisons with peers. `cargo xtask test` takes one of them at a time.
+//! `cargo xtask prove`: checks that are too slow for every commit. They compare verdicts with
+//! planted truths, and our instruments with peers. `cargo xtask test` runs one slow proof at a
+//! time.
 
 mod accounts;
 mod attach;
@@ -45,7 +46,7 @@ const RUNS_VARIABLE: &str = "LINERATE_PROOF_RUNS";
 
 type Prove = fn(&Lab) -> anyhow::Result<Proof>;
 
-/// Verdicts against planted truths, and what a user is given, by name.
+/// Verdicts against planted truths, and what a user receives, by name.
 const PROOFS: &[(&str, Prove)] = &[
     ("identical", |lab| {
         planted::proof(lab, "identical servers", &[0.0], &NO_DIFFERENCE)
@@ -104,14 +105,15 @@ pub(crate) fn run(arguments: &[&str]) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Runs proofs in a process of its own, so that all they print is kept, of their children as well.
+/// Runs the proofs in a separate process, so that all output is saved, that of their children
+/// included.
 fn keep(filter: &str) -> anyhow::Result<ExitCode> {
     names(filter)?;
     let own = std::env::current_exe()?;
     script(KEEP, &[&own.to_string_lossy(), filter])
 }
 
-/// What the benches found stands in bench/results.md.
+/// Lists the newest log of each proof. `bench` is left out: its results are in bench/results.md.
 fn list(filter: &str) -> anyhow::Result<ExitCode> {
     let mut names = names(filter)?;
     names.retain(|name| *name != "bench");
@@ -129,7 +131,7 @@ fn proofs() -> impl Iterator<Item = (&'static str, Prove)> {
     PROOFS.iter().copied().chain(sample::SAMPLED)
 }
 
-/// The proofs whose names hold `filter`.
+/// The names of the proofs that contain `filter`.
 fn names(filter: &str) -> anyhow::Result<Vec<&'static str>> {
     let all = proofs().map(|(name, _)| name).chain(["bench"]);
     let names: Vec<_> = all.filter(|name| name.contains(filter)).collect();
@@ -137,7 +139,7 @@ fn names(filter: &str) -> anyhow::Result<Vec<&'static str>> {
     Ok(names)
 }
 
-/// Runs every proof whose name holds `filter`.
+/// Runs every proof whose name contains `filter`.
 fn run_now(filter: &str) -> anyhow::Result<ExitCode> {
     let names = names(filter)?;
     crate::packages::install_missing()?;
@@ -155,8 +157,8 @@ fn run_now(filter: &str) -> anyhow::Result<ExitCode> {
     Ok(stages.close(&Counts::default()))
 }
 
-/// The one slow proof whose turn it is, on the program that the tests were run with; once more where it
-/// fails, unless this is to be strict, as one in hundreds fails by chance alone.
+/// Runs the one slow proof whose turn it is, on the program that the tests used. One that fails is
+/// run once more unless `is_strict`, as one in hundreds fails by chance alone.
 pub(crate) fn sample(stages: &mut Stages, is_strict: bool) -> anyhow::Result<()> {
     let turn = sample::turn_now();
     let (name, proof) = sample::SAMPLED[turn];
@@ -166,7 +168,7 @@ pub(crate) fn sample(stages: &mut Stages, is_strict: bool) -> anyhow::Result<()>
         sample::SAMPLED.len()
     );
     let begun = sys::clock::now();
-    // A folder of runs for each.
+    // Each try gets a new folder for its runs.
     let try_it = || {
         anyhow::Ok(holds(
             name,
@@ -222,7 +224,7 @@ pub(crate) struct Lab {
 impl Lab {
     fn new(linerate: PathBuf) -> anyhow::Result<Self> {
         let folder = std::env::temp_dir().join(format!("linerate-prove-{}", std::process::id()));
-        // A folder of that name that is there already is somebody else's.
+        // A folder of this name that already exists is somebody else's.
         std::fs::create_dir(&folder).with_context(|| folder.display().to_string())?;
         Ok(Self { folder, linerate })
     }
@@ -244,7 +246,8 @@ impl Drop for Lab {
     }
 }
 
-/// How many runs a proof has that counts verdicts: as many as it is made for, or as the environment says.
+/// How many runs a proof that counts verdicts has: those it is made for, or the number in the
+/// environment.
 fn runs(made_for: usize) -> anyhow::Result<usize> {
     match std::env::var(RUNS_VARIABLE) {
         Ok(number) => number.parse().context(RUNS_VARIABLE),

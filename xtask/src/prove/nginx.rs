@@ -1,5 +1,6 @@
-//! `versus` and `levers try` on Debian's nginx, in a network namespace of our own: against one whose packets cross linear
-//! nft rules, against one like it, and with levers whose sign is known.
+//! Runs `versus` and `levers try` on Debian's nginx in a separate network namespace: against an
+//! nginx whose packets cross linear nft rules, against an identical one, and with levers whose sign
+//! is known.
 
 use std::process::Command;
 
@@ -12,30 +13,34 @@ use super::expected::Expected;
 use super::{Lab, Proof, last_step, read_judgement, step_words};
 
 const COMPARE: &str = include_str!("nginx.sh");
-/// More than enough to be seen.
+/// Number of rules: more than enough to be seen.
 pub(super) const RULES: usize = 200;
-/// Where the plain one and the other listen.
+/// Ports of the plain nginx and of the other.
 const PORTS: [u16; 2] = [18_090, 18_091];
 
-/// Runs of two alike that go on until the answer is known, where the variable does not say.
+/// Number of runs of two identical servers that go on until the answer is known, unless the
+/// environment variable gives another.
 const RUNS: usize = 60;
-/// How near to it, and for how long at most.
+/// The precision at which such a run ends, and its longest duration.
 const UNTIL: [&str; 4] = ["--until", "3%", "--for", "5m"];
-/// Of so many a twentieth may be called different, and two thirds must be known to be alike.
+/// Of these runs at most a twentieth may call a difference, and at least two thirds must end with
+/// no difference that matters.
 const MOST_CALLED: f64 = 0.05;
 const LEAST_KNOWN: f64 = 2.0 / 3.0;
 
-/// Runs of each way to try levers, where the variable does not say.
+/// Number of runs under each load, unless the environment variable gives another.
 const TRIALS: usize = 20;
-/// What does nothing to answers that are sent at once, and what makes each packet dearer.
+/// A lever that has no effect on answers that are sent at once, and one that makes each packet
+/// dearer.
 const TRIED: [&str; 2] = ["tcp-autocorking=0", "packet-tap=64"];
-/// A queue discipline in the way of each packet makes it 1 to 2 % dearer, which takes more rounds to see than 64 taps do.
+/// A queue discipline in the way of each packet makes it 1 to 2 % dearer; that takes more rounds to
+/// see than 64 taps do.
 const QUEUED: &str = "qdisc=pfifo_fast";
 const WITH_CARE: [&str; 4] = ["--host", "--smallest-effect", "0.5", "--for"];
-/// Runs under either load, where the variable does not say.
+/// Number of careful runs under each load, unless the environment variable gives another.
 const CAREFUL_TRIALS: usize = 3;
 
-/// Load that is offered, and that of somebody else, by which less is seen in the same time.
+/// A load that we offer, and a load of somebody else, which shows less in the same time.
 const LOADS: [TrialLoad; 2] = [
     TrialLoad {
         name: "offered",
@@ -49,16 +54,16 @@ const LOADS: [TrialLoad; 2] = [
     },
 ];
 
-/// How levers are tried.
+/// A load under which levers are tried.
 struct TrialLoad {
     name: &'static str,
     flags: &'static [&'static str],
-    /// How long it takes to see a per cent.
+    /// Time that it takes to see an effect of one per cent.
     with_care: &'static str,
 }
 
 impl TrialLoad {
-    /// What `levers try` says of levers under it.
+    /// Runs `levers try` under this load.
     fn try_levers(&self, lab: &Lab, words: &[&str]) -> anyhow::Result<Judgement> {
         let url = url(PORTS[0]);
         let whole = [&["levers", "try", "--url", &url], words, self.flags].concat();
@@ -66,7 +71,7 @@ impl TrialLoad {
     }
 }
 
-/// What `versus` says of two nginx, of which the second has so many rules in its way that never match.
+/// Runs `versus` on two nginx; the packets of the second cross `rules` rules that never match.
 fn versus(lab: &Lab, rules: usize, further: &[&str]) -> anyhow::Result<Judgement> {
     let [plain, behind_rules] = PORTS.map(url);
     ask(
@@ -80,7 +85,7 @@ fn url(port: u16) -> String {
     format!("http://127.0.0.1:{port}/json")
 }
 
-/// What a command says with both of them there.
+/// Runs a command of linerate while both nginx serve, and returns its judgement.
 fn ask(lab: &Lab, rules: usize, words: &[&str]) -> anyhow::Result<Judgement> {
     let folder = lab.folder().join(format!("{rules}-rules"));
     let _ = std::fs::remove_dir_all(&folder);
@@ -100,7 +105,8 @@ fn ask(lab: &Lab, rules: usize, words: &[&str]) -> anyhow::Result<Judgement> {
     read_judgement(command.current_dir(&folder))
 }
 
-/// The proof that two nginx alike, started anew for each run, are seldom called different and mostly known to be alike.
+/// Proves that two identical nginx, started again for each run, are seldom called different, and
+/// that most runs end with no difference that matters.
 pub(super) fn until(lab: &Lab) -> anyhow::Result<Proof> {
     let runs = super::runs(RUNS)?;
     let mut found = Vec::new();
@@ -131,7 +137,8 @@ pub(super) fn until(lab: &Lab) -> anyhow::Result<Proof> {
     })
 }
 
-/// The proof that a lever that does nothing is never called, and one that costs always is, under either load.
+/// Proves that a lever without effect is never called, and that one that costs is always called,
+/// under either load.
 pub(super) fn tried(lab: &Lab) -> anyhow::Result<Proof> {
     let trials = super::runs(TRIALS)?;
     let (mut seen, mut held) = (Vec::new(), true);
@@ -163,7 +170,7 @@ pub(super) fn tried(lab: &Lab) -> anyhow::Result<Proof> {
     })
 }
 
-/// The proof that a lever that costs little is called, given the time, under either load.
+/// Proves that a lever that costs little is called, given enough time, under either load.
 pub(super) fn queued(lab: &Lab) -> anyhow::Result<Proof> {
     let trials = super::runs(CAREFUL_TRIALS)?;
     let (mut seen, mut held) = (Vec::new(), true);
@@ -185,7 +192,7 @@ pub(super) fn queued(lab: &Lab) -> anyhow::Result<Proof> {
     })
 }
 
-/// The proof that nginx behind so many rules stands so to nginx.
+/// Proves that nginx behind `rules` rules, against plain nginx, has the expected result.
 pub(super) fn proof(lab: &Lab, rules: usize, expected: &Expected) -> anyhow::Result<Proof> {
     let judgement = versus(lab, rules, &[])?;
     let what = format!("nginx behind {rules} nft rules");

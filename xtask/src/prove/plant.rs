@@ -1,5 +1,5 @@
-//! What a request costs a server with a planted busy loop: measured by that server, with the clock of the
-//! thread that serves, while a client loads it as a study would.
+//! Measures the CPU time of a request on a server with a planted busy loop. The server itself
+//! measures it, with the CPU clock of the serving thread, while a client loads it as a study would.
 
 use std::process::Command;
 
@@ -10,15 +10,15 @@ use crate::commands::said;
 
 const TIME: &str = include_str!("plant.sh");
 
-/// CPU time of a request.
+/// CPU time of a request to a server with a busy loop.
 #[derive(Debug, PartialEq)]
 pub(super) struct Planted {
     pub(super) loop_ns: f64,
-    /// With the loop.
+    /// All CPU time, the loop included.
     pub(super) all_ns: f64,
 }
 
-/// What a request costs a server that goes round the loop so often for each, here and now.
+/// Measures a request's cost on a server that runs the loop `rounds` times for each request.
 pub(super) fn time(lab: &Lab, rounds: u64) -> anyhow::Result<Planted> {
     let cpus = sys::cpu::allowed()?;
     let (server_cpu, client_cpu) = cpus.first().zip(cpus.last()).context("no CPU")?;
@@ -30,11 +30,11 @@ pub(super) fn time(lab: &Lab, rounds: u64) -> anyhow::Result<Planted> {
         client_cpu.to_string(),
     ]);
     let words = said(&mut shell)?;
-    told(&words).with_context(|| format!("the server told of no plant: {words}"))
+    read_figures(&words).with_context(|| format!("the server told of no plant: {words}"))
 }
 
-/// The figures in `planted: N ns of M ns of CPU time a request`.
-fn told(words: &str) -> Option<Planted> {
+/// Reads the figures in `planted: N ns of M ns of CPU time a request`.
+fn read_figures(words: &str) -> Option<Planted> {
     let figures = words
         .lines()
         .find_map(|line| line.strip_prefix("planted: "))?
@@ -57,7 +57,7 @@ mod tests {
             loop_ns: 500.0,
             all_ns: 4500.0,
         };
-        assert_eq!(told(words), Some(planted));
-        assert_eq!(told("engine epoll: why\n"), None);
+        assert_eq!(read_figures(words), Some(planted));
+        assert_eq!(read_figures("engine epoll: why\n"), None);
     }
 }

@@ -1,7 +1,8 @@
-//! Verdicts on our own server against itself with more rounds of a busy loop in each request. What they add
-//! is measured apart from the study, by servers of their own before each study and after it: the loop's own
-//! time over that of the rest of a request, by the clock of the thread that serves, under the same load. The
-//! median of all that a proof's runs have of one plant is the truth that their intervals must hold.
+//! Verdicts on our own server against itself with more rounds of a busy loop in each request. What
+//! these add is measured apart from the study, by separate servers before and after each study: the
+//! loop's time over that of the rest of a request, by the CPU clock of the serving thread, under
+//! the same load. The median of all such measurements of one plant in a proof is the truth that the
+//! intervals must contain.
 
 use std::cmp::Ordering;
 
@@ -12,38 +13,40 @@ use super::plant::{self, Planted};
 use super::{Lab, Proof, last_step, step_words};
 
 const STUDY: &str = include_str!("../../studies/planted.toml");
-/// Rounds of the loop that every server has: two microseconds or so, with which the server is what limits, not
-/// its client.
+/// Rounds of the loop in every server: about two microseconds, so that the server is the limit and
+/// not its client.
 const BASELINE: u64 = 4000;
-/// What stands in the study for the lever of both arms, and for that of the step.
+/// Text in the study that is replaced by the lever of both arms, and by that of the step.
 const BASELINE_IN_STUDY: &str = "\"busy-work-rounds=4000\"";
 const STEP_IN_STUDY: &str = "busy-work-rounds=4400";
-/// Runs of each plant.
+/// Number of runs of each plant.
 const RUNS: usize = 40;
-/// Of so many of a plant's runs the interval must hold the truth. Its 95 % are of many more runs: of 40,
-/// fewer than 36 have it once in twenty proofs at most.
+/// Number of a plant's runs whose interval must contain the truth. The interval's 95 % hold over
+/// many more runs: of 40, fewer than 36 contain it in at most one of twenty proofs.
 const LEAST_COVERED: usize = 36;
 const _: () = assert!(
     LEAST_COVERED <= RUNS && LEAST_COVERED * 10 >= RUNS * 9,
     "a proof must be able to hold, and to fail"
 );
-/// Of so many the verdict may be wrong: claim a difference that matters where there is none, or none,
-/// or one in the other direction, where there is one.
+/// Number of runs whose verdict may be wrong: it claims a difference that matters where there is
+/// none, or none, or one in the other direction, where there is one.
 const MOST_WRONG: usize = 2;
-/// Estimates that lie about the truth are so lopsided in one proof of a hundred.
+/// Smallest p-value of the sign test that passes: unbiased estimates are this lopsided around the
+/// truth in one proof of a hundred.
 const BIASED_AT: f64 = 0.01;
 
-/// One run and what is known of its plant.
+/// One run and the measurements of its plant.
 pub(super) struct Run {
     pub(super) step: StepResult,
-    /// More than in the baseline.
+    /// Rounds of the loop beyond those of the baseline.
     rounds: u64,
-    /// CPU time per request with them over that without, by each server beside the study.
-    apart: [f64; 2],
+    /// CPU time per request with these rounds over that without them, by the servers that are
+    /// measured before and after the study.
+    measured_ratios: [f64; 2],
 }
 
 impl Run {
-    /// Whether the interval holds the truth. A run that is void has none that counts.
+    /// Whether the interval contains the truth. That of a void run does not count.
     fn covers(&self, truth: f64) -> bool {
         let effect = self.step.effect.filter(|_| !self.step.verdict.is_void());
         effect.is_some_and(|effect| (effect.low..=effect.high).contains(&truth))
@@ -63,17 +66,18 @@ impl Run {
     }
 }
 
-/// CPU time per request with so many more rounds over that without, by all runs that had them.
+/// CPU time per request with `rounds` more rounds over that without them: the median over all runs
+/// with this plant.
 pub(super) fn truth(runs: &[Run], rounds: u64) -> f64 {
     let of_rounds = runs.iter().filter(|run| run.rounds == rounds);
-    let apart: Vec<f64> = of_rounds.flat_map(|run| run.apart).collect();
-    judge::median::of(&apart).unwrap_or(f64::NAN)
+    let measured: Vec<f64> = of_rounds.flat_map(|run| run.measured_ratios).collect();
+    judge::median::of(&measured).unwrap_or(f64::NAN)
 }
 
-/// What must come of a proof's runs.
+/// The result that a proof's runs must have.
 pub(super) struct Wanted {
     verdict: Verdict,
-    /// Of so many runs it must be the verdict: void and undecided ones count against it.
+    /// Number of runs that must have this verdict: void and undecided ones count against it.
     least_right: usize,
 }
 
@@ -87,7 +91,8 @@ pub(super) const WORSE: Wanted = Wanted {
     least_right: LEAST_COVERED,
 };
 
-/// Runs with each of these shares of a request's CPU time planted, in turn.
+/// Proves the verdicts and intervals of runs in which each of these shares of a request's CPU time
+/// is planted in turn.
 pub(super) fn proof(
     lab: &Lab,
     what: &str,
@@ -122,7 +127,7 @@ pub(super) fn proof(
     })
 }
 
-/// What the runs of one plant came to.
+/// The results of all runs of one plant.
 #[derive(Debug)]
 struct PlantFound {
     truth: f64,
@@ -174,7 +179,8 @@ impl PlantFound {
     }
 }
 
-/// How likely values that lie on either side alike are so unevenly dealt: the sign test's p-value.
+/// The sign test's p-value: how likely values that fall on either side with equal chance are dealt
+/// this unevenly.
 fn sign_test([one, other]: [usize; 2]) -> f64 {
     let all = one + other;
     let mut ways = 1.0;
@@ -186,26 +192,26 @@ fn sign_test([one, other]: [usize; 2]) -> f64 {
     (2.0 * sum / 2f64.powf(all as f64)).min(1.0)
 }
 
-/// Whether a verdict says what is not so; to say nothing is not wrong.
+/// Whether a verdict claims what is not so; an undecided one is not wrong.
 fn is_wrong(verdict: Verdict, wanted: Verdict) -> bool {
     let says = verdict.is_call() || verdict == Verdict::NoDifferenceThatMatters;
     says && verdict != wanted
 }
 
-/// A run with so many more rounds planted, and what they came to beside it.
+/// Runs the study with `rounds` more rounds planted, and measures their cost before and after it.
 pub(super) fn run(lab: &Lab, rounds: u64) -> anyhow::Result<Run> {
-    let before = apart(lab, rounds)?;
+    let before = measured_ratio(lab, rounds)?;
     let judgement = planted(lab, rounds)?;
-    let after = apart(lab, rounds)?;
+    let after = measured_ratio(lab, rounds)?;
     Ok(Run {
         step: last_step(&judgement)?.clone(),
         rounds,
-        apart: [before, after],
+        measured_ratios: [before, after],
     })
 }
 
-/// What a server with so many more rounds spends on a request, over what it would without them.
-fn apart(lab: &Lab, more: u64) -> anyhow::Result<f64> {
+/// CPU time per request of a server with `more` rounds beyond the baseline, over that without them.
+fn measured_ratio(lab: &Lab, more: u64) -> anyhow::Result<f64> {
     if more == 0 {
         return Ok(1.0);
     }
@@ -215,7 +221,7 @@ fn apart(lab: &Lab, more: u64) -> anyhow::Result<f64> {
     Ok(all_ns / (all_ns - more_ns))
 }
 
-/// How many rounds are some such share of a request's CPU time.
+/// The number of rounds that take this share of a request's CPU time.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "a share of some microseconds"
@@ -225,10 +231,11 @@ pub(super) fn rounds(lab: &Lab, share: f64) -> anyhow::Result<u64> {
     Ok((BASELINE as f64 * share * all_ns / loop_ns).round() as u64)
 }
 
-/// A run of our server against itself with so many more rounds a request.
+/// Runs the study of our server against itself with `rounds` more rounds per request.
 fn planted(lab: &Lab, rounds: u64) -> anyhow::Result<Judgement> {
     let file = lab.folder().join("planted.toml");
-    // A step that has what the baseline has would be left out; one with a loop of no rounds is the same server.
+    // A step with the baseline's levers would be left out. For identical servers the baseline has
+    // no lever, and the step a loop of no rounds.
     let (baseline, rounds) = match rounds {
         0 => (String::new(), 0),
         more => {

@@ -1,5 +1,6 @@
-//! One slow proof for every commit, each in its turn, with margins so wide that only a mistake in the program misses
-//! them: a busy machine may make a verdict wait, but it does not move the estimate of CPU time per request by this much.
+//! One slow proof for every commit, in turn. Their margins are so wide that only a mistake in the
+//! program misses them: a busy machine may make a verdict wait, but it does not move the estimate
+//! of CPU time per request by this much.
 
 use std::process::Command;
 
@@ -29,19 +30,20 @@ pub(super) const SAMPLED: [(&str, Prove); 3] = [
     }),
 ];
 
-/// The turn of the commit that is checked: one that failed fails again.
+/// The index of the proof for the checked commit. It depends on the commit alone, so that a proof
+/// that failed is run again.
 pub(super) fn turn_now() -> usize {
     let mut git = Command::new("git");
-    let told = git
+    let output = git
         .args(["rev-parse", "HEAD"])
         .current_dir(target::workspace())
         .output();
-    turn(&told.map_or(String::new(), |told| {
-        String::from_utf8_lossy(&told.stdout).into_owned()
+    turn(&output.map_or(String::new(), |output| {
+        String::from_utf8_lossy(&output.stdout).into_owned()
     }))
 }
 
-/// Which proof's turn it is at a commit; outside a git checkout the first's.
+/// The index of the proof whose turn it is at a commit; outside a git checkout that of the first.
 fn turn(commit_hash: &str) -> usize {
     let digits = commit_hash.get(..8);
     let number = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
@@ -52,7 +54,7 @@ fn a_planted_half_is_seen(lab: &Lab) -> anyhow::Result<Proof> {
     let rounds = planted::rounds(lab, 0.5)?;
     let run = planted::run(lab, rounds)?;
     let truth = planted::truth(std::slice::from_ref(&run), rounds);
-    // In logarithms half to twice of what was planted.
+    // On the logarithmic scale, half to twice what was planted.
     let expected = Expected {
         ratios: truth.sqrt()..=truth.powi(2),
         verdicts: &WORSE_OR_NOT_YET,

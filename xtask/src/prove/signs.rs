@@ -1,11 +1,11 @@
-//! Levers and costs whose sign is known (`xtask/proofs/signs-*.toml`): each comes out as it did before, and
-//! what does nothing as nothing.
+//! Levers and costs whose sign is known (`xtask/proofs/signs-*.toml`): each must come out as it did
+//! before, and one without effect must show none.
 //!
-//! A step's `why` says the verdict on server CPU per request that is expected, `better`, `worse` or `no
-//! call`, `where it is` if a machine may be without the lever, and after a colon what it did before. That
-//! was measured by hand, before there were these levers, on a virtual machine of two CPUs with Linux 6.18,
-//! over loopback or a veth pair between two namespaces: server CPU time per request with its 95 %
-//! interval, or per byte where the answers are large.
+//! A step's `why` gives the expected verdict on server CPU per request (`better`, `worse` or `no
+//! call`), then `where it is` if a machine may lack the lever, and after a colon the earlier
+//! result. That was measured by hand, before these levers existed, on a virtual machine with two
+//! CPUs and Linux 6.18, over loopback or a veth pair between two namespaces: server CPU time per
+//! request, or per byte where the answers are large, with its 95 % interval.
 
 use anyhow::Context as _;
 use model::judgement::StepResult;
@@ -15,9 +15,9 @@ use model::{Doubt, RunRecord, Verdict};
 use super::{Lab, Proof, step_words};
 use crate::target;
 
-/// How many times as many rounds a family has when it is asked once more.
+/// Factor by which a family's rounds are multiplied when it is measured once more.
 const MORE: u32 = 2;
-/// What a machine may be without.
+/// Marks a lever that a machine may lack.
 const MAY_BE_ABSENT: &str = " where it is";
 const HEAD: [&str; 5] = [
     "set",
@@ -27,24 +27,24 @@ const HEAD: [&str; 5] = [
     "held",
 ];
 
-/// A step of a family and what a run says of it.
+/// A step of a family and its result in a run.
 struct Sign {
     step: StepSpec,
-    /// The reason where no arm has it.
+    /// The result, or the reason why no arm has the step.
     seen: Result<StepResult, String>,
 }
 
-/// A family that was asked.
+/// A family of signs that was measured.
 struct Family {
-    /// What its study asks.
+    /// The question of its study.
     question: String,
     rounds: u32,
     signs: Vec<Sign>,
     doubts: Vec<Doubt>,
 }
 
-/// Measures a family, and once more with more rounds where an effect that is there was not shown. A
-/// family of which anything was claimed wrongly is not asked again: chance may take that back.
+/// Measures a family, and once more with more rounds where an existing effect was not shown. A
+/// family with a wrong claim is not measured again: chance might hide the mistake.
 pub(super) fn prove(lab: &Lab, name: &str) -> anyhow::Result<Proof> {
     let mut family = run(lab, name, None)?;
     let mut lines = Vec::new();
@@ -71,7 +71,7 @@ fn run(lab: &Lab, name: &str, rounds: Option<u32>) -> anyhow::Result<Family> {
     let _ = std::fs::remove_dir_all(&out);
     let file = target::workspace().join(format!("xtask/proofs/{name}.toml"));
     let file = file.to_str().context("the path of the checkout")?;
-    // A shared machine is measured too; what reaches further than a namespace is journalled.
+    // A shared machine is measured too; changes that reach beyond a namespace are journalled.
     let mut order = vec![
         "study", "run", file, "--yes", "--host", "--json", "--out", name,
     ];
@@ -103,13 +103,13 @@ fn run(lab: &Lab, name: &str, rounds: Option<u32>) -> anyhow::Result<Family> {
     })
 }
 
-/// Whether more rounds may show what these did not: some sign is unseen, and none is wrong.
+/// Whether more rounds may show what these did not: some sign was not seen, and none is wrong.
 fn is_worth_another(signs: &[Sign]) -> bool {
     !signs.iter().any(Sign::is_wrong) && signs.iter().any(Sign::is_unseen)
 }
 
 impl Sign {
-    /// What is expected, and what it did before.
+    /// The expected verdict, and the earlier result.
     fn known(&self) -> (&str, &str) {
         self.step.why.split_once(": ").unwrap_or_default()
     }
@@ -126,17 +126,18 @@ impl Sign {
         match self.expected() {
             "better" => step.verdict == Verdict::Better,
             "worse" => step.verdict == Verdict::Worse,
-            // No difference that matters, or none that can be told.
+            // No difference that matters, or none that can be seen.
             _ => !step.verdict.is_call() && !step.verdict.is_void(),
         }
     }
 
-    /// Whether a difference is claimed that is not the expected one.
+    /// Whether the run claims a difference other than the expected one.
     fn is_wrong(&self) -> bool {
         matches!(&self.seen, Ok(step) if step.verdict.is_call()) && !self.holds()
     }
 
-    /// Whether there is no verdict where there should be one, or none of an effect that is there.
+    /// Whether the expected verdict is missing without a wrong claim: the run is void, or did not
+    /// show an existing effect.
     fn is_unseen(&self) -> bool {
         self.seen.is_ok() && !self.is_wrong() && !self.holds()
     }
@@ -152,7 +153,7 @@ impl Sign {
     }
 }
 
-/// Wide enough for the longest that stands in a column.
+/// Formats a row; each column is wide enough for its longest text.
 fn line([set, expected, seen, before, held]: [&str; 5]) -> String {
     format!("{set:<29}  {expected:<8}  {seen:<52}  {before:<30}  {held}")
 }

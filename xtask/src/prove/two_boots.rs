@@ -1,5 +1,5 @@
-//! A step that takes a reboot, over real ones: a run waits on a disk through a power cut, is refused
-//! in a boot without the step, and ends in one with it.
+//! Tries a step that needs a reboot, over real reboots: a run waits on a disk through a power cut,
+//! is refused in a boot without the step's option, and ends in a boot with it.
 
 use anyhow::{Context as _, ensure};
 use model::{Judgement, RunRecord};
@@ -9,7 +9,7 @@ use super::{Lab, Proof};
 use crate::vm::{self, Cut, Errand, Session};
 
 const OPTION: &str = "mitigations=off";
-/// What a run says that waits, once all that it measured is on the disk.
+/// Text that a waiting run prints once all that it measured is on the disk.
 const WAITS: &str = "and then: linerate study resume /state/run";
 const STUDY: &str = include_str!("../../proofs/two-boots.toml");
 const RESUME: &str =
@@ -41,7 +41,7 @@ pub(crate) fn a_run_goes_on_after_a_reboot(lab: &Lab) -> anyhow::Result<Proof> {
     })
 }
 
-/// The first boot: all that takes no reboot, and then no more power.
+/// The first boot: measures all that needs no reboot, then loses its power.
 fn wait_and_lose_power(session: &mut Session) -> anyhow::Result<()> {
     let script = format!(
         "cd /state && cat > two-boots.toml << 'END'\n{STUDY}END\nlinerate study run two-boots.toml \
@@ -56,7 +56,7 @@ fn wait_and_lose_power(session: &mut Session) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A boot with further options of the kernel that goes on with the run.
+/// Resumes the run in a boot with further kernel options.
 fn resume(session: &mut Session, kernel_options: &str) -> anyhow::Result<Ended> {
     let files_out = ["/state/run/run.json", "judgement.json"];
     let errand = Errand {
@@ -68,7 +68,7 @@ fn resume(session: &mut Session, kernel_options: &str) -> anyhow::Result<Ended> 
     boot(session, &errand, &Cut::Never)
 }
 
-/// What the kernel said of its first weakness in each boot that was measured, and the estimate.
+/// The kernel's words about Meltdown in each measured boot, and the estimate.
 fn outcome(session: &Session) -> anyhow::Result<(Vec<String>, String)> {
     let text = |number| std::fs::read_to_string(session.file_out(number));
     let run: RunRecord = RunRecord::parse(&text(0)?)?;

@@ -1,4 +1,4 @@
-//! `cargo xtask release`: what a user can be given, in `dist/`. One static program, a Debian
+//! `cargo xtask release`: makes what users receive, in `dist/`: one static program, a Debian
 //! package with manual pages and completions, and checksums.
 
 use std::path::PathBuf;
@@ -11,13 +11,13 @@ use crate::target::{self, TRIPLE};
 
 const LAY_OUT: &str = include_str!("release.sh");
 
-/// Where the files of a release are.
+/// The folder of a release, and its Debian package.
 pub(crate) struct Release {
     pub(crate) folder: PathBuf,
     pub(crate) package: PathBuf,
 }
 
-/// Makes everything anew and prints what there is.
+/// Makes a release from scratch and prints its files.
 pub(crate) fn run() -> anyhow::Result<bool> {
     let _claim = target::claim()?;
     let release = make()?;
@@ -26,7 +26,7 @@ pub(crate) fn run() -> anyhow::Result<bool> {
     Ok(true)
 }
 
-/// Makes everything anew. The target directory must be claimed.
+/// Makes a release from scratch. The target directory must be claimed.
 pub(crate) fn make() -> anyhow::Result<Release> {
     let program = static_program()?;
     let version = env!("CARGO_PKG_VERSION");
@@ -42,13 +42,13 @@ pub(crate) fn make() -> anyhow::Result<Release> {
     Ok(Release { folder, package })
 }
 
-/// The program with the C library inside, without symbols.
+/// Builds the program with the C library linked in, without symbols.
 fn static_program() -> anyhow::Result<PathBuf> {
     let what = ["build", "--quiet", "--package", "linerate"];
-    // With a target given, macros and build scripts keep the shared C library that they need.
+    // With `--target`, macros and build scripts keep the shared C library that they need.
     let how = ["--target", TRIPLE, "--profile", target::PACKAGED];
     let mut build = target::cargo(&[what, how].concat());
-    // Cargo passes by a profile's `strip` where a package has words of its own in it.
+    // Cargo ignores a profile's `strip` where a package has settings of its own in that profile.
     let flags = "-C target-feature=+crt-static -C strip=symbols";
     commands::run(build.env("RUSTFLAGS", flags)).context("the static build failed")?;
     let folder = target::directory().join(TRIPLE).join(target::PACKAGED);

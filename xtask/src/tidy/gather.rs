@@ -1,4 +1,4 @@
-//! Reads the repository in: its files and its history.
+//! Reads the repository: its files and its history.
 
 use std::process::Command;
 
@@ -8,10 +8,10 @@ use super::tree::Tree;
 use crate::commands::said;
 use crate::target;
 
-/// How far back commits are looked at.
+/// How many commits are checked, from the newest on.
 const COMMITS: &str = "100";
 
-/// Everything that the rules look at.
+/// Reads everything that the rules check.
 pub(super) fn tree() -> anyhow::Result<Tree> {
     let mut tree = Tree::default();
     read_files(&mut tree)?;
@@ -19,7 +19,7 @@ pub(super) fn tree() -> anyhow::Result<Tree> {
     Ok(tree)
 }
 
-/// Every file that git knows, or would not ignore.
+/// Reads every file that git tracks, or would not ignore.
 fn read_files(tree: &mut Tree) -> anyhow::Result<()> {
     let all = [
         "ls-files",
@@ -30,7 +30,7 @@ fn read_files(tree: &mut Tree) -> anyhow::Result<()> {
     ];
     for name in said(git().args(all))?.split_terminator('\0') {
         let path = target::workspace().join(name);
-        // One that was taken away is known to git until then.
+        // A file that was deleted is still known to git until that is staged.
         if path.is_file() {
             let bytes = std::fs::read(&path).with_context(|| name.to_owned())?;
             tree.add(name, &bytes)?;
@@ -39,7 +39,7 @@ fn read_files(tree: &mut Tree) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// None without a history.
+/// Hash and subject of the newest commits; none without a history.
 fn commits() -> Vec<(String, String)> {
     let newest = ["log", "--no-merges", "-n", COMMITS, "--format=%h\t%s"];
     let log = said(git().args(newest)).unwrap_or_default();

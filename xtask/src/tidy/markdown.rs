@@ -1,27 +1,27 @@
-//! What the rules ask of documents: inline code and links.
+//! Finds what the rules check in documents: inline code and links.
 
-/// A place in a document and what stands there.
+/// A piece of a document with its line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Quote<'a> {
-    /// From 1.
+    /// Line number, from 1.
     pub(super) line: usize,
     pub(super) text: &'a str,
 }
 
-/// What stands between single backticks of a line.
+/// The pieces between single backticks of a line.
 pub(super) fn quoted(text: &str) -> impl Iterator<Item = &str> {
-    // Odd pieces are inside; a backtick without its partner opens nothing.
+    // Pieces with an odd index are inside; a backtick without a partner opens nothing.
     let pieces = text.split('`').count();
     let inside = text.split('`').skip(1).step_by(2);
     inside.take(pieces.saturating_sub(1) / 2)
 }
 
-/// Inline code outside fences.
+/// Inline code outside fenced blocks.
 pub(super) fn inline_code(text: &str) -> impl Iterator<Item = Quote<'_>> {
     prose(text).flat_map(|Quote { line, text }| quoted(text).map(move |text| Quote { line, text }))
 }
 
-/// The targets of links and pictures.
+/// The targets of links and pictures outside fenced blocks.
 pub(super) fn links(text: &str) -> impl Iterator<Item = Quote<'_>> {
     prose(text).flat_map(|Quote { line, text }| {
         let ends = text.split("](").skip(1);
@@ -32,7 +32,7 @@ pub(super) fn links(text: &str) -> impl Iterator<Item = Quote<'_>> {
     })
 }
 
-/// Every line that is not between lines of three backticks.
+/// Every line outside blocks that are fenced by three backticks.
 fn prose(text: &str) -> impl Iterator<Item = Quote<'_>> {
     let mut is_open = false;
     (1..).zip(text.lines()).filter_map(move |(line, text)| {

@@ -1,7 +1,7 @@
-//! The house rules: `cargo xtask tidy` checks what no compiler, no lint and no test does.
+//! The house rules: `cargo xtask tidy` checks what no compiler, no lint and no test checks.
 //!
-//! A rule is a name, one sentence, and a pure function from a [`Tree`] that was read in to what is
-//! wrong in it. So each is tested on a small tree that breaks it.
+//! A rule is a name, one sentence, and a pure function from a [`Tree`] to the violations in it. So
+//! each is tested on a small tree that breaks it.
 
 mod gather;
 mod markdown;
@@ -20,11 +20,11 @@ struct Rule {
     name: &'static str,
     /// What must hold, in one sentence.
     says: &'static str,
-    /// What is wrong.
+    /// Returns the violations in a tree.
     check: fn(&Tree) -> Vec<Violation>,
 }
 
-/// Does what is asked for; whether all is well.
+/// Runs `cargo xtask tidy`; true if nothing is wrong.
 pub(crate) fn run(arguments: &[&str]) -> anyhow::Result<bool> {
     match arguments {
         [] => check(),
@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &[&str]) -> anyhow::Result<bool> {
     }
 }
 
-/// Checks every rule over this repository and prints what is wrong; whether nothing is.
+/// Checks every rule on this repository and prints the violations; true if there are none.
 fn check() -> anyhow::Result<bool> {
     let tree = gather::tree()?;
     let mut wrong = 0;
@@ -52,7 +52,7 @@ fn check() -> anyhow::Result<bool> {
     Ok(wrong == 0)
 }
 
-/// The check as a stage of `cargo xtask test`.
+/// Runs the check as a stage of `cargo xtask test`.
 pub(crate) fn stage(stages: &mut Stages) -> anyhow::Result<()> {
     let begun = sys::clock::now();
     println!("== tidy");

@@ -1,26 +1,26 @@
-//! Rust as the rules read it: words with their lines, and which lines are those of tests.
+//! Rust sources as the rules see them: words with their lines, and which lines belong to tests.
 
 use std::ops::RangeInclusive;
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-/// What stands before a module of tests, or a helper of theirs.
+/// Words of the attribute before a test module or a helper of tests, and of that before a test.
 const OF_TESTS: [&str; 7] = ["#", "[", "cfg", "(", "test", ")", "]"];
 const TEST: [&str; 4] = ["#", "[", "test", "]"];
 
-/// A Rust file, taken apart.
+/// A parsed Rust file.
 pub(super) struct Source {
     pub(super) text: String,
     pub(super) words: Vec<Word>,
-    /// Lines that are there for tests alone, in a file that is not.
+    /// Lines that are compiled only for tests.
     tests: Vec<RangeInclusive<usize>>,
 }
 
-/// A token as text: names, literals, punctuation; `::` is one word.
+/// A token as text: a name, a literal or punctuation; `::` is one word.
 #[derive(Debug)]
 pub(super) struct Word {
     pub(super) text: String,
-    /// From 1.
+    /// Line number, from 1.
     pub(super) line: usize,
 }
 
@@ -40,7 +40,7 @@ impl Source {
         self.tests.iter().any(|lines| lines.contains(&line))
     }
 
-    /// Lines of code outside test modules: neither blank nor comment alone.
+    /// Number of lines of code outside test code; blank lines and lines of comments do not count.
     pub(super) fn code_lines(&self) -> usize {
         let lines = (1..).zip(self.text.lines().map(str::trim));
         let code = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with("//"));
@@ -59,18 +59,18 @@ impl Source {
     }
 }
 
-/// Whether a file is all test code.
+/// Whether a file contains only test code.
 pub(super) fn is_test_file(path: &str) -> bool {
     path.contains("/tests/") || path.ends_with("/tests.rs")
 }
 
-/// Whether words begin with these.
+/// Whether `words` begin with the texts `with`.
 pub(super) fn begins(words: &[Word], with: &[&str]) -> bool {
     let texts = words.iter().map(|word| word.text.as_str());
     texts.take(with.len()).eq(with.iter().copied())
 }
 
-/// From each such attribute to the end of what it is of.
+/// Lines of test code: from each `#[cfg(test)]` to the end of its item.
 fn test_lines(words: &[Word]) -> Vec<RangeInclusive<usize>> {
     let begin = (0..words.len()).filter(|at| begins(&words[*at..], &OF_TESTS));
     let lines = begin.filter_map(|at| {

@@ -1,4 +1,4 @@
-//! The repository as values: what the rules look at.
+//! The repository as values that the rules check.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,7 +11,7 @@ use super::rust::{self, Source};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Violation {
     pub(super) path: String,
-    /// From 1; 0 for the file as a whole.
+    /// Line number, from 1; 0 for the file as a whole.
     pub(super) line: usize,
     pub(super) what: String,
     /// What to do about it.
@@ -49,12 +49,12 @@ impl fmt::Display for Violation {
 /// The repository. Paths are relative to its top.
 #[derive(Default)]
 pub(super) struct Tree {
-    /// Every file that is text but Rust's.
+    /// Every text file that is no Rust source, by path.
     pub(super) texts: BTreeMap<String, String>,
     pub(super) sources: BTreeMap<String, Source>,
-    /// Every file, in bytes.
+    /// Size of every file, in bytes.
     pub(super) sizes: BTreeMap<String, u64>,
-    /// Hash and subject, the newest first; empty without a history.
+    /// Hash and subject of each commit, the newest first; empty without a history.
     pub(super) commits: Vec<(String, String)>,
 }
 
@@ -71,7 +71,7 @@ impl Tree {
         Ok(tree)
     }
 
-    /// Takes in a file; one that is no text is known by its size alone.
+    /// Adds a file; of one that is not text only the size is recorded.
     pub(super) fn add(&mut self, path: &str, bytes: &[u8]) -> anyhow::Result<()> {
         let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         self.sizes.insert(path.to_owned(), size);
@@ -87,7 +87,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Sources that are not of tests alone.
+    /// Sources that do not contain test code only.
     pub(super) fn product(&self) -> impl Iterator<Item = (&String, &Source)> {
         let sources = self.sources.iter();
         sources.filter(|(path, _)| !rust::is_test_file(path))
@@ -104,7 +104,7 @@ impl Tree {
         })
     }
 
-    /// The documents whose words must be true of today: not the history.
+    /// The documents that must be true today: all except the changelog and the results.
     pub(super) fn documents(&self) -> impl Iterator<Item = (&str, &str)> {
         self.texts
             .iter()
@@ -113,7 +113,7 @@ impl Tree {
             .filter(|(path, _)| !path.starts_with("results/"))
     }
 
-    /// Whether there is a file of that path, or a folder.
+    /// Whether there is a file or a folder at this path.
     pub(super) fn has(&self, path: &str) -> bool {
         let path = path.trim_end_matches('/');
         let folder = format!("{path}/");
@@ -124,7 +124,7 @@ impl Tree {
         has_folder || self.sizes.contains_key(path)
     }
 
-    /// The paths below a folder that are given to `pick`, where it gives something back.
+    /// The results of `pick` for all paths below a folder, relative to it, where there is one.
     pub(super) fn below<'a, T>(
         &'a self,
         folder: &'a str,

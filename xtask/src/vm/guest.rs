@@ -1,4 +1,4 @@
-//! The guests: which kernels there are to boot, and what they are made from.
+//! The guests: which kernels can be booted, and what they are made from.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use anyhow::{Context as _, ensure};
 
 use super::store::Wanted;
 
-/// A kernel to boot, by the name that `--guest` takes.
+/// A kernel to boot, with the name that `--guest` takes.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Guest {
     pub(crate) name: &'static str,
@@ -18,19 +18,19 @@ pub(crate) struct Guest {
 /// The network cards of a guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cards {
-    /// None, and no modules either: a kernel that is built here to keep the time of interrupts apart, which no
-    /// kernel of Debian's does, has few drivers.
+    /// No card that the kernel can use, and no modules: the kernel that is built here to account
+    /// for the time of interrupts separately, as no kernel of Debian's does, has few drivers.
     None,
-    /// Two e1000e on a wire of their own.
+    /// Two e1000e cards on a wire of their own.
     Wire,
-    /// Two of virtio on a bridge, with a queue for each of four processors.
+    /// Two virtio cards on a bridge, with a queue for each of four processors.
     Queues,
 }
 
 /// Modules of the guests' devices; `init.sh` loads them.
 const DRIVERS: &str = "virtio_pci virtio_console virtio_blk ext4 e1000e";
-/// Modules that a guest can load, by hand or because the kernel asks for them, as for the ciphers of tls,
-/// by aliases.
+/// Modules that a guest can load, by hand or because the kernel asks for them by an alias, as it
+/// does for the ciphers of tls.
 const LOADABLE: &str = "tls gcm ghash_generic ctr chacha20poly1305 tcp_bbr \
     tcp_diag udp_diag unix_diag af_packet_diag \
     sch_fq sch_fq_codel sch_netem sch_tbf sch_ingress sch_cake \
@@ -38,7 +38,8 @@ const LOADABLE: &str = "tls gcm ghash_generic ctr chacha20poly1305 tcp_bbr \
     ifb veth tun dummy bridge vxlan ipip ip_gre wireguard virtio_net \
     nf_tables nf_conntrack nft_ct nft_limit nft_numgen";
 
-/// Some minutes, once for each version and each set of options.
+/// Script that builds the kernel `irq-time`. It takes some minutes, once for each version and set
+/// of options.
 const IRQ_TIME: &str = include_str!("irq-time.sh");
 const READY: &str = include_str!("kernel.sh");
 const BOOKWORM: &str = "debian bookworm\ndebian-security bookworm-security";
@@ -65,7 +66,7 @@ pub(crate) const GUESTS: [Guest; 4] = [
     },
 ];
 
-/// What every guest has of its programs.
+/// The package of busybox, which provides the basic programs of every guest.
 pub(super) const BUSYBOX: Wanted = Wanted {
     name: "busybox",
     package: "busybox-static",
@@ -76,7 +77,7 @@ pub(super) const BUSYBOX: Wanted = Wanted {
 
 const USUAL: Wanted = of_debian("6.1", BOOKWORM);
 
-/// The newest kernel that Debian builds for some suites.
+/// The newest kernel that Debian has in these suites.
 const fn of_debian(name: &'static str, suites: &'static str) -> Wanted {
     Wanted {
         name,
@@ -95,12 +96,12 @@ const fn with_cards(name: &'static str, cards: Cards, kernel: Wanted) -> Guest {
     }
 }
 
-/// The guest that is taken where none is named.
+/// The guest that is used where none is named.
 pub(crate) const fn usual() -> &'static Guest {
     &GUESTS[0]
 }
 
-/// The guest of that name.
+/// The guest with this name.
 pub(super) fn named(name: &str) -> anyhow::Result<&'static Guest> {
     let found = GUESTS.iter().find(|guest| guest.name == name);
     found.with_context(|| {
@@ -112,15 +113,15 @@ pub(super) fn named(name: &str) -> anyhow::Result<&'static Guest> {
 /// A kernel in the store, ready to boot.
 pub(super) struct Kernel {
     pub(super) folder: PathBuf,
-    /// As `uname -r` has it.
+    /// The release that `uname -r` prints.
     pub(super) release: String,
-    /// Modules that `init.sh` loads, and those that can be loaded besides.
+    /// Modules that `init.sh` loads, then further ones that can be loaded.
     pub(super) drivers: &'static str,
     pub(super) loadable: &'static str,
 }
 
 impl Kernel {
-    /// That of a guest, from the folder of the store that it is in.
+    /// The kernel of a guest, from its folder in the store.
     pub(super) fn of(guest: &Guest, folder: PathBuf) -> anyhow::Result<Self> {
         let (drivers, loadable) = match guest.cards {
             Cards::None => ("", ""),
@@ -134,13 +135,13 @@ impl Kernel {
         })
     }
 
-    /// What qemu starts.
+    /// The kernel image that qemu starts.
     pub(super) fn image(&self) -> PathBuf {
         self.folder.join("vmlinux")
     }
 }
 
-/// The release is the name of the one folder of modules.
+/// The kernel's release: the name of the only folder of modules.
 fn release_in(folder: &Path) -> anyhow::Result<String> {
     let modules = folder.join("lib/modules");
     let shown = modules.display().to_string();

@@ -1,5 +1,5 @@
-//! The first file system of a guest: busybox, the kernel's modules, our program, some tools of
-//! this machine, and the errand.
+//! Packs the initial file system of a guest: busybox, the kernel's modules, our program, some tools
+//! of this machine, and the errand.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,30 +11,30 @@ use crate::commands::output;
 const INIT: &str = include_str!("init.sh");
 const LAY_OUT: &str = include_str!("initramfs.sh");
 
-/// What a guest is to do.
+/// The work that a guest is to do.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Errand {
-    /// Lines for a shell.
+    /// Shell script that the guest runs.
     pub(crate) script: String,
-    /// Files of this machine, and what they are in the guest.
+    /// Files of this machine that are copied into the guest, each with its path there.
     pub(crate) files_in: Vec<(PathBuf, String)>,
-    /// Files of the guest.
+    /// Files of the guest that are copied out.
     pub(crate) files_out: Vec<String>,
-    /// What the command line of the kernel has besides the usual.
+    /// Further options for the kernel's command line.
     pub(crate) kernel_options: String,
 }
 
-/// What every boot of a session starts with.
+/// The parts that all boots of a session share.
 pub(super) struct Parts {
-    /// The folder of its package.
+    /// The folder of busybox's package.
     pub(super) busybox: PathBuf,
-    /// Stands in the guest as `linerate`.
+    /// The program that is installed in the guest as `linerate`.
     pub(super) program: PathBuf,
     pub(super) kernel: Kernel,
 }
 
 impl Parts {
-    /// Packs the file system for an errand into a file of that folder.
+    /// Packs the file system for an errand into a file in `folder` and returns its path.
     pub(super) fn pack(&self, errand: &Errand, folder: &Path) -> anyhow::Result<PathBuf> {
         let (packed, root) = (folder.join("file-system"), folder.join("root"));
         let _ = fs::remove_dir_all(&root);

@@ -1,5 +1,5 @@
-//! `cargo xtask vm`: a kernel of Debian's in an emulated machine, with a network card that can be
-//! tuned, modules that can be loaded, and a power supply that can be cut.
+//! `cargo xtask vm`: boots a Debian kernel in an emulated machine whose network cards can be tuned,
+//! whose modules can be loaded, and whose power can be cut.
 
 mod guest;
 mod initramfs;

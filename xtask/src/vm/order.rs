@@ -1,4 +1,4 @@
-//! The command line of `cargo xtask vm`, taken apart.
+//! Parses the command line of `cargo xtask vm run`.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,21 +11,21 @@ use super::machine::Cut;
 
 const USUAL_LIMIT: Duration = Duration::from_secs(120);
 
-/// What is to be done with a guest.
+/// What to do with a guest.
 #[derive(Debug)]
 pub(crate) struct GuestOrder {
     pub(crate) guest: &'static Guest,
     pub(crate) errand: Errand,
-    /// Where its files out go, in their order.
+    /// Paths to which its files out are copied, in the order of those.
     pub(crate) places: Vec<PathBuf>,
-    /// The disk that outlives the command.
+    /// The disk that remains after the command; `None` for one that is removed.
     pub(crate) disk: Option<PathBuf>,
     pub(crate) cut: Cut,
     pub(crate) limit: Duration,
 }
 
 impl GuestOrder {
-    /// What stands behind `cargo xtask vm run`.
+    /// Parses the arguments after `cargo xtask vm run`.
     pub(super) fn parse(arguments: &[&str]) -> anyhow::Result<Self> {
         let end = arguments.iter().position(|word| *word == "--");
         let end = end.context("the guest's command stands behind `--`")?;
@@ -72,7 +72,8 @@ impl GuestOrder {
     }
 }
 
-/// `HERE[:THERE]`; without the second, into the folder that the command starts in.
+/// Parses `HERE[:THERE]`; without `THERE` the file goes into the folder in which the command
+/// starts.
 fn file_in(value: &str) -> anyhow::Result<(PathBuf, String)> {
     let (here, there) = halves(value);
     let here = PathBuf::from(here);
@@ -84,7 +85,7 @@ fn file_in(value: &str) -> anyhow::Result<(PathBuf, String)> {
     Ok((here, there))
 }
 
-/// `THERE[:HERE]`; without the second, into this folder.
+/// Parses `THERE[:HERE]`; without `HERE` the file goes into the current folder.
 fn file_out(value: &str) -> anyhow::Result<(String, PathBuf)> {
     let (there, here) = halves(value);
     let here = match here {
@@ -115,7 +116,7 @@ fn seconds(value: &str) -> anyhow::Result<Duration> {
     Ok(time)
 }
 
-/// A word as a shell takes it, whatever is in it.
+/// A word quoted for a shell, whatever characters it contains.
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
@@ -124,7 +125,7 @@ fn quoted(word: &str) -> String {
 mod tests {
     use super::*;
 
-    /// What a command line comes to, whose words have a space between them.
+    /// Parses a command line whose words are separated by spaces.
     fn parse(line: &str) -> anyhow::Result<GuestOrder> {
         GuestOrder::parse(&line.split(' ').collect::<Vec<_>>())
     }

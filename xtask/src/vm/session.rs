@@ -1,4 +1,4 @@
-//! Boots one after the other with one disk, and what `vm run` comes to.
+//! Consecutive boots of a guest with one disk, and the command `vm run`.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use super::store::Store;
 use crate::commands::{output, said};
 use crate::{packages, target};
 
-/// What a disk that is made here holds.
+/// Size of a disk that is made here.
 const DISK_BYTES: u64 = 64 << 20;
 
 /// A guest that can be booted again and again.
@@ -25,13 +25,13 @@ pub(crate) struct Session {
     parts: Parts,
     disk: PathBuf,
     boots: u32,
-    /// While it is open, nobody takes what the guest is made of away.
+    /// While the store is open, no other program removes the guest's packages.
     _store: Store,
 }
 
 impl Session {
-    /// With the kernel and the busybox that are in the store, or else the newest; with that disk, or
-    /// with one that is gone afterwards.
+    /// Opens a session with the kernel and the busybox of the store, or else the newest; with the
+    /// given disk, or with one that is removed afterwards.
     pub(crate) fn open(guest: &Guest, program: &Path, disk: Option<&Path>) -> anyhow::Result<Self> {
         packages::check_for_guests()?;
         let store = Store::open()?;
@@ -56,12 +56,12 @@ impl Session {
         })
     }
 
-    /// The kernel's release, as `uname -r` has it.
+    /// The kernel's release, as `uname -r` prints it.
     pub(crate) fn release(&self) -> &str {
         &self.parts.kernel.release
     }
 
-    /// One boot. The files out are where [`Session::file_out`] says until the next.
+    /// Boots the guest once. The files out are at [`Session::file_out`] until the next boot.
     pub(crate) fn boot(
         &mut self,
         errand: &Errand,
@@ -84,13 +84,13 @@ impl Session {
         ending.with_context(|| format!("the guest with Linux {}", self.release()))
     }
 
-    /// The file that the last boot's `number`th file out is in, from 0.
+    /// The path of the file with the last boot's `number`th file out, from 0.
     pub(crate) fn file_out(&self, number: usize) -> PathBuf {
         super::machine::file_out(&self.ports(), number)
     }
 
-    /// Copies the files out to where they were wanted. That one is not there is an error only of
-    /// a command that did well.
+    /// Copies the files out to where they are wanted. A missing file is an error only if the
+    /// command succeeded.
     fn hand_out(&self, order: &GuestOrder, ending: &Ending) -> anyhow::Result<()> {
         let files = order.errand.files_out.iter().zip(&order.places);
         for (number, (there, here)) in files.enumerate() {
@@ -113,10 +113,10 @@ impl Session {
     }
 }
 
-/// Carries an order out with its output on ours; the exit code is that of the guest's command, or 0 where the power
-/// was to be cut and was.
+/// Carries an order out; its output goes to ours. Returns the exit code of the guest's command, or
+/// 0 where the power was cut as ordered.
 pub(super) fn carry_out(order: &GuestOrder) -> anyhow::Result<u8> {
-    // What is missing is told before the minutes of a build.
+    // Missing packages are reported before a build of minutes.
     packages::check_for_guests()?;
     let mut session = Session::open(order.guest, &program()?, order.disk.as_deref())?;
     let mut sinks = Sinks {
@@ -137,13 +137,13 @@ pub(super) fn carry_out(order: &GuestOrder) -> anyhow::Result<u8> {
     Ok(ending.exit.unwrap_or(0))
 }
 
-/// The program that the tests are about.
+/// Builds the program, in the profile that is tested.
 fn program() -> anyhow::Result<PathBuf> {
     let _claim = target::claim()?;
     target::program(target::PROFILE)
 }
 
-/// An empty disk. What is laid out now need not be laid out by the guest.
+/// Makes an empty disk. Its tables are written in full now, so that the guest need not do it.
 fn make_disk(path: &Path) -> anyhow::Result<()> {
     let file = File::create(path).with_context(|| path.display().to_string())?;
     file.set_len(DISK_BYTES)?;
@@ -152,7 +152,7 @@ fn make_disk(path: &Path) -> anyhow::Result<()> {
     output(format.arg(path)).map(drop)
 }
 
-/// A folder for one session, which goes with it.
+/// A folder for one session. Dropping it removes the folder.
 struct SessionFolder(PathBuf);
 
 impl SessionFolder {

@@ -1,6 +1,6 @@
-//! What the guests are made of, unpacked below the user's cache: each package in a folder named by
-//! its version and checksum, and beside it a note of which one is in use. What is there is used as
-//! it is, without a network; `fetch` brings the newest.
+//! The packages that guests are made of, unpacked below the user's cache: each in a folder named by
+//! its version and checksum, with a note beside it of which one is in use. Packages in the store
+//! are used as they are, without a network; `fetch` brings the newest.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -10,15 +10,15 @@ use anyhow::{Context as _, ensure};
 
 use crate::target;
 
-/// What a note's name ends with.
+/// Ending of a note's name.
 const NOTE: &str = ".in-use";
-/// Brings a package and makes it ready.
+/// Script that downloads a package and makes it ready.
 const FETCH: &str = include_str!("package.sh");
-/// What names another mirror.
+/// Environment variable that names another mirror.
 const MIRROR_VARIABLE: &str = "LINERATE_DEBIAN_MIRROR";
 const USUAL_MIRROR: &str = "http://deb.debian.org";
 
-/// The packages of the guests. While it is open, none that is in use goes.
+/// The store of the guests' packages. While it is open, no package in use is removed.
 pub(super) struct Store {
     folder: PathBuf,
     _lock: File,
@@ -27,19 +27,20 @@ pub(super) struct Store {
 /// A package that is wanted, and what is done to it once it is unpacked.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Wanted {
-    /// What it is kept as.
+    /// Name of the package in the store.
     pub(super) name: &'static str,
     pub(super) package: &'static str,
-    /// Where it stands: lines of a folder of the mirror, and a suite below it.
+    /// Where Debian has it: lines with a folder of the mirror and a suite below it.
     pub(super) suites: &'static str,
-    /// Lines for a shell in the folder that it was unpacked into.
+    /// Shell script that is run in the folder of the unpacked package.
     pub(super) finish: &'static str,
-    /// A file that these use, by name and text: with another, what was made is not what it would be now.
+    /// Name and text of a file that the script uses. If the text in the store differs, the package
+    /// is out of date.
     pub(super) options: Option<(&'static str, &'static str)>,
 }
 
 impl Store {
-    /// Takes away what no note names, unless another program has the store open.
+    /// Opens the store; removes what no note names, unless another program has the store open.
     pub(super) fn open() -> anyhow::Result<Self> {
         let cache = target::cache()
             .context("neither XDG_CACHE_HOME nor HOME says where to keep the guests' packages")?;
@@ -63,12 +64,12 @@ impl Store {
             return Ok(folder);
         }
         let _changing = self.change()?;
-        // Who was waited for may have brought it.
+        // The program that we waited for may have brought it.
         let found = self.in_use(wanted);
         found.map_or_else(|| self.newest(wanted), Ok)
     }
 
-    /// The folder of the newest package, which is in use from now on.
+    /// Downloads the newest package, which is in use from now on, and returns its folder.
     pub(super) fn fetch(&self, wanted: &Wanted) -> anyhow::Result<PathBuf> {
         let _changing = self.change()?;
         self.newest(wanted)
@@ -84,7 +85,7 @@ impl Store {
         is_ready.then_some(folder)
     }
 
-    /// While what is returned lives, no other program adds to the store.
+    /// Locks the store for changes: no other program adds to it until the returned file is dropped.
     fn change(&self) -> anyhow::Result<File> {
         let lock = File::create(self.folder.join("changing"))?;
         if lock.try_lock().is_err() {
@@ -111,7 +112,7 @@ impl Store {
         fetch.args([
             "-c", FETCH, "sh", name, package, &mirror, suites, finish, file, text,
         ]);
-        // Ours is for what a guest prints.
+        // Our standard output is for what a guest prints.
         fetch.current_dir(&self.folder).stdout(std::io::stderr());
         let status = fetch.status()?;
         ensure!(
@@ -124,7 +125,7 @@ impl Store {
     }
 }
 
-/// Folders but those of apt and of the packages in use.
+/// Removes all folders except those of apt and of the packages in use.
 fn take_away_unnamed(store: &Path) -> anyhow::Result<()> {
     let entries = fs::read_dir(store)?.collect::<Result<Vec<_>, _>>()?;
     let paths: Vec<PathBuf> = entries.iter().map(fs::DirEntry::path).collect();

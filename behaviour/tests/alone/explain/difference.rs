@@ -1,4 +1,4 @@
-//! What differs from one server to the other, by functions: `versus --stacks`.
+//! The functions by which two servers differ: `versus --stacks`.
 
 use crate::common::as_nobody::linerate_as_nobody;
 use crate::common::planted::Planted;
@@ -23,10 +23,10 @@ fn a_function_that_one_of_two_servers_calls_more_is_named_and_marked_and_is_ther
     ];
     let said = answer(&mut linerate(&folder, &words));
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    let told = said
-        .split("B against A. By functions' own time, of a request: more in ")
+    let rest = said
+        .split("B against A. By functions' own time, per request: more in ")
         .nth(1);
-    let first = told.and_then(|told| told.split(' ').next());
+    let first = rest.and_then(|rest| rest.split(' ').next());
     assert!(first.is_some_and(|name| name.contains("crc32")), "{said}");
     let page = std::fs::read_to_string(folder.path().join("run/report.html")).unwrap();
     let marks = page
@@ -44,7 +44,7 @@ fn a_function_that_one_of_two_servers_calls_more_is_named_and_marked_and_is_ther
 }
 
 #[test]
-fn whoever_may_not_see_the_stacks_gets_the_comparison_and_the_reason() {
+fn a_user_who_may_not_see_the_stacks_gets_the_comparison_and_the_reason() {
     let folder = Folder::new("difference-nobody");
     let (one, other) = (Planted::new("none"), Planted::new("none"));
     let words = [
@@ -52,7 +52,7 @@ fn whoever_may_not_see_the_stacks_gets_the_comparison_and_the_reason() {
     ];
     let said = answer(&mut linerate_as_nobody(&folder, &words));
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert_says(&said, "Which functions take the time was not seen. A: ");
+    assert_says(&said, "It was not seen which functions take the time. A: ");
     assert_says(&said, "its files are hidden from us");
 }
 

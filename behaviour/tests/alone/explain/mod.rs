@@ -1,4 +1,4 @@
-//! `linerate explain` of a program that does all it can: the limiter is named, and hindered for a proof.
+//! `linerate explain` of a program under full load: it names the limiter, and proves it by a trial.
 
 mod difference;
 mod quota;
@@ -29,7 +29,7 @@ fn with_more_connections_a_timer_gives_more_answers_a_lock_as_many_and_both_are_
         );
         assert_says(
             &folder.text(&format!("{limiter}/report.html")),
-            "more connections, answers became",
+            "more connections, the rate of answers was",
         );
     }
 }
@@ -45,25 +45,26 @@ fn a_server_that_shares_our_loads_cpu_is_tried_with_the_load_elsewhere() {
         share(&explained, "client-on-server-cpu") > 0.1,
         "{explained:#}"
     );
-    // With more CPUs our load has others too.
+    // With more than two CPUs our load runs on other CPUs as well.
     if allowed.len() == 2 {
         let proof = &explanation["proof"];
         assert!(
             proof["what"]["client_elsewhere"].is_object(),
             "{explained:#}"
         );
-        // Between the CPUs of some machines a word takes longer than a CPU of one's own gains: then nothing is proved.
+        // On some machines a message between CPUs costs more than a CPU of its own gains: then
+        // nothing is proved.
         let answers_more = proof["ratio"].as_f64().unwrap() > 1.0;
         assert!(answers_more || proof["borne_out"] != true, "{proof:#}");
         assert_says(
             &folder.text("run/report.html"),
-            "our load on CPUs that it may not use",
+            "our load on CPUs that the server may not use",
         );
     }
 }
 
 #[test]
-fn calls_that_end_later_give_fewer_answers_where_each_stands_behind_the_one_before() {
+fn calls_that_end_later_give_fewer_answers_where_requests_are_served_one_after_another() {
     crate::common::needs_root!();
     let folder = Folder::new("later");
     for (limiter, expected, call) in [
@@ -76,7 +77,8 @@ fn calls_that_end_later_give_fewer_answers_where_each_stands_behind_the_one_befo
         assert_eq!(explanation["limiter"]["name"], expected, "{explained:#}");
         let proof = &explanation["proof"];
         assert_eq!(proof["what"]["calls"]["name"], call, "{proof:#}");
-        // Beside other work so few moments may be too uneven for a proof; fewer answers they are all the same.
+        // Beside other work so few moments may be too uneven for a proof; there are fewer answers
+        // all the same.
         assert_ne!(proof["borne_out"], false, "{proof:#}");
         let [change, ratio] = ["change", "ratio"].map(|name| proof[name].as_f64().unwrap());
         assert!(change < -0.05 && ratio < 1.0, "{proof:#}");
@@ -99,7 +101,7 @@ fn all_the_time_of_a_request_is_in_one_account_each_and_adds_up() {
     let missing = ledger["missing_share"].as_f64().unwrap();
     assert!((sum + missing - 1.0).abs() < 1e-6, "{ledger:#}");
     assert!(missing < 0.05, "{ledger:#}");
-    // By the client's own clock too.
+    // The client's own clock does not miss any time either.
     assert_eq!(ledger["missing"], serde_json::json!([]), "{explained:#}");
     // As many requests are under way as there are connections.
     let load = &explained["looked"]["observation"]["load"];
@@ -109,15 +111,15 @@ fn all_the_time_of_a_request_is_in_one_account_each_and_adds_up() {
         .unwrap()
         / 1e3;
     let mean_us = 8.0 * window_us / load["answered"].as_f64().unwrap();
-    let told_us = ledger["response_us"].as_f64().unwrap();
+    let response_us = ledger["response_us"].as_f64().unwrap();
     assert!(
-        (told_us / mean_us - 1.0).abs() < 1e-6,
-        "{told_us} {mean_us}"
+        (response_us / mean_us - 1.0).abs() < 1e-6,
+        "{response_us} {mean_us}"
     );
 }
 
 #[test]
-fn what_each_resource_lets_through_stands_under_the_explanation() {
+fn the_ceiling_of_each_resource_is_shown_below_the_explanation() {
     let folder = Folder::new("ceilings");
     let server = Server::start(&[]);
     let url = format!("http://{}/json", server.address);
@@ -146,7 +148,7 @@ fn what_each_resource_lets_through_stands_under_the_explanation() {
 }
 
 #[test]
-fn functions_sleeps_and_calls_are_seen_after_the_look_under_load_still() {
+fn functions_sleeps_and_calls_are_sampled_after_the_look_still_under_load() {
     crate::common::needs_root!();
     let folder = Folder::new("bursts");
     let server = Planted::new("timer");
@@ -158,7 +160,7 @@ fn functions_sleeps_and_calls_are_seen_after_the_look_under_load_still() {
             "{burst}: {seen:#}"
         );
     }
-    // What it does for each request.
+    // The calls that the server makes for each request.
     for call in ["clock_nanosleep", "recvfrom", "sendto"] {
         assert!(
             seen["calls"]["counts"][call].as_u64() > Some(0),
@@ -184,21 +186,21 @@ fn a_process_is_looked_at_under_what_it_does_and_an_idle_one_is_not_asked() {
     assert!(on_cpu.iter().sum::<f64>() > 0.5, "{busy:#}");
     let cost = &busy["explanation"]["cost"];
     let ns = |name: &str| cost[name].as_f64().unwrap();
-    // A second of samples, 15 µs each.
+    // One second of samples at 15 µs each.
     assert!(ns("within_ns") > 1e5 && ns("program_ns") > 1e8, "{cost:#}");
     assert!(ns("within_ns") < ns("program_ns"), "{cost:#}");
     assert_says(
         &busy["looked"]["observation"]["unseen"].to_string(),
-        "it listens at no TCP address",
+        "it listens on no TCP address",
     );
 }
 
 #[test]
-fn a_program_that_is_stopped_again_and_again_is_told_so() {
+fn a_program_that_is_stopped_again_and_again_is_reported_as_stopped() {
     let folder = Folder::new("stopped");
     let server = Planted::new("none");
     let pid = server.child.id();
-    // For half of the time, for as long as the look lasts.
+    // Stops the server for half of the time, longer than the look lasts.
     let script = format!(
         "for i in $(seq 100); do kill -STOP {pid}; sleep 0.05; kill -CONT {pid}; sleep 0.05; done"
     );

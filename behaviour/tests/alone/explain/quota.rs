@@ -1,4 +1,4 @@
-//! The CPU quota of the program that is explained is lowered for moments, and goes back whatever happens.
+//! `explain` lowers the CPU quota of a program for moments, and restores it whatever happens.
 
 use std::process::Stdio;
 
@@ -9,7 +9,7 @@ use crate::common::processes::{Ours, all, children, signal_all, wait_for};
 use crate::common::{Folder, answer, assert_says, linerate};
 use crate::machine::confined::QuotaGroup;
 
-/// A server in a control group of its own that gives it so many µs of a CPU in each 100 ms.
+/// A server in a control group of its own, which gives it `quota_us` of CPU time in each 100 ms.
 fn throttled(quota_us: u32) -> (QuotaGroup, Planted) {
     let (group, server) = (QuotaGroup::of_us(quota_us), Planted::new("code"));
     group.take(server.child.id());
@@ -27,14 +27,15 @@ fn the_quota_is_lowered_by_a_tenth_for_the_trial_and_goes_back() {
     assert_eq!(explanation["limiter"]["name"], "cpu-quota", "{explained:#}");
     let proof = &explanation["proof"];
     assert_eq!(proof["what"], "quota", "{explained:#}");
-    // Beside other work a tenth is within the noise of so few periods, and shows as neither.
+    // Beside other work a tenth is within the noise of so few periods: then the trial proves
+    // nothing.
     assert_ne!(proof["borne_out"], false, "{proof:#}");
     let [change, ratio] = ["change", "ratio"].map(|name| proof[name].as_f64().unwrap());
     assert!((change + 0.1).abs() < 1e-6 && ratio < 1.1, "{proof:#}");
     assert_eq!(group.quota_us(), QUOTA_US);
     assert_says(
         &folder.text("run/report.html"),
-        "of its CPU quota taken away, answers became",
+        "of its CPU quota taken away, the rate of answers was",
     );
 }
 
@@ -66,7 +67,7 @@ fn the_quota_of_a_server_is_tried_under_the_traffic_that_it_has() {
 }
 
 #[test]
-fn a_quota_goes_back_after_its_holder_was_killed_and_with_undo_where_all_were() {
+fn a_quota_goes_back_after_its_holder_is_killed_and_by_undo_where_its_guard_is_killed_too() {
     const QUOTA_US: u32 = 12_000;
     crate::common::needs_root!();
     for is_guard_killed in [false, true] {

@@ -1,11 +1,11 @@
-//! Who waits for a program behind it leads to that, and that to the next.
+//! A server that waits for a program behind it leads `explain` to that program, and on to the next.
 
 use serde_json::Value;
 
 use crate::common::planted::{Planted, explained, share};
 use crate::common::{Folder, answer, assert_says, linerate};
 
-/// Behind how many others each of them is, and the name of what holds the last one back.
+/// The number of programs behind the explained one, and the name of what holds the last one back.
 fn last(explanation: &Value) -> (usize, &Value) {
     match &explanation["behind"] {
         Value::Null => (0, &explanation["limiter"]["name"]),

@@ -1,4 +1,4 @@
-//! Programs whose threads, processes or all of it end while they are looked at.
+//! Programs that end, or whose threads or processes end, while they are looked at.
 
 use std::process::{Command, Stdio};
 
@@ -12,7 +12,7 @@ fn seen(explained: &Value) -> &Value {
     &explained["looked"]["observation"]
 }
 
-/// What its processes used, and those of its threads that had not ended, ns.
+/// CPU time of the program's processes, and of those of its threads that had not ended, ns.
 fn used_ns(explained: &Value) -> (f64, f64) {
     let names = ["program.user_ns", "program.system_ns"];
     let counters = &seen(explained)["counters"];
@@ -23,7 +23,7 @@ fn used_ns(explained: &Value) -> (f64, f64) {
 }
 
 #[test]
-fn a_server_with_a_thread_for_each_connection_is_told_the_time_of_those_that_have_ended() {
+fn the_time_of_ended_threads_is_counted_for_a_server_with_a_thread_per_connection() {
     let folder = Folder::new("threads-that-end");
     let mut server = Command::new("python3");
     server.args(["-u", "-m", "http.server", "-b", "127.0.0.1", "0"]);
@@ -42,15 +42,15 @@ fn a_server_with_a_thread_for_each_connection_is_told_the_time_of_those_that_hav
     assert!(counted > 1.5 * of_threads, "{found:#}");
     let answered = seen(&found)["load"]["answered"].as_f64().unwrap();
     let mut ceilings = found["explanation"]["ceilings"].as_array().unwrap().iter();
-    // One that may use a single CPU has none of them.
+    // A server that may use only one CPU has no such ceiling.
     if let Some(cpus) = ceilings.find(|it| it["name"] == "cpus") {
-        let told_us = cpus["demand"].as_f64().unwrap();
-        assert!((told_us / (counted / 1e3 / answered) - 1.0).abs() < 0.01);
+        let demand_us = cpus["demand"].as_f64().unwrap();
+        assert!((demand_us / (counted / 1e3 / answered) - 1.0).abs() < 0.01);
     }
 }
 
 #[test]
-fn a_program_that_ends_while_it_is_looked_at_is_told_so_and_what_it_did_until_then() {
+fn a_program_that_ends_during_the_look_is_reported_so_with_what_it_did_until_then() {
     let folder = Folder::new("ends");
     let mut spins = Command::new("sh");
     spins.args(["-c", "ulimit -t 3; while :; do :; done"]);
@@ -70,7 +70,7 @@ fn a_program_that_ends_while_it_is_looked_at_is_told_so_and_what_it_did_until_th
 }
 
 #[test]
-fn whoever_looks_at_the_shell_that_it_was_started_from_is_no_part_of_it() {
+fn a_shell_that_starts_the_look_at_itself_is_not_charged_for_it() {
     let folder = Folder::new("own");
     let script = "\"$0\" explain --pid $$ --for 1s --json --out run; :";
     let mut shell = Command::new("sh");

@@ -1,4 +1,5 @@
-//! `linerate explain`: limiters that were planted are named, and what cannot be looked at is refused or told.
+//! `linerate explain` names limiters that were planted. What it cannot look at it refuses, or says
+//! that it was not seen.
 
 mod behind;
 mod command;
@@ -26,7 +27,7 @@ fn a_limiter_that_was_planted_is_named_and_others_are_not() {
         let explained = explained(&folder, &[&server.url, "--no-touch", "--out", &out]);
         for (_, name) in planted {
             let found = share(&explained, name);
-            // Who holds a lock may sleep.
+            // A thread may sleep while it holds a lock.
             let is_so = match name == expected {
                 true => found > 0.3,
                 false => found < 0.25,
@@ -88,7 +89,7 @@ fn what_cannot_be_looked_at_is_refused_with_what_to_do() {
         (&["--from", "nowhere"], "nowhere is no run folder"),
         (
             &["--pid", "1", "--for", "1ms"],
-            "a look lasts from 1 s to 10 min",
+            "an observation lasts from 1 s to 10 min",
         ),
     ];
     for (words, expected) in table {

@@ -1,4 +1,4 @@
-//! Answers of a far host that are right in form, and are not to be believed or not to be borne.
+//! Answers of a far host that are well-formed, but cannot be true or would take too much memory.
 
 use model::failure::Failure;
 use model::message::PROTOCOL;
@@ -9,7 +9,7 @@ use super::{Site, assert_says, clock, text, up_to_the_start};
 
 #[test]
 fn small_values_without_end_do_not_take_a_hundred_times_their_bytes_of_memory() {
-    // Just below the limit of a line; each value would take several hundred bytes.
+    // Just below the limit of a line. In memory each value would take several hundred bytes.
     let many = format!("[{}0]", "{\"\":0},".repeat((8 << 20) / 7 - 20));
     let said = Site::playing("many", "client", &[("clock", &many)]).refusal();
     assert_says(&said, &["client (bench-client)", "bytes at once"]);

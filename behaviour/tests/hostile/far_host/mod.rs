@@ -1,7 +1,7 @@
 //! A machine of the hosts file that does not play by the rules.
 //!
-//! The `ssh` that is found first is a script of the test's: on one of the two hosts it plays an agent
-//! that means harm, on the other it starts this program's own.
+//! The `ssh` that is found first is a script of the test. On one of the two hosts it plays a
+//! hostile agent; on the other it starts this program's own.
 
 mod absurd;
 
@@ -19,14 +19,15 @@ use model::{Facts, Tell};
 
 use crate::common::{Folder, linerate, studies, words};
 
-/// How long any attack may keep us: a first answer is waited for 30 s, any other 20 s, and an end for 10 s.
+/// How long any attack may keep us: we wait 30 s for a first answer, 20 s for any other, and 10 s
+/// for an end.
 const PATIENCE: Duration = Duration::from_secs(100);
-/// What a run may take of memory's addresses, in KiB: the most that it is seen to take is a third.
+/// Address space that a run may take, in KiB: about three times the most that was observed.
 const MOST_KIB: u32 = 900_000;
-/// The most that is said of anything, in bytes.
+/// Length of the longest refusal, in bytes.
 const MOST_SAID: usize = 4_000;
 
-/// Plays `ssh`: a look at the host, and an agent.
+/// Plays `ssh`: answers the look at the host, and starts an agent.
 const SSH: &str = r#"#!/bin/sh
 while [ "$1" != -- ]; do shift; done
 if [ "$2" = "HOSTILE" ]; then
@@ -42,7 +43,7 @@ esac
 /// Lets the look at the host go well.
 const LOOK: &str = "case \"$3\" in *uname*) uname -sm; echo here; exit ;; esac\n";
 
-/// Answers what is asked by files of that name.
+/// Answers each ask with the file of its name.
 const PLAYER: &str = r#"
 case "$3" in *uname*) uname -sm; echo here; exit ;; esac
 while IFS= read -r ask; do
@@ -56,7 +57,7 @@ exit
 struct Site(Folder);
 
 impl Site {
-    /// `host` is `client` or `server`, and does what a script says when something is run there.
+    /// `host` is `client` or `server`. Whatever is run there begins with the script `attack`.
     fn new(name: &str, host: &str, attack: &str) -> Self {
         let folder = Folder::new(&format!("far-{name}"));
         let site = Self(folder);
@@ -77,7 +78,7 @@ impl Site {
         site
     }
 
-    /// One that answers as an agent does but for these.
+    /// A host that answers as an agent does, except to the asks in `answers`.
     fn playing(name: &str, host: &str, answers: &[(&str, &str)]) -> Self {
         let site = Self::new(name, host, PLAYER);
         let usual = [
@@ -120,7 +121,7 @@ impl Site {
         said
     }
 
-    /// The exit code of a command and what it said, which must end.
+    /// Exit code and standard error of a command, which must end.
     fn ended(&self, command: &mut Command) -> (Option<i32>, String) {
         let said = self.0.path().join("said");
         let file = std::fs::File::create(&said).unwrap();
@@ -162,7 +163,7 @@ fn clock() -> String {
     }))
 }
 
-/// What a terminal acts on, and what a file's name may not have.
+/// Characters that a terminal acts on, and some that a file name may not have.
 const EVIL: &str = "../../etc/passwd\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}31m\u{202e}\u{0}\r";
 
 fn assert_says(said: &str, all: &[&str]) {
@@ -174,7 +175,7 @@ fn assert_says(said: &str, all: &[&str]) {
 #[test]
 fn a_line_without_end_is_given_up_at_the_limit_by_name() {
     for host in ["client", "server"] {
-        // Not in the shell's place, which keeps its input open.
+        // Without `exec`: the shell stays, and keeps its input open.
         let attack = format!("{LOOK}tr '\\0' x < /dev/zero; exit");
         let site = Site::new("endless", host, &attack);
         let named = format!("{host} (bench-{host})");
@@ -187,17 +188,17 @@ fn a_line_without_end_is_given_up_at_the_limit_by_name() {
 fn a_flood_of_answers_is_not_taken_for_answers() {
     let flood = format!("{LOOK}exec yes '{}'", hello());
     let said = Site::new("flood", "client", &flood).refusal();
-    // One that comes just as the next is awaited is an answer to something else.
+    // A `hello` that arrives while the next answer is awaited is refused as another answer.
     let refused = [
         "before it was asked",
-        "another answer than one to what was asked",
+        "another answer than the one asked for",
     ];
     assert_says(&said, &["client (bench-client)"]);
     assert!(refused.iter().any(|why| said.contains(why)), "{said}");
 }
 
 #[test]
-fn words_without_end_in_the_place_of_two_lines_are_cut() {
+fn endless_output_in_place_of_two_lines_is_cut_off() {
     let said = Site::new("words", "server", "exec yes").refusal();
     assert_says(&said, &["bench-server", "more than 4096 bytes"]);
 }
@@ -210,7 +211,7 @@ fn a_start_up_file_that_prints_is_told_of_by_what_it_prints() {
 }
 
 #[test]
-fn an_output_that_is_closed_by_whom_does_not_end_is_not_waited_for() {
+fn a_process_that_closes_its_output_and_does_not_end_is_given_up() {
     let attack = "exec >&- 2>&-; exec sleep 600";
     let said = Site::new("closed", "client", attack).refusal();
     assert_says(&said, &["bench-client", "longer than 30 s"]);
@@ -238,7 +239,7 @@ fn an_end_of_streams_or_packets_that_means_harm_is_given_up_with_few_plain_words
         ("silence", "exec sleep 600"),
     ] {
         let runs = ["stream --for 1s", "packets --rate 1k"];
-        // Half a minute each.
+        // Each silent run takes half a minute, so one is enough.
         let runs = if name == "silence" { &runs[..1] } else { &runs };
         for run in runs {
             let site = Site::new(
@@ -264,7 +265,7 @@ fn json_that_is_nested_without_end_is_no_answer() {
 }
 
 #[test]
-fn numbers_that_nothing_can_come_to_are_no_answer() {
+fn impossible_numbers_are_no_answer() {
     for number in ["18446744073709551615", "-1", "1e999", "1e300", "0.5"] {
         let absurd = clock().replace("\"monotonic_ns\":1", &format!("\"monotonic_ns\":{number}"));
         let said = Site::playing("absurd", "client", &[("clock", &absurd)]).refusal();
@@ -305,16 +306,16 @@ fn words_of_a_far_host_reach_the_terminal_as_what_they_are() {
         what: EVIL.to_owned(),
         advice: EVIL.repeat(2_000),
     }));
-    // Longer than is believed, and then as long as may be.
+    // First longer than is accepted, then of an allowed length.
     let said = Site::playing("failed", "client", &[("facts", &failed)]).refusal();
     assert_says(&said, &["client (bench-client)", "a text of"]);
-    let failed = failed.replace(&text_of(&EVIL.repeat(2_000)), &text_of(EVIL));
+    let failed = failed.replace(&json_string(&EVIL.repeat(2_000)), &json_string(EVIL));
     let said = Site::playing("failed", "client", &[("facts", &failed)]).refusal();
     assert_says(
         &said,
         &[r"passwd\u001b]0;owned\u0007\u001b[2J\u009b31m\u202e\u0000\u000d"],
     );
-    // Facts are told before anything fails.
+    // The facts are printed before the answer to `watch` fails the run.
     let facts = text(&Tell::Facts(Box::new(Facts {
         cpu_model: EVIL.to_owned(),
         ..Facts::default()
@@ -323,7 +324,7 @@ fn words_of_a_far_host_reach_the_terminal_as_what_they_are() {
     assert_says(&said, &[r"passwd\u001b]0;owned", "server (bench-server)"]);
 }
 
-fn text_of(words: &str) -> String {
+fn json_string(words: &str) -> String {
     serde_json::to_string(words).unwrap()
 }
 
@@ -337,7 +338,7 @@ fn words_on_standard_error_are_kept_to_their_end_alone() {
     assert!(!said.contains("lost"), "{said}");
 }
 
-/// A server's host whose client's is another fake, up to the first target.
+/// A hostile server's host that answers as an agent does until the first target is started.
 fn up_to_the_start(name: &str, started: &str) -> Site {
     let watched = text(&Tell::Watched(Watched::default()));
     let levers = text(&Tell::Levers { levers: Vec::new() });
@@ -375,7 +376,7 @@ fn a_servers_host_cannot_turn_the_load_upon_another() {
         &[
             "server (bench-server)",
             "not its address",
-            "192.0.2.1 alone",
+            "only 192.0.2.1 is loaded",
         ],
     );
 }

@@ -10,7 +10,7 @@ use crate::common::{Folder, answer, assert_says};
 
 const FLAGS: [&str; 4] = ["--tls-cert", "cert.pem", "--tls-key", "key.pem"];
 
-/// A certificate for this name, and a key that its owner alone may read.
+/// Makes a certificate for this name, and a key that its owner alone may read.
 fn make(folder: &Folder, name: &str) {
     let mut openssl = Command::new("openssl");
     openssl.args(["req", "-x509", "-newkey", "ec", "-nodes", "-days", "30"]);
@@ -42,7 +42,7 @@ fn sighup_has_new_connections_shown_the_new_certificate_with_any_number_of_worke
         make(&folder, "second");
         server.signal("HUP");
         assert!(wait_until(|| shown(&server).contains("second")));
-        // Those before finish and end.
+        // The workers from before finish, and end.
         let is_over = || before.iter().all(|pid| !server.workers().contains(pid));
         assert!(wait_until(is_over), "{before:?}");
         assert!(shown(&server).contains("second"));
@@ -61,7 +61,7 @@ fn a_certificate_that_is_broken_when_it_is_read_again_changes_nothing() {
         let before = server.workers();
         std::fs::write(folder.path().join("cert.pem"), "no certificate").unwrap();
         server.signal("HUP");
-        // Signals are attended to in turn: after this answer that one was.
+        // Signals are handled in order: once this one is answered, SIGHUP has been handled.
         assert_eq!(server.asked()["ended"], false);
         assert_eq!(server.workers(), before);
         assert!(shown(&server).contains("first"));

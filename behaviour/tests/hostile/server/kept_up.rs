@@ -34,7 +34,7 @@ fn a_worker_that_is_killed_comes_back_and_is_counted() {
         let end = server.record();
         assert_eq!(end["workers_started_again"], 1, "{end}");
         assert_eq!(end["ended"], true, "{end}");
-        // What was counted outlives who counted it.
+        // Counts outlive the worker that made them.
         assert_eq!(end["connections"]["accepted"], 20, "{end}");
         let (status, said) = server.wait();
         assert!(status.success(), "{said}");

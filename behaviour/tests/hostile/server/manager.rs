@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use super::running::{PATIENCE, Running};
 use crate::common::{Folder, errors, words};
 
-/// Starts it as a manager does: the socket is descriptor 3, and the process knows itself meant.
+/// The server as a manager starts it: the socket is descriptor 3, and `LISTEN_PID` is the process.
 fn activated(folder: &Folder, socket: OwnedFd, flags: &[&str]) -> Command {
     let mut command = Command::new("sh");
     let script = "exec 3<&0 </dev/null; LISTEN_FDS=1 LISTEN_PID=$$ exec \"$0\" serve \"$@\"";
@@ -24,7 +24,7 @@ fn a_socket_that_is_handed_over_is_served_by_any_number_of_workers() {
     for workers in ["1", "2"] {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        // It was there before the server was.
+        // This client connects before the server starts.
         let early = TcpStream::connect(address).unwrap();
         let server = Running::spawn(activated(&folder, listener.into(), &["--workers", workers]));
         assert_eq!(server.ready, format!("listening on {address}\n"));

@@ -1,4 +1,4 @@
-//! Clients, and a machine, that would bring a server down that somebody leaves running.
+//! Clients, and a machine, that could bring down a server that somebody leaves running.
 
 mod certificates;
 mod counted;
@@ -9,5 +9,5 @@ mod readers;
 pub(crate) mod running;
 mod socket;
 
-/// Both, as what confines one must not hinder the other.
+/// Both engines: what confines one must not hinder the other.
 const ENGINES: [&str; 2] = ["epoll", "uring"];

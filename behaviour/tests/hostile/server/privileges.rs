@@ -1,4 +1,4 @@
-//! Somebody has found a way to make a worker do what he wants: what is left to him.
+//! What somebody can still do who has found a way to control a worker.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
@@ -7,8 +7,9 @@ use super::ENGINES;
 use super::running::{Running, serve, status};
 use crate::common::{Folder, assert_says, refusal_of, refused};
 
-/// By `/proc/PID/status`: it is this user in all four senses, in no group, has no capability, gains none, and
-/// lives under a filter where the kernel has filters.
+/// Asserts by `/proc/PID/status` that all four user and group IDs are this user's, that there are
+/// no further groups and no capabilities, that none can be gained, and that a filter of system
+/// calls is set where the kernel has filters.
 fn assert_is_confined(pid: u32, user: &str) {
     let all = [user; 4].join(" ");
     assert_eq!(status(pid, "Uid"), all);
@@ -58,7 +59,7 @@ fn a_worker_of_an_ordinary_user_gains_nothing_either() {
     let more = ["serve", "--listen", "0", "--user", "root"];
     let output = crate::common::as_nobody::linerate_as_nobody(&folder, &more).output();
     let output = output.unwrap();
-    assert_says(&refused(&output), "--user takes root");
+    assert_says(&refused(&output), "--user needs root");
 }
 
 #[test]

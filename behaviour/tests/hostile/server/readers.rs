@@ -1,4 +1,4 @@
-//! Clients that do not read, or hardly, and what they can hold of a server by it.
+//! Clients that read nothing or hardly anything, and how much of a server they can tie up.
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
@@ -15,7 +15,7 @@ fn sips(stream: &mut std::net::TcpStream) {
     let begun = sys::clock::now();
     let mut read_bytes = 0;
     while begun.elapsed() < PATIENCE {
-        // The pace is that of a clock, whatever the machine has to do meanwhile.
+        // The clock sets the pace, however busy the machine is.
         if read_bytes < 4_000 * begun.elapsed().as_millis() {
             match stream.read(&mut sip) {
                 Ok(0) => return,
@@ -33,7 +33,7 @@ fn sips(stream: &mut std::net::TcpStream) {
 #[test]
 fn a_reader_that_is_slow_on_the_whole_has_an_end_though_it_never_rests() {
     let folder = Folder::new("server-slow");
-    // It takes no room on the disk.
+    // A sparse file takes no room on the disk.
     let large = std::fs::File::create(folder.path().join("large")).unwrap();
     large.set_len(8 << 30).unwrap();
     for engine in ENGINES {
@@ -73,7 +73,7 @@ fn a_reader_that_takes_nothing_has_an_end_and_is_counted() {
     }
 }
 
-/// Of one worker, bytes: the least but a little.
+/// Memory bound of the one worker, bytes: not much above the least that is accepted.
 const MEMORY_BYTES: u64 = 48_000_000;
 const READERS: usize = 300;
 
@@ -84,7 +84,7 @@ fn many_readers_of_large_answers_cannot_take_more_memory_than_there_is_for_them(
     let memory = MEMORY_BYTES.to_string();
     let path = folder.path().join("s");
     for engine in ENGINES {
-        // On such a socket the kernel holds little, so that the server must hold the rest.
+        // For a Unix socket the kernel holds little, so the server must hold the rest.
         let listen = ["--listen", "unix:s", "--json", "--engine", engine];
         let limits = ["--workers", "1", "--message", &message, "--memory", &memory];
         let mut server = Running::start(&folder, &[&listen[..], &limits].concat());
@@ -93,13 +93,13 @@ fn many_readers_of_large_answers_cannot_take_more_memory_than_there_is_for_them(
         let mut readers = Vec::new();
         for _ in 0..READERS {
             let mut reader = UnixStream::connect(&path).unwrap();
-            // One that was closed already has lost nothing but its turn.
+            // The server may have closed this connection already to make room: no error here.
             let _ = reader.write_all(&request);
             readers.push(reader);
             let held = resident_bytes(worker);
             assert!(held < MEMORY_BYTES, "{engine}: {held} bytes");
         }
-        // The last were taken, and others made way for them.
+        // The last were accepted, and others were closed to make room for them.
         let is_shed = || {
             let connections = server.asked()["connections"].take();
             let all = connections["accepted"].as_u64() == Some(READERS as u64);
@@ -108,7 +108,7 @@ fn many_readers_of_large_answers_cannot_take_more_memory_than_there_is_for_them(
         assert!(wait_until(is_shed));
         let held = resident_bytes(worker);
         assert!(held < MEMORY_BYTES, "{engine}: {held} bytes");
-        // Who reads is served all the while.
+        // A client that reads is still served.
         let mut client = UnixStream::connect(&path).unwrap();
         client.set_read_timeout(Some(PATIENCE)).unwrap();
         client.write_all(b"GET /json HTTP/1.0\r\n\r\n").unwrap();
@@ -118,7 +118,7 @@ fn many_readers_of_large_answers_cannot_take_more_memory_than_there_is_for_them(
     }
 }
 
-/// Sessions of TLS, of which the bound has room for some fourteen hundred.
+/// TLS sessions to open. The memory bound has room for about 1,400.
 const SILENT: usize = 1_800;
 
 #[test]
@@ -147,5 +147,5 @@ fn a_bound_that_no_worker_could_keep_is_refused() {
     let mut command = super::running::serve(&folder);
     command.args(["--listen", "0", "--workers", "2", "--memory", "48MB"]);
     let said = refusal_of(&mut command);
-    assert_says(&said, "2 workers take at least 68MB");
+    assert_says(&said, "2 workers need at least 68MB");
 }

@@ -84,19 +84,19 @@ impl Running {
         signal(name, self.pid());
     }
 
-    /// What it says next on standard output.
+    /// Its next line on standard output.
     pub(crate) fn line(&mut self) -> String {
         let mut line = String::new();
         self.output.read_line(&mut line).unwrap();
         line
     }
 
-    /// Its answer as JSON.
+    /// Its next line, as JSON.
     pub(crate) fn record(&mut self) -> serde_json::Value {
         serde_json::from_str(&self.line()).unwrap()
     }
 
-    /// What it says when it is asked how it does.
+    /// Its state as JSON, asked for by SIGUSR1.
     pub(crate) fn asked(&mut self) -> serde_json::Value {
         self.signal("USR1");
         self.record()
@@ -109,7 +109,7 @@ impl Running {
         said
     }
 
-    /// Waits for its end: how it ended and what it said of it on standard error.
+    /// Waits for its end. Returns its exit status and what it wrote to standard error.
     pub(crate) fn wait(mut self) -> (ExitStatus, String) {
         let is_ended = wait_until(|| self.child.try_wait().unwrap().is_some());
         assert!(is_ended, "the server does not end");
@@ -117,7 +117,7 @@ impl Running {
         (self.child.wait().unwrap(), said)
     }
 
-    /// Tells it to stop, and sees that it does so in good order.
+    /// Stops it by SIGTERM, and asserts that it ends in good order. Returns its standard error.
     pub(crate) fn stop(self) -> String {
         self.signal("TERM");
         let (status, said) = self.wait();

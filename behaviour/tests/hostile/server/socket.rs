@@ -9,17 +9,17 @@ use std::time::Duration;
 use crate::common::Folder;
 
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Time to exchange it before its mode is set, whichever call does that.
+/// Delays whichever call sets the socket's mode by 2 s: time to exchange the socket before that.
 const DELAYED: &str = "inject=?chmod,?fchmodat,?fchmodat2:delay_enter=2000000";
 
 #[test]
-fn whoever_exchanges_a_new_socket_has_no_other_file_opened_to_all() {
+fn exchanging_a_new_socket_for_a_link_opens_no_other_file_to_all() {
     let folder = Folder::new("server-socket");
     let [socket, moved, victim] = ["s", "moved", "victim"].map(|name| folder.path().join(name));
     fs::write(&victim, "a word").unwrap();
     fs::set_permissions(&victim, Permissions::from_mode(0o600)).unwrap();
     let mut command = Command::new("strace");
-    // The server is our child with -D.
+    // With -D the server itself is our child.
     command.args(["-D", "-f", "-qq", "-o", "/dev/null", "-e", DELAYED]);
     command.args([crate::common::program(), "serve"]);
     command.args(["--listen", "unix:s"]);

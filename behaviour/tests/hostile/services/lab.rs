@@ -1,4 +1,4 @@
-//! A folder in which services are started, and those who are no part of them.
+//! A folder in which services are started, and commands of users who have no part in them.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -76,7 +76,7 @@ impl Started<'_> {
         self.text("folder").unwrap().as_ref()
     }
 
-    /// As whoever started it reads it.
+    /// The password, as the user who started the service reads it.
     pub(super) fn password(&self) -> String {
         let file = self.text("password_file").expect("it has a password");
         fs::read_to_string(file).unwrap().trim().to_owned()
@@ -87,7 +87,7 @@ impl Started<'_> {
         working_in(self.folder())
     }
 
-    /// The user that it is.
+    /// The user as whom it runs.
     pub(super) fn user(&self) -> u32 {
         let pid = self.processes()[0];
         fs::metadata(format!("/proc/{pid}")).unwrap().uid()
@@ -101,12 +101,12 @@ impl Drop for Started<'_> {
     }
 }
 
-/// A command of somebody else.
+/// Makes a command run as another user.
 pub(super) fn as_user(user: u32, command: &mut Command) -> &mut Command {
     command.uid(user).gid(user).current_dir("/")
 }
 
-/// All that a command says, whether it does well or not.
+/// All output of a command, whether it succeeds or not.
 pub(super) fn all_said(command: &mut Command) -> String {
     let output = command.stdin(Stdio::null()).output().unwrap();
     let said = [output.stdout, output.stderr].concat();

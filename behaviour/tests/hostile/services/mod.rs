@@ -1,4 +1,4 @@
-//! Another user of the machine before the throw-away services.
+//! What another user of the machine can do to the throw-away services.
 
 mod lab;
 mod one_another;

@@ -1,4 +1,4 @@
-//! A service that means harm, beside another of the same user, root.
+//! A hostile service beside another one, both started by root.
 
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, chown};
@@ -55,8 +55,8 @@ impl Drop for Cache {
     }
 }
 
-/// What one user hears of what another has.
-fn looks_at(user: u32, path: &Path) -> String {
+/// What `cat` prints for a file as this user.
+fn cat_as(user: u32, path: &Path) -> String {
     all_said(as_user(user, Command::new("cat").arg(path)))
 }
 
@@ -78,7 +78,7 @@ fn a_service_of_root_reads_neither_files_nor_environment_nor_cache_of_another() 
     for path in [&its_file, &its_process.join("environ"), &its_cache] {
         assert!(fs::read(path).is_ok(), "{}", path.display());
         for stranger in [user, NOBODY, STRANGER] {
-            let said = looks_at(stranger, path);
+            let said = cat_as(stranger, path);
             assert_says(&said, "Permission denied");
         }
     }
@@ -111,7 +111,8 @@ fn what_another_put_into_the_cache_of_a_service_is_not_taken_for_its_own() {
     }
 }
 
-/// Looks what its keeper has in its environment and open; who may see that may also speak in its place.
+/// Looks at the environment and the open files of its keeper. A process that can see those can also
+/// speak in its place.
 const LOOK: &str = r#""look" = "cat /proc/$PPID/environ > seen; ls /proc/$PPID/fd >> seen; true"
 [[prepare]]
 command = ["sh", "{dir}/look"]

@@ -1,4 +1,4 @@
-//! What must not be told to others: the environment of whoever starts a service, and its password.
+//! What must stay secret: the environment of whoever starts a service, and the service's password.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -7,7 +7,7 @@ use std::path::Path;
 use super::lab::{Lab, Started};
 use crate::common::{answer, assert_says, refusal_of, words};
 
-/// A program that tells all that it finds in its environment, and then runs.
+/// A program that writes its environment to a file, and then runs.
 const NOSY: &str = r#"#!/bin/sh
 env > "${0%/*}/tmp/seen.$$"
 echo nosy/1.0
@@ -40,7 +40,7 @@ signal = "SIGTERM"
 grace_ms = 1000
 "#;
 
-/// A lab with that program on its PATH under this name.
+/// A lab with the nosy program under this name, and a PATH on which it comes first.
 fn lab(test: &str, program: &str) -> (Lab, String) {
     let lab = Lab::with_service(test, "nosy", SERVICE);
     let folder = lab.0.path().to_owned();
@@ -51,7 +51,7 @@ fn lab(test: &str, program: &str) -> (Lab, String) {
     (lab, format!("{}:{usual}", folder.display()))
 }
 
-/// What the program has seen each time that it ran.
+/// The environments that the program has seen, of all its runs.
 fn seen(lab: &Lab) -> String {
     let names = lab.0.names("tmp").into_iter();
     let seen = names.filter(|name| name.starts_with("seen."));
@@ -59,7 +59,7 @@ fn seen(lab: &Lab) -> String {
         .collect()
 }
 
-/// The names in what `env` has said, those that a shell adds left out.
+/// The names in the output of `env`, without those that a shell adds.
 fn names(seen: &str) -> Vec<&str> {
     let names = seen
         .lines()
@@ -88,7 +88,7 @@ fn a_program_that_is_asked_for_its_version_sees_nothing_of_our_secrets() {
 }
 
 #[test]
-fn a_service_finds_path_home_and_tmpdir_and_what_its_file_says_and_no_more_by_its_keeper() {
+fn a_service_finds_only_path_home_tmpdir_and_what_its_file_sets_and_its_keeper_has_no_secret() {
     let (lab, path) = lab("nosy-start", "nosy");
     let mut start = lab.linerate(&["service", "start", "nosy", "--trust", "--detach", "--json"]);
     let said = answer(start.env("PATH", path).env("SECRET", "hunter2"));
@@ -106,12 +106,13 @@ fn a_service_finds_path_home_and_tmpdir_and_what_its_file_says_and_no_more_by_it
     assert_eq!(names(&seen), ["GIVEN", "HOME", "PATH", "TMPDIR"], "{seen}");
 }
 
-/// It looks around instead of asking for the file.
+/// A client that reads the environment of every process instead of asking for the file.
 const CURIOUS: &str = r#"#!/bin/sh
 cat /proc/[0-9]*/environ > "${0%/*}/tmp/seen.$$" 2>/dev/null
 "#;
 
-/// What is measured is one user, `nobody`, where we are root: each can read the environment of the others.
+/// If we are root, all that is measured runs as one user, `nobody`: each such process can read the
+/// environment of the others.
 #[test]
 fn a_client_of_a_download_finds_no_secret_in_any_process_that_it_may_look_at() {
     crate::common::needs_root!();
@@ -141,7 +142,7 @@ fn all_arguments() -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// It stands in its file, and in nothing that others see.
+/// Asserts that the password is in its file, and in nothing that others see.
 pub(super) fn assert_password_is_private(lab: &Lab, started: &Started<'_>) {
     let (password, file) = (started.password(), started.text("password_file").unwrap());
     assert_eq!(password.len(), 32);

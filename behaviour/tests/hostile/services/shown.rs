@@ -1,4 +1,4 @@
-//! A service's or a study's file is somebody else's: all that it runs is shown before it is.
+//! The file of a service or study may be somebody else's: all that it would run is shown first.
 
 use std::fs;
 
@@ -89,7 +89,7 @@ title = "Look"
 run = ["looked", "at"]
 "#;
 
-/// What is said to somebody who did not vouch for a file.
+/// What a command says to a user who did not vouch for a file.
 fn refusal(folder: &str, text: &str, arguments: &[&str]) -> String {
     let lab = Folder::new(&format!("shown-{folder}"));
     let files = lab.path().join(folder);

@@ -1,4 +1,4 @@
-//! Somebody with an account on the machine wants into a service of another.
+//! Somebody with an account on the machine tries to get into a service of another user.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -12,10 +12,10 @@ use super::lab::{Lab, STRANGER, Started, all_said, as_user};
 use super::secrets::assert_password_is_private;
 use crate::common::{assert_says, errors};
 
-/// What a client is made to say by a service that takes its commands.
+/// What a client prints if the service accepts its commands.
 const INSIDE: &str = "inside";
 
-/// More than any answer takes.
+/// Longer than any answer takes.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Where a service answers.
@@ -29,7 +29,7 @@ struct Kind {
     name: &'static str,
     /// A client that has the service say [`INSIDE`].
     client: fn(&Door<'_>) -> Command,
-    /// What a shell appends to the command that is told, for the same.
+    /// Arguments that do the same, for the reported `connect` command in a shell.
     words: &'static str,
     /// The variable from which the client takes a password.
     password: &'static str,
@@ -54,7 +54,7 @@ const REDIS: Kind = Kind {
     password: "REDISCLI_AUTH",
 };
 
-/// What runs as whoever started it.
+/// Has the server run a program, which then runs as whoever started the server.
 fn psql(door: &Door<'_>) -> Command {
     let (host, port) = match door {
         Door::Socket(path) => {
@@ -102,7 +102,7 @@ fn redis_cli(door: &Door<'_>) -> Command {
     redis_cli
 }
 
-/// The doors that whoever started it is told of.
+/// The doors that are reported to whoever started the service.
 fn doors<'a>(started: &'a Started<'_>) -> Vec<Door<'a>> {
     let socket = started.text("socket").map(Path::new).map(Door::Socket);
     let address = started.text("address");
@@ -110,7 +110,7 @@ fn doors<'a>(started: &'a Started<'_>) -> Vec<Door<'a>> {
     address.into_iter().chain(socket).collect()
 }
 
-/// A service that was asked for no address has none, nor a port of its own choice.
+/// Asserts that a service without a requested address has none, nor a port of its own choice.
 fn assert_listens_on_its_socket_alone(started: &Started<'_>) {
     assert!(started.text("address").is_none(), "{}", started.ready);
     for process in started.processes() {
@@ -118,7 +118,8 @@ fn assert_listens_on_its_socket_alone(started: &Started<'_>) {
     }
 }
 
-/// Without the password, with another, and by the socket also with the right one.
+/// Asserts that a stranger is refused without the password, with another, and on the socket even
+/// with the right one.
 fn assert_no_stranger_comes_in(kind: &Kind, started: &Started<'_>) {
     for door in doors(started) {
         let attempt = |password: Option<&str>| {
@@ -141,8 +142,8 @@ fn assert_owner_comes_in(kind: &Kind, started: &Started<'_>) {
         let said = all_said((kind.client)(&door).env(kind.password, started.password()));
         assert_says(&said, &format!("{INSIDE}\n"));
     }
-    let told = started.text("connect").expect("a command is told");
-    let line = format!("{told} {}", kind.words);
+    let command = started.text("connect").expect("a command is told");
+    let line = format!("{command} {}", kind.words);
     let said = all_said(Command::new("sh").args(["-c", &line]));
     assert!(said.contains(&format!("{INSIDE}\n")), "{line}: {said}");
 }
@@ -180,11 +181,11 @@ fn nobody_else_commands_a_redis_of_ours() {
     keeps_strangers_out(&REDIS);
 }
 
-/// What a memcached says to these bytes, as much as comes before it wants more.
+/// What a memcached answers to these bytes, before it waits for more.
 fn memcached_says(stream: impl Into<OwnedFd>, sent: &str) -> String {
     let mut stream = TcpStream::from(stream.into());
     write!(stream, "{sent}quit\r\n").unwrap();
-    // Whom it does not know it does not hang up on either.
+    // It does not close the connection of a client that it does not know: so we do.
     stream.shutdown(Shutdown::Write).unwrap();
     let mut said = String::new();
     let _ = stream.read_to_string(&mut said);
@@ -242,7 +243,7 @@ fn nobody_else_commands_a_memcached_of_ours() {
     assert_password_is_private(&lab, &by_socket);
 }
 
-/// A service that never listens: another has its port by then.
+/// A service that never listens, so that another process can take its port.
 const LATE: &str = r#"
 format = 1
 name = "late"
@@ -283,11 +284,11 @@ fn whoever_takes_the_port_of_a_service_before_it_does_is_not_told_its_password()
     let refused = starting.wait_with_output().unwrap();
     let said = errors(&refused);
     stranger.set_nonblocking(true).unwrap();
-    let mut told = String::new();
+    let mut received = String::new();
     while let Ok((mut client, _)) = stranger.accept() {
-        client.read_to_string(&mut told).unwrap();
+        client.read_to_string(&mut received).unwrap();
     }
-    assert_eq!(told, "");
+    assert_eq!(received, "");
     assert_eq!(refused.status.code(), Some(2), "{said}");
     assert_says(&said, &format!("it does not listen on {address}"));
 }

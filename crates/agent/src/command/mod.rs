@@ -1,4 +1,4 @@
-//! One run of a command: started, watched, timed, and ended by force when its time is up.
+//! Runs a command once: starts it, watches and times it, and ends it by force when its time is up.
 
 mod said;
 
@@ -22,15 +22,16 @@ pub use said::Kept;
 use said::Running;
 pub(crate) use said::{KEPT_ERRORS_BYTES, last_words};
 
-/// How a command is ended, and how long each way may take: the second works at once but for a
-/// process that waits for a device.
+/// The signals that end a command, and how long each may take, ns. The second works at once, except
+/// for a process that waits for a device.
 const ENDINGS: [(i32, u64); 2] = [
     (launch::SIGTERM, 1_000_000_000),
     (launch::SIGKILL, 10_000_000_000),
 ];
 /// A pipe holds 64 KiB unless somebody made it larger (pipe(7)).
 const PIPE_BYTES: usize = 65_536;
-/// Full pipes read after the end: enough for all that one process left in them.
+/// How often a full pipe is read after the command has ended: enough for all that one process left
+/// in the pipes.
 const READS_AFTER_END: usize = 4;
 
 const STOP: u64 = 0;
@@ -38,7 +39,8 @@ const ENDED: u64 = 1;
 const OUTPUT: u64 = 2;
 const ERRORS: u64 = 3;
 
-/// Runs commands one after another on this host. SIGINT and SIGTERM end the command under way.
+/// Runs commands one after another on this host. SIGINT and SIGTERM end the command that is
+/// running.
 #[derive(Debug)]
 pub struct CommandRunner {
     launcher: Launcher,
@@ -53,13 +55,13 @@ pub struct CommandRunner {
 pub struct Prepared {
     pub command: Command,
     pub timeout_ms: Option<u64>,
-    /// How much of its standard output is kept, where that is a pipe.
+    /// How many bytes of its standard output are kept, where that is a pipe.
     pub keep_bytes: usize,
-    /// What it leaves running in its process group is killed.
+    /// Whether processes that it leaves running in its process group are killed.
     pub ends_group: bool,
 }
 
-/// Why a wait came back.
+/// Why a wait returned.
 enum Woken {
     Ended { at_ns: u64 },
     TimeUp,
@@ -67,7 +69,8 @@ enum Woken {
 }
 
 impl CommandRunner {
-    /// Takes SIGINT and SIGTERM for itself. Call it before the first thread is made.
+    /// Makes a runner, which handles SIGINT and SIGTERM itself. Call it before the first thread
+    /// starts.
     ///
     /// # Errors
     /// `EMFILE` at the limit of open files, `ENOMEM`.
@@ -83,7 +86,7 @@ impl CommandRunner {
         })
     }
 
-    /// The peak memory of a child that does nothing: smaller ones cannot be told.
+    /// The peak memory of a child that does nothing: a smaller peak cannot be measured.
     ///
     /// # Errors
     /// At the limit of processes.
@@ -99,8 +102,8 @@ impl CommandRunner {
     /// Runs a command once, to its end.
     ///
     /// # Errors
-    /// When it cannot be started, or when somebody asked us to stop. A command that fails or
-    /// takes too long has a reading like any other.
+    /// When it cannot be started, or when a signal asks us to stop. A command that fails or takes
+    /// too long has a reading like any other.
     pub fn run(&mut self, spec: &CommandSpec) -> Result<CommandReading, CommandTrouble> {
         let prepared = Prepared {
             command: command(spec)?,
@@ -111,7 +114,8 @@ impl CommandRunner {
         Ok(self.run_prepared(prepared)?.0)
     }
 
-    /// Runs a command that somebody else has prepared; the beginning of what it said comes with its reading.
+    /// Runs a command that the caller has prepared. Returns its reading and the beginning of its
+    /// standard output.
     ///
     /// # Errors
     /// As for [`Self::run`].
@@ -122,7 +126,8 @@ impl CommandRunner {
         self.run_beside(prepared, |_| {})
     }
 
-    /// The same, with somebody told of its process as soon as it runs.
+    /// Does what [`Self::run_prepared`] does, and calls `begun` with the process number as soon as
+    /// the command runs.
     ///
     /// # Errors
     /// As for [`Self::run`].
@@ -148,7 +153,7 @@ impl CommandRunner {
         let limit_ns = timeout_ms.map(|ms| stamp.at_ns + ms * 1_000_000);
         let ended = self.watch_to_its_end(running, limit_ns, ends_group);
         if ended.is_err() && ends_group {
-            // It was not waited for, so its number is still its own.
+            // Nobody has waited for the process, so its number is still its own.
             let _ = launch::signal_group(leader, launch::SIGKILL);
         }
         ended.map_err(|error| broken(&error))?
@@ -202,7 +207,8 @@ impl CommandRunner {
         })
     }
 
-    /// Waits for the end, reading what is said meanwhile so that nobody waits for room in a pipe.
+    /// Waits for the end. Reads the output in the meantime, so that no writer blocks on a full
+    /// pipe.
     fn wait(&mut self, running: &mut Running, limit_ns: Option<u64>) -> io::Result<Woken> {
         let mut events = Events::with_capacity(4);
         loop {
@@ -224,14 +230,16 @@ impl CommandRunner {
         }
     }
 
-    /// Asks the whole group to end, and kills it when it does not. The time at which it ended.
+    /// Asks the whole process group to end, and kills it when it does not. Returns the time at
+    /// which the command ended.
     fn end_by_force(&mut self, running: &mut Running) -> io::Result<u64> {
         for (signal, patience_ns) in ENDINGS {
-            // Gone already is as good.
+            // This fails where the group has already ended, which is as good.
             let _ = launch::signal_group(running.child.id(), signal);
             let limit_ns = clock::monotonic_ns() + patience_ns;
             if let Woken::Ended { at_ns } = self.wait(running, Some(limit_ns))? {
-                // Its children may have ignored the request; the group is still theirs alone.
+                // Its children may have ignored the signal. The number of the group is still
+                // theirs.
                 let _ = launch::signal_group(running.child.id(), launch::SIGKILL);
                 return Ok(at_ns);
             }
@@ -248,7 +256,7 @@ impl CommandRunner {
     ) -> io::Result<(CommandReading, Kept)> {
         self.listen_to_the_rest(&mut running)?;
         let leader = running.child.id();
-        // Once it was waited for, its number may be another group's.
+        // This must come before the wait: after it the number may belong to another group.
         let was_killed = ends_group && launch::kill_left_behind(leader);
         let usage = usage::wait(running.child)?;
         let end = end.unwrap_or_else(|| ended(usage.status));
@@ -270,8 +278,8 @@ impl CommandRunner {
         Ok((reading, running.kept))
     }
 
-    /// What stands in the pipes when the command has ended. Processes that it left behind may write
-    /// on; nobody waits for those.
+    /// Reads what is left in the pipes when the command has ended. Processes that it left behind
+    /// may go on writing; we do not wait for them.
     fn listen_to_the_rest(&mut self, running: &mut Running) -> io::Result<()> {
         self.epoll.remove(running.ended.as_fd())?;
         if running.kept.limit == 0 {
@@ -291,8 +299,8 @@ impl CommandRunner {
     }
 }
 
-/// The command as the standard library starts it. Errors are read through a pipe, so that a
-/// failure can be told with what was said.
+/// Builds the command for the standard library. Its standard error is a pipe, so that a failure can
+/// be reported with the last lines that the command wrote.
 fn command(spec: &CommandSpec) -> Result<Command, CommandTrouble> {
     let Some((program, arguments)) = spec.words.split_first() else {
         return Err(cannot("an empty command".to_owned(), "give a program"));
@@ -330,8 +338,8 @@ fn ended(status: ExitStatus) -> CommandEnd {
     }
 }
 
-/// User and system time without what the child used before exec, which was in the kernel but for
-/// a few instructions.
+/// User and system time, without the time of the child before `exec`. That time was spent in the
+/// kernel but for a few instructions.
 fn without_the_fork(usage: &Usage, stamp: Stamp) -> (u64, u64) {
     let from_system = stamp.cpu_ns.min(usage.system_ns);
     let from_user = (stamp.cpu_ns - from_system).min(usage.user_ns);
@@ -341,7 +349,7 @@ fn without_the_fork(usage: &Usage, stamp: Stamp) -> (u64, u64) {
 fn not_started(program: &str, error: &io::Error) -> CommandTrouble {
     let advice = match error.kind() {
         io::ErrorKind::NotFound => "check its name and PATH; a shell's own commands need a shell",
-        // exec says so too where a folder of PATH may not be entered and no other has it.
+        // `exec` also fails so where a folder of PATH may not be entered and no other has it.
         io::ErrorKind::PermissionDenied => {
             "make it executable, or check its name and who may run it"
         }
@@ -358,11 +366,11 @@ fn cannot(what: String, advice: &str) -> CommandTrouble {
     })
 }
 
-/// A call that does not fail on a healthy machine.
+/// The failure of a call that does not fail on a healthy machine.
 fn broken(error: &io::Error) -> CommandTrouble {
     cannot(
         format!("a command could not be watched: {error}"),
-        "look at the limits of open files and processes",
+        "check the limits of open files and processes",
     )
 }
 

@@ -1,4 +1,4 @@
-//! A command under way, and what is kept of what it says.
+//! A command that is running, and the part of its output that we keep.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -7,11 +7,11 @@ use std::process::Child;
 
 use sys::launch::Stamp;
 
-/// Bytes of standard error that are kept, and lines that are shown of them.
+/// How many of the last bytes of standard error are kept, and how many of their lines are shown.
 pub(crate) const KEPT_ERRORS_BYTES: usize = 4096;
 const LAST_LINES: usize = 5;
 
-/// A command that runs, and what it has said.
+/// A command that is running, and what it has written so far.
 pub(super) struct Running {
     pub(super) child: Child,
     pub(super) stamp: Stamp,
@@ -22,13 +22,13 @@ pub(super) struct Running {
     pub(super) kept: Kept,
 }
 
-/// The beginning of what a command said.
+/// The beginning of what a command wrote to its standard output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Kept {
     pub bytes: Vec<u8>,
-    /// No more than so many.
+    /// The most bytes that are kept.
     pub(super) limit: usize,
-    /// There was more.
+    /// Whether the command wrote more than is kept.
     pub is_cut: bool,
 }
 
@@ -41,7 +41,7 @@ impl Kept {
 }
 
 impl Running {
-    /// One read of each pipe that has something; a pipe without writers is let go.
+    /// Reads once from each pipe that is ready, and closes a pipe that has no writers any more.
     pub(super) fn listen(
         &mut self,
         buffer: &mut [u8],
@@ -70,7 +70,7 @@ impl Running {
     }
 }
 
-/// The last lines of what was kept of standard error.
+/// The last lines of the part of standard error that was kept.
 pub(crate) fn last_words(said: &[u8]) -> String {
     let text = String::from_utf8_lossy(said);
     let lines: Vec<&str> = text

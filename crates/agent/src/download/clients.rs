@@ -1,4 +1,4 @@
-//! The processes that download, each over as many connections, on the client's CPUs.
+//! The processes that download, on the client's CPUs, each over the same number of connections.
 
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter};
@@ -18,25 +18,27 @@ use sys::pidfd;
 use super::{Fetching, failed};
 use crate::environment;
 
-/// How much is shown of what a client wrote to its standard error.
+/// How much is shown of the end of a client's standard error, bytes.
 const SHOWN_BYTES: usize = 600;
 
 /// Clients at work. Dropping them ends them.
 pub(super) struct Clients {
     all: Vec<Client>,
-    /// Their ends, each by its number in `all`.
+    /// Reports which client has ended; the token is its index in `all`.
     ends: Epoll,
-    /// The other end of what they have as standard input: those that hold go off when it is closed.
+    /// Our end of the pipe that is their standard input. Clients that wait for it start when it is
+    /// closed.
     hold: Option<PipeWriter>,
-    /// The command of the first.
+    /// The command of the first client, for messages.
     shown: String,
 }
 
 struct Client {
     process: Leader,
-    /// Its standard error: a pipe that nobody reads would stop one that talks.
+    /// Its standard error, a file in memory: a pipe that nobody reads would block a client that
+    /// writes much.
     said: File,
-    /// Readable once it has ended; watched for as long as it is open.
+    /// A pidfd, readable once the process has ended. It is watched for as long as it is open.
     _end: OwnedFd,
 }
 
@@ -100,12 +102,12 @@ impl Clients {
         ids.collect()
     }
 
-    /// Lets those go off that hold until all are connected.
+    /// Starts the clients that wait until all are connected.
     pub(super) fn let_go(&mut self) {
         self.hold = None;
     }
 
-    /// Lets them work for so long.
+    /// Lets the clients work for `time`. Fails when one of them ends or a signal asks to stop.
     pub(super) fn work_for(&mut self, time: Duration) -> Result<(), Failure> {
         let mut events = Events::with_capacity(1);
         let deadline = clock::now() + time;
@@ -126,8 +128,8 @@ impl Clients {
         }
     }
 
-    /// Lets them work until something holds, which is asked every so often, or the time is over;
-    /// whether it held.
+    /// Lets the clients work until `holds` returns true, which is asked after every `pause`, or
+    /// until `limit` is over. Returns whether it held.
     pub(super) fn work_until(
         &mut self,
         limit: Duration,
@@ -144,8 +146,8 @@ impl Clients {
         Ok(true)
     }
 
-    /// Lets them work until a count that is asked every so often has come to what is wanted, or has
-    /// not grown for the limit; whether it came to that.
+    /// Lets the clients work until `count`, which is asked after every `pause`, reaches `wanted`,
+    /// or has not grown for `limit`. Returns whether it reached that.
     pub(super) fn work_until_all(
         &mut self,
         limit: Duration,
@@ -167,7 +169,7 @@ impl Clients {
         Ok(true)
     }
 
-    /// Why one of them is no longer there.
+    /// The failure for a client that has ended.
     fn ended(&mut self, number: u64) -> Failure {
         let index = usize::try_from(number).unwrap_or(usize::MAX);
         let (how, words) = self.all.get_mut(index).map(end_of).unwrap_or_default();
@@ -177,8 +179,7 @@ impl Clients {
                 self.shown
             ),
             advice:
-                "it must download for as long as it is let: over and over, or something without \
-                     an end"
+                "it must download until it is stopped: over and over, or something without an end"
                     .to_owned(),
         }
     }
@@ -205,7 +206,7 @@ impl Drop for Clients {
     }
 }
 
-/// The command of one of them.
+/// The command of one client, with its variables filled in.
 fn words(fetching: &Fetching, url: &str, number: u64) -> Vec<String> {
     let value = |variable: &str| match variable {
         "url" => Some(url.to_owned()),
@@ -217,7 +218,7 @@ fn words(fetching: &Fetching, url: &str, number: u64) -> Vec<String> {
     words.map(|word| braces::fill(word, value)).collect()
 }
 
-/// How a client ended, and what it said at last.
+/// Ends a client. Returns how it ended, and the last that it wrote to its standard error.
 fn end_of(client: &mut Client) -> (String, String) {
     let how = match client.process.end() {
         Ok(status) => status.to_string(),

@@ -1,5 +1,6 @@
-//! The folder that a server of files gets. Whoever reaches the server, as every user of the machine does, and others where it
-//! listens for them, can ask it for all in that folder that the server's user may read.
+//! Checks the folder that a file server gets. Everyone who reaches the server can ask for every
+//! file there that the server's user may read. Every user of the machine reaches it, and other
+//! machines do where it listens for them.
 
 use std::fs;
 use std::io;
@@ -12,14 +13,14 @@ use sys::descent::Descent;
 
 use super::failed;
 
-/// In so many it is looked whether they are open; of more nobody knows.
+/// The most entries that are checked; a folder with more is refused.
 const MOST_ENTRIES: usize = 10_000;
 const READ: u32 = 0o004;
 const ENTER: u32 = 0o001;
 
-/// Refuses a folder in which the server would open to others what is closed to them: beside the file
-/// itself it may hold only what they may read anyway. A server of root reads no more than they do. Beyond this
-/// machine it may hold nothing else.
+/// Refuses a folder through which the server would show others what they may not read. Besides the
+/// file itself the folder may hold only what they may read anyway; a server that root starts reads
+/// no more than that. Where others than this machine reach the server, it may hold nothing else.
 pub(super) fn check_open(folder: &Path, file: &Path, ip: IpAddr) -> Result<(), Failure> {
     if !ip.to_canonical().is_loopback() {
         return check_alone(folder, file);
@@ -35,7 +36,7 @@ pub(super) fn check_open(folder: &Path, file: &Path, ip: IpAddr) -> Result<(), F
     };
     Err(Failure {
         what: format!(
-            "every user of this machine could read by a server of {} what is closed to them: {closed}",
+            "through a server of {} every user of this machine could read what is closed to them: {closed}",
             folder.display()
         ),
         advice: "put the file, or a hard link to it, into a folder of its own".to_owned(),
@@ -60,11 +61,11 @@ fn check_alone(folder: &Path, file: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What is first found, at or below the folder, that others may not read or may not come to, in words.
+/// Finds the first entry below the folder that others may not read or reach, in words.
 fn closed_to_others(folder: &Path, file: &Path) -> io::Result<Option<String>> {
-    let mut come_here = true;
-    for way in folder.ancestors() {
-        come_here &= others_may(way, ENTER)?;
+    let mut is_reachable = true;
+    for ancestor in folder.ancestors() {
+        is_reachable &= others_may(ancestor, ENTER)?;
     }
     let mut folders = vec![folder.to_owned()];
     let mut looked_at = 0;
@@ -76,12 +77,10 @@ fn closed_to_others(folder: &Path, file: &Path) -> io::Result<Option<String>> {
             };
             looked_at += 1;
             let wanted = if kind.is_dir() { READ | ENTER } else { READ };
-            // Where a link leads to others may be kept out of by more than its own mode.
-            let is_open = come_here && !kind.is_symlink() && others_may(&path, wanted)?;
+            // A link counts as closed: its own mode does not say who may read what it leads to.
+            let is_open = is_reachable && !kind.is_symlink() && others_may(&path, wanted)?;
             if looked_at > MOST_ENTRIES {
-                return Ok(Some(format!(
-                    "more than {MOST_ENTRIES} files, not looked at"
-                )));
+                return Ok(Some(format!("more than {MOST_ENTRIES} files, not checked")));
             }
             if path != file && !is_open {
                 return Ok(Some(path.display().to_string()));

@@ -1,5 +1,5 @@
-//! The line between the two ends of a download on machines of their own: an ask of the end that downloads and what the
-//! other says to it, a JSON line each.
+//! The line between the two ends of a download on two machines: each ask of the end that downloads,
+//! and each answer of the serving end, is one line of JSON.
 
 use std::io::{self, BufReader, ErrorKind};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -16,28 +16,29 @@ use super::serving::{ServedFile, Serving, ServingEnd, ServingReading};
 use crate::held_line::HeldLine;
 use crate::role::{heard, next, say};
 
-/// How long either end waits for a word that is due.
+/// How long either end waits for a message that is due.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// For the first word: its server may have to be compiled first.
+/// How long the first answer may take: the server may have to be compiled first.
 const STARTING: Duration = Duration::from_secs(600);
-/// The longest between two asks, which is settling or the window.
+/// The longest time between two asks: that of settling or of the window.
 pub const LONGEST: Duration = Duration::from_secs(3600);
-/// Between two looks whether to stop.
+/// Time between two checks whether to stop, ns.
 const LOOK_NS: u64 = 1_000_000_000;
-/// The longest window that is believed, beyond ours.
+/// By how much a reported window, or its CPU time, may exceed what our clock allows, ns.
 const MOST_LATE_NS: u64 = 2_000_000_000;
-/// What is shown of the other end's words.
+/// How many letters of the other end's words are shown.
 const SHOWN_LETTERS: usize = 300;
-/// More than a machine has, and than a path takes.
+/// Upper bounds for what the other end reports: more CPUs than a machine has, and more bytes than a
+/// path takes.
 const MOST_CPUS: usize = 8_192;
 const MOST_PATH_BYTES: usize = 1_024;
-/// An hour at a Tbit/s.
+/// An upper bound for counts: more bytes than a link of 1 Tbit/s carries in an hour.
 const MOST_BYTES: u64 = 1 << 49;
 
-/// What is asked.
+/// What the downloading end asks of the serving end.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 enum EndAsk {
-    /// The first: what is served. Between two of the others so long may pass.
+    /// The first ask: what is served. Up to `patience_ms` may pass between two later asks.
     Served {
         patience_ms: u64,
     },
@@ -49,14 +50,14 @@ enum EndAsk {
     Reading,
 }
 
-/// Of a connection that was to be accepted.
+/// Errors of `accept` that mean only that this client has gone.
 const GONE: [ErrorKind; 3] = [
     ErrorKind::ConnectionAborted,
     ErrorKind::WouldBlock,
     ErrorKind::Interrupted,
 ];
 
-/// Of a line.
+/// Errors that mean that the line has ended.
 const ENDED: [ErrorKind; 3] = [
     ErrorKind::UnexpectedEof,
     ErrorKind::ConnectionReset,
@@ -65,11 +66,12 @@ const ENDED: [ErrorKind; 3] = [
 
 type Said<T> = Result<T, Failure>;
 
-/// Does what ends that download ask for, one after another, until a signal asks to stop; tells of each how it went.
+/// Serves downloading ends one after another until a signal asks to stop. Calls `tell` with how
+/// it went for each.
 ///
 /// # Errors
-/// Where nobody can be let in any more.
-pub fn serve(end: &mut ServingEnd, listener: &TcpListener, told: &dyn Fn(&str)) -> io::Result<()> {
+/// When no further connection can be accepted, or the server of the file has ended.
+pub fn serve(end: &mut ServingEnd, listener: &TcpListener, tell: &dyn Fn(&str)) -> io::Result<()> {
     let ready = Epoll::new()?;
     ready.add(listener.as_fd(), 0, Interest::READ)?;
     let mut events = Events::with_capacity(1);
@@ -79,22 +81,22 @@ pub fn serve(end: &mut ServingEnd, listener: &TcpListener, told: &dyn Fn(&str)) 
             continue;
         }
         let (line, client) = match listener.accept() {
-            // One that has gone meanwhile is nobody.
+            // The client has gone in the meantime.
             Err(error) if GONE.contains(&error.kind()) => continue,
             met => met?,
         };
         end.check().map_err(|gone| io::Error::other(gone.what))?;
         let came_to = match answer(end, line) {
             Ok(came_to) => came_to.to_owned(),
-            // It may have what was said in it.
+            // The error may quote what the client sent.
             Err(error) => plain(&error.to_string()),
         };
-        told(&format!("{client}: {came_to}"));
+        tell(&format!("{client}: {came_to}"));
     }
     Ok(())
 }
 
-/// What came of it, in words.
+/// Answers the asks of one client. Returns what came of it, in words.
 fn answer(end: &mut ServingEnd, line: TcpStream) -> io::Result<&'static str> {
     line.set_nodelay(true)?;
     line.set_write_timeout(Some(PATIENCE))?;
@@ -104,10 +106,10 @@ fn answer(end: &mut ServingEnd, line: TcpStream) -> io::Result<&'static str> {
         return Err(ErrorKind::InvalidData.into());
     };
     say(&mut output, &Said::Ok(end.served()))?;
-    // Nothing is behind the first ask before that is answered.
+    // The old buffer is empty: the client sends no second ask before the first is answered.
     let patience = Duration::from_millis(patience_ms).min(LONGEST) + PATIENCE;
     let mut input = BufReader::new(HeldLine::new(line, patience)?);
-    let mut came_to = "went before a window had ended";
+    let mut came_to = "left before a window had ended";
     while let Some(ask) = next(&mut input)? {
         match ask {
             EndAsk::Served { .. } => say(&mut output, &Said::Ok(end.served()))?,
@@ -120,7 +122,7 @@ fn answer(end: &mut ServingEnd, line: TcpStream) -> io::Result<&'static str> {
                 let reading = end.reading();
                 came_to = match reading {
                     Ok(_) => "served",
-                    Err(_) => "no figures came of it, and it was told why",
+                    Err(_) => "got no figures, and was told why",
                 };
                 say(&mut output, &reading)?;
             }
@@ -132,8 +134,9 @@ fn answer(end: &mut ServingEnd, line: TcpStream) -> io::Result<&'static str> {
 /// A serving end on another machine, or in another process of this one.
 pub struct FarServing {
     served: ServedFile,
-    /// Where it listens, and where its server does.
+    /// Where the serving end listens.
     at: SocketAddr,
+    /// Where its server listens.
     address: SocketAddr,
     orders: TcpStream,
     tells: BufReader<HeldLine<TcpStream>>,
@@ -141,10 +144,10 @@ pub struct FarServing {
 }
 
 impl FarServing {
-    /// Reaches it where it listens; between two asks so long may pass.
+    /// Connects to a serving end. Up to `patience` may pass between two asks.
     ///
     /// # Errors
-    /// Where nobody listens, or somebody else does.
+    /// When nobody listens there, or another program does.
     pub fn reach(at: SocketAddr, patience: Duration) -> Result<Self, Failure> {
         let connected = TcpStream::connect_timeout(&at, PATIENCE).and_then(|line| {
             line.set_nodelay(true)?;
@@ -156,7 +159,7 @@ impl FarServing {
         let patience_ms = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX);
         let served = EndAsk::Served { patience_ms };
         let served: ServedFile = ask(at, (&mut orders, &mut tells), served)?;
-        // Nothing is behind the first word before more is asked.
+        // The old buffer is empty: the other end sends no second answer before the next ask.
         let held = orders
             .try_clone()
             .and_then(|line| HeldLine::new(line, PATIENCE));
@@ -213,11 +216,8 @@ impl Serving for FarServing {
         match reading.can_be(passed_ns) {
             true => Ok(reading),
             false => Err(Failure {
-                what: format!(
-                    "the serving end at {} tells figures that cannot be",
-                    self.at
-                ),
-                advice: "have this version on both machines, and give a longer --duration"
+                what: format!("the serving end at {} reports impossible figures", self.at),
+                advice: "use this version on both machines, and give a longer --duration"
                     .to_owned(),
             }),
         }
@@ -225,7 +225,7 @@ impl Serving for FarServing {
 }
 
 impl ServingReading {
-    /// Whether a window that was opened so long ago can have come to this.
+    /// Whether these figures are possible for a window that opened `passed_ns` ago.
     fn can_be(&self, passed_ns: u64) -> bool {
         let is_share = |share: f64| (0.0..=1.0).contains(&share);
         let cpus = self.side.cpus.len();
@@ -269,7 +269,7 @@ fn ask<T: DeserializeOwned>(
     }
 }
 
-/// The words may be another machine's.
+/// Makes words that may come from another machine fit to be shown: short, escaped and on one line.
 fn plain(words: &str) -> String {
     shown(&clipped(&words.replace('\n', " "), SHOWN_LETTERS)).to_string()
 }
@@ -277,7 +277,7 @@ fn plain(words: &str) -> String {
 fn failure(at: SocketAddr, what: &str) -> Failure {
     Failure {
         what: format!("the serving end at {at}: {}", plain(what)),
-        advice: "start `linerate download FILE --listen ADDRESS:PORT` there, of this version"
+        advice: "start `linerate download FILE --listen ADDRESS:PORT` there, with this version"
             .to_owned(),
     }
 }

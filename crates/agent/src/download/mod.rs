@@ -1,8 +1,8 @@
-//! One file from a server to its clients, again and again over connections that stay: how fast it
-//! goes, what it costs each side, and which side has no more to give.
+//! Downloads one file from a server again and again over connections that stay open: how fast that
+//! is, what it costs each side, and which side is at its limit.
 //!
-//! Whatever the client is, the same is counted in the same way: what the kernel knows to have come,
-//! and the CPU time of both sides' processes, between two moments in the middle of it.
+//! Every client is measured in the same way: by the bytes that the kernel knows to have arrived and
+//! by the CPU time of both sides' processes, between two points of time during the download.
 
 mod clients;
 mod folder;
@@ -30,15 +30,15 @@ pub use server::FileServer;
 pub use serving::{ServedFile, Serving, ServingEnd};
 use sides::SideWatch;
 
-/// How long no further connection may be had, or get bytes, on a machine that has much else to do.
+/// How long the wait for a further connection, or for its bytes, may take on a busy machine.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
-/// A server's part of a handshake of TLS has more, also of one that goes on with an earlier session: H2O says 240
-/// bytes then. To ask for another key, or to refuse, takes less.
+/// Fewer bytes than a server's part of a TLS handshake, even one with resumption: H2O then sends
+/// 240 bytes. More than a server sends to ask for another key or to refuse.
 const HANDSHAKE_BYTES: u64 = 120;
-/// More than the kernel takes of an answer that nobody reads on: a client may ask first what there is,
-/// over a connection that it closes.
+/// More than the kernel accepts of an answer that nobody goes on reading: a client may first ask
+/// what there is, over a connection that it then closes.
 const BEGUN_BYTES: u64 = 1 << 20;
-/// Between two looks whether they have come.
+/// Time between two checks whether bytes have arrived.
 const PAUSE: Duration = Duration::from_millis(5);
 const LONGER_THAN_A_LOOK: Duration = Duration::from_millis(100);
 
@@ -46,51 +46,52 @@ const LONGER_THAN_A_LOOK: Duration = Duration::from_millis(100);
 #[derive(Clone, Debug)]
 pub struct FileOffer {
     pub server: FileServer,
-    /// It is asked for by its name, so that is of letters, digits, `.`, `-` and `_`.
+    /// Its name goes into the URL, so it may have only letters, digits, `.`, `-` and `_`.
     pub file: PathBuf,
-    /// Who the server is over TLS; `None` in the clear.
+    /// Certificate and key of the server; `None` without TLS.
     pub identity: Option<Pems>,
-    /// How bytes leave our own server, which the other end is told; `None` of another.
+    /// How bytes leave our own server, in words for the other end; `None` for any other server.
     pub way: Option<String>,
 }
 
 /// Who downloads it, and for how long.
 #[derive(Clone, Debug)]
 pub struct Fetching {
-    /// The client's program and its arguments, in which `{url}` is what it shall download until it is
-    /// ended, `{connections}` over how many connections, and `{number}` which of the processes it is,
-    /// from 0 on.
+    /// The client's program and its arguments. In them `{url}` is what it downloads until it is
+    /// ended, `{connections}` the number of its connections, and `{number}` its own number among
+    /// the processes, from 0 on.
     pub client: Vec<String>,
-    /// Of all processes.
+    /// Connections of all processes together.
     pub connections: u32,
     /// Connections of each process; `connections` is a multiple of it.
     pub connections_each: u32,
-    /// From the first bytes of every connection to the window.
+    /// Time from the first bytes of every connection to the opening of the window.
     pub settle: Duration,
-    /// The window.
+    /// Length of the window.
     pub score: Duration,
 }
 
-/// How it went.
+/// The result of a download.
 #[derive(Clone, Debug)]
 pub struct Downloaded {
     pub served: ServedFile,
     /// What our own client and the server agreed on beforehand.
     pub tls: Option<Agreed>,
     pub window_ns: u64,
-    /// What the clients' ends of the connections acknowledged within the window: heads and, with TLS,
-    /// what records add, are in it.
+    /// What the clients acknowledged within the window. It includes response heads and, with TLS,
+    /// the overhead of records.
     pub sending: SenderReading,
     pub server: Side,
     pub client: Side,
-    /// All CPUs of this machine within the window; `None` where they are hidden, and between two machines.
+    /// What all CPUs of this machine did within the window; `None` where that is hidden, and
+    /// between two machines.
     pub machine: Option<MachineCpu>,
-    /// What went to and from DRAM within the window, bytes, whoever asked for it; `None` where nothing counts it.
+    /// Bytes to and from DRAM within the window, of all programs; `None` where nothing counts them.
     pub dram_bytes: Option<f64>,
-    /// What neither side nor the kernel's network threads had of the time of the CPUs, 0 to 1, of two machines on that where
-    /// it is more; `None` where that is hidden.
+    /// Share of the CPUs' time, 0 to 1, that others than the two sides and the kernel's network
+    /// threads used; of two machines the larger share. `None` where that is hidden.
     pub others_share: Option<f64>,
-    /// CPUs that both sides had to share, count.
+    /// Number of CPUs that both sides had to share.
     pub shared_cpus: u32,
 }
 
@@ -98,10 +99,10 @@ pub struct Downloaded {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Side {
     pub cpus: Vec<usize>,
-    /// All its processes.
+    /// CPU time of all its processes, ns.
     pub cpu_ns: u64,
-    /// The larger one of two shares, 0 to 1: of the window that its busiest thread had a CPU, and of
-    /// the time of all its CPUs that it had.
+    /// The larger of two shares, 0 to 1: the part of the window in which its busiest thread ran,
+    /// and the part of the time of all its CPUs that it used.
     pub busy_share: f64,
 }
 
@@ -123,8 +124,8 @@ impl Downloaded {
     }
 }
 
-/// The CPUs of both ends: shared out where an address leads to this machine alone, or into a rig, and else all of them for
-/// either.
+/// The CPUs of both ends. They are shared out where the address leads only to this machine or into
+/// a rig; otherwise each end has all of them.
 fn cpus_at(ip: IpAddr) -> Result<CpuSplit, Failure> {
     if ip.to_canonical().is_loopback() || machine::rig::is_inside() {
         let shared_out = machine::cpus::here(&CpuWish::default());
@@ -138,15 +139,16 @@ fn cpus_at(ip: IpAddr) -> Result<CpuSplit, Failure> {
     })
 }
 
-/// What tells this kernel from others, and from itself after another start.
+/// The boot id, which differs between machines and between two boots of one machine.
 fn own_kernel() -> Result<String, Failure> {
     machine::journal::boot_id().map_err(|error| failed("/proc/sys/kernel/random/boot_id", &error))
 }
 
-/// Starts clients of a serving end, on CPUs of their own, and ends them.
+/// Runs clients of a serving end, on CPUs of their own, and measures both sides.
 ///
 /// # Errors
-/// When the file is not served, or a client ends or gets nothing: what happened, and what to do.
+/// When the file is not served, or a client ends or gets nothing. Says what happened, and what to
+/// do.
 pub fn fetch(server: &mut dyn Serving, fetching: &Fetching) -> Result<Downloaded, Failure> {
     let address = server.address();
     let cpus = cpus_at(address.ip())?.client;
@@ -159,7 +161,7 @@ pub fn fetch(server: &mut dyn Serving, fetching: &Fetching) -> Result<Downloaded
     own.open();
     server.open()?;
     clients.work_for(fetching.score)?;
-    // One in which next to nothing came would tell nothing.
+    // Little can be learnt from a window in which next to nothing arrived, so it may last longer.
     clients.work_until(LONGEST_WAIT, PAUSE, || {
         own.close();
         server.close()
@@ -167,18 +169,16 @@ pub fn fetch(server: &mut dyn Serving, fetching: &Fetching) -> Result<Downloaded
     let seen = server.reading()?;
     let mut client = own.spent("client")?;
     drop(clients);
-    // Its window is a little longer or shorter than that of the bytes.
+    // The client's window is a little longer or shorter than that in which bytes are counted.
     let scaled = u128::from(client.cpu_ns) * u128::from(seen.window_ns);
     client.cpu_ns = u64::try_from(scaled / u128::from(own.window_ns())).unwrap_or(u64::MAX);
     let is_one_machine = server.served().boot_id == own_kernel()?;
     let (came, wanted) = (seen.sending.connections, fetching.connections);
     if came != u64::from(wanted) {
         return Err(Failure {
-            what: format!(
-                "the server had {came} connections in the place of ours, which are {wanted}"
-            ),
-            advice: "see that nobody else downloads from it, and that the client opens as many as it is \
-                     told with --connections and --each"
+            what: format!("the server had {came} connections instead of our {wanted}"),
+            advice: "make sure that nobody else downloads from it, and that the client opens as \
+                many as --connections and --each say"
                 .to_owned(),
         });
     }
@@ -205,9 +205,9 @@ pub fn fetch(server: &mut dyn Serving, fetching: &Fetching) -> Result<Downloaded
     })
 }
 
-/// Lets the clients go when all are connected, and waits until each connection got something. A server
-/// may send to one that reads as fast for as long as it has something for it: nginx over TLS sends all
-/// of a file at one go, and accepts nobody meanwhile.
+/// Lets the clients start once all are connected, and waits until each connection has received
+/// something. They connect first because a server may go on sending to a client that reads as fast:
+/// nginx over TLS sends a whole file in one go, and accepts no connection in the meantime.
 fn begin_together(
     clients: &mut Clients,
     server: &mut dyn Serving,
@@ -219,7 +219,7 @@ fn begin_together(
     };
     let wanted = fetching.connections as usize;
     let mut before = 0;
-    // Twice in a row: a client may take a look over another connection first.
+    // The count must hold twice in a row: a client may first take a look over another connection.
     let connected = || {
         let now = server.connections_with(connected_bytes)?;
         Ok(now.min(std::mem::replace(&mut before, now)))

@@ -1,4 +1,4 @@
-//! What sends the file: our own server or a service, started with the folder that the file is in.
+//! The server that sends the file: our own or a service, started with the folder of the file.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -21,14 +21,14 @@ use crate::target::UNCONFINED;
 
 /// How long the head of the first answer may take.
 const PROBE_TIMEOUT_NS: u64 = 5_000_000_000;
-/// Of TLS 1.3 with the cipher that programs written in Go take by themselves where the CPU has AES,
-/// which cannot be told otherwise: all servers shall use the same.
+/// The cipher of TLS 1.3 that all servers use, so that they can be compared. Programs written in Go
+/// choose it by themselves where the CPU has AES, and cannot be told to use another.
 const CIPHER: &str = "TLS_AES_128_GCM_SHA256";
 
 /// A server of files.
 #[derive(Clone, Debug)]
 pub enum FileServer {
-    /// `linerate serve`, with these arguments more.
+    /// `linerate serve` with these further arguments.
     Serve {
         flags: Vec<String>,
     },
@@ -41,7 +41,7 @@ pub(super) struct Server {
     pub(super) pid: u32,
     pub(super) title: String,
     pub(super) version: Option<String>,
-    /// Of the file, as it is asked for.
+    /// The path of the file in a request.
     pub(super) path: String,
     process: HeldServer,
 }
@@ -94,7 +94,8 @@ impl ServedFile {
     }
 }
 
-/// What a server speaks with our own client, once it has said that it has all of the file.
+/// Requests the file with our own client, and checks by the head of the answer that the server has
+/// all of it. Returns what TLS agreed on.
 pub(super) fn look(served: &ServedFile, address: SocketAddr) -> Result<Option<Agreed>, Failure> {
     let host = address.to_string();
     let request = HttpProtocol::new("GET", &host, &served.path, &[], &[]);
@@ -133,7 +134,7 @@ impl Setup<'_> {
         command.args(["serve", "--json", "--listen", &listen, "--root"]);
         command.arg(root);
         command.args(["--cpus", &sys::cpu::format_list(self.cpus)]);
-        // One worker is the process itself, whose CPU time is read.
+        // A single worker is the process itself, whose CPU time is read.
         command.args(["--workers", &self.cpus.len().to_string()]);
         command.args(UNCONFINED);
         command.args(flags);
@@ -176,7 +177,7 @@ impl Setup<'_> {
     }
 }
 
-/// The folder that a file is in, as every process finds it, and its name there.
+/// The folder of a file, by an absolute path without links, and the file's name there.
 fn folder_and_name(file: &Path) -> Result<(PathBuf, String), Failure> {
     let real = file
         .canonicalize()
@@ -185,13 +186,13 @@ fn folder_and_name(file: &Path) -> Result<(PathBuf, String), Failure> {
     let (Some(folder), Some(name)) = (real.parent(), name.filter(|name| is_plain(name))) else {
         return Err(Failure {
             what: format!("{} cannot be asked for by its name", real.display()),
-            advice: "call it by letters, digits, `.`, `-` and `_`".to_owned(),
+            advice: "name it with letters, digits, `.`, `-` and `_` only".to_owned(),
         });
     };
     Ok((folder.to_owned(), name.to_owned()))
 }
 
-/// Whether a name stands in URLs as it is.
+/// Whether a name can be part of a URL without being escaped.
 fn is_plain(name: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
     name.bytes().all(plain)

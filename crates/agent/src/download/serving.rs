@@ -1,4 +1,5 @@
-//! The end that serves a file, as the end that downloads it sees it: in this process, or behind a line.
+//! The serving end, as the end that downloads sees it: in this process, or at the far end of a
+//! line.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
@@ -13,11 +14,11 @@ use super::server::{Server, unreadable};
 use super::sides::SideWatch;
 use super::{FileOffer, Side, cpus_at, own_kernel};
 
-/// More than may be under way in the buffers of a connection, and so have cost its CPU time before
-/// the window.
+/// The fewest bytes from which a cost can be told: more than the buffers of a connection hold,
+/// whose CPU time may have been spent before the window.
 const FEWEST_BYTES: u64 = 10_000_000;
 
-/// What is asked of a client.
+/// The advice on how a client must download.
 const STAY: &str = "each process of the client must download `{url}` over one connection that stays, \
                     as `curl -s '{url}?[1-1000000]'` does";
 
@@ -26,16 +27,17 @@ const STAY: &str = "each process of the client must download `{url}` over one co
 pub struct ServedFile {
     /// What readers call the server.
     pub server_title: String,
-    /// What its program calls its version; `None` of our own.
+    /// What its program calls its version; `None` for our own server.
     pub server_version: Option<String>,
-    /// How bytes leave our own server, in the words of whoever started it; `None` of another.
+    /// How bytes leave our own server, in the words of the command that started it; `None` for any
+    /// other server.
     pub way: Option<String>,
     pub is_tls: bool,
-    /// Of the kernel that it runs on (`/proc/sys/kernel/random/boot_id`).
+    /// Boot id of the kernel that it runs on (`/proc/sys/kernel/random/boot_id`).
     pub(super) boot_id: String,
     pub file_bytes: u64,
     pub(super) port: u16,
-    /// From the first `/` on.
+    /// The path in the URL, from the first `/` on.
     pub(super) path: String,
 }
 
@@ -45,7 +47,8 @@ pub struct ServingReading {
     pub(super) window_ns: u64,
     pub(super) sending: SenderReading,
     pub(super) side: Side,
-    /// What neither its server nor the kernel's network threads had of its machine's CPUs, 0 to 1.
+    /// Share of its machine's CPU time, 0 to 1, that others than its server and the kernel's
+    /// network threads used.
     pub(super) others_share: Option<f64>,
     pub(super) dram_bytes: Option<f64>,
 }
@@ -54,10 +57,10 @@ pub struct ServingReading {
 pub trait Serving {
     fn served(&self) -> &ServedFile;
 
-    /// Where its server is.
+    /// The address of its server.
     fn address(&self) -> SocketAddr;
 
-    /// How many of the server's connections have got at least so many bytes.
+    /// How many connections of the server have received at least `bytes` bytes.
     ///
     /// # Errors
     /// Where the line to it has ended.
@@ -69,20 +72,21 @@ pub trait Serving {
     /// Where the line to it has ended.
     fn open(&mut self) -> Result<(), Failure>;
 
-    /// Ends it, as often as it is asked to; whether as much came within it as a cost can be told from.
+    /// Ends the window; a further call moves its end to the present. Returns whether enough bytes
+    /// came within it to tell a cost from.
     ///
     /// # Errors
     /// Where the line to it has ended.
     fn close(&mut self) -> Result<bool, Failure>;
 
-    /// What was seen within it.
+    /// What was seen within the window.
     ///
     /// # Errors
     /// Where connections came or went, next to nothing came, or the line to it has ended.
     fn reading(&mut self) -> Result<ServingReading, Failure>;
 }
 
-/// One that is here. Dropping it stops its server.
+/// A serving end in this process. Dropping it stops its server.
 pub struct ServingEnd {
     served: ServedFile,
     server: Server,
@@ -95,7 +99,7 @@ impl ServingEnd {
     /// Starts the server at an address of this machine; `program` is Linerate.
     ///
     /// # Errors
-    /// When it cannot be started, or the file is not there.
+    /// When the server cannot be started, or the file is not there.
     pub fn start(program: &Path, offer: &FileOffer, ip: IpAddr) -> Result<Self, Failure> {
         let cpus = cpus_at(ip)?.server;
         let there = std::fs::metadata(&offer.file);
@@ -130,7 +134,7 @@ impl ServingEnd {
         self.server.check()
     }
 
-    /// What came within the window over connections that stayed for all of it.
+    /// What was sent within the window, over connections that lasted for all of it.
     fn sent(&self) -> Result<SenderReading, Failure> {
         let reading = self.senders.reading().ok_or_else(|| Failure {
             what: "no connection to the server was left at the end of the window".to_owned(),
@@ -139,8 +143,8 @@ impl ServingEnd {
         if reading.changes > 0 {
             return Err(Failure {
                 what: format!(
-                    "{} connections to the server came or went within the window, and what those \
-                     carried that went cannot be counted",
+                    "{} connections to the server came or went within the window, and what the \
+                     closed ones carried cannot be counted",
                     reading.changes
                 ),
                 advice: STAY.to_owned(),
@@ -149,7 +153,7 @@ impl ServingEnd {
         if reading.acked_bytes < FEWEST_BYTES {
             return Err(Failure {
                 what: format!(
-                    "only {} bytes came from the server, too few to tell a cost from",
+                    "only {} bytes came from the server, too few to compute a cost",
                     reading.acked_bytes
                 ),
                 advice: "give a longer --duration".to_owned(),

@@ -1,4 +1,4 @@
-//! What is read of a side's processes at the two ends of a window.
+//! Reads the counters of a side's processes at the two ends of a window.
 
 use machine::instruments::cpu::CpuWatch;
 use machine::instruments::threads::ThreadWatch;
@@ -45,10 +45,10 @@ impl SideWatch {
         (self.closed_ns - self.opened_ns).max(1)
     }
 
-    /// What its processes spent; `name` is what the side is called.
+    /// What its processes spent; `name` is the name of the side in messages.
     pub(super) fn spent(&self, name: &str) -> Result<Side, Failure> {
         let window_ns = self.window_ns();
-        // Whose processes are watched is that instrument's target, whichever side it is.
+        // To that instrument the watched processes are the server, whichever side they are.
         let cpu_ns = self
             .cpu
             .counts(window_ns)
@@ -72,14 +72,14 @@ impl SideWatch {
         self.cpu.counts(self.window_ns()).machine
     }
 
-    /// What neither its processes, nor the kernel's network threads, nor a side beside it, which had so much, had of the
-    /// time of all CPUs, 0 to 1.
+    /// Share of the time of all CPUs, 0 to 1, that others used: neither its processes, nor the
+    /// kernel's network threads, nor the other side on this machine, which used `beside_ns`.
     pub(super) fn others_share(&self, beside_ns: u64) -> Option<f64> {
         let window_ns = self.window_ns();
         let others_ns = self.cpu.counts(window_ns).foreign_ns(beside_ns)?;
         let online = sys::kernel_file::text("/sys/devices/system/cpu/online")?;
         let cpus = sys::cpu::parse_list(&online).ok()?.len();
-        // Ticks of a short window may come to more than it has.
+        // In a short window, ticks may add up to more time than there was.
         Some((others_ns as f64 / (window_ns as f64 * cpus as f64)).min(1.0))
     }
 }

@@ -1,11 +1,12 @@
-//! What is asked of git: commits, and worktrees of them.
+//! Asks git for commits, and for worktrees of them.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use model::failure::Failure;
 
-/// Those by which git is told of a repository in which a hook of it is run. Ours is the folder's.
+/// The variables by which git, when it runs a hook, names the hook's repository to other calls of
+/// git. We mean the repository of the folder instead.
 const OF_A_HOOK: [&str; 7] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -16,7 +17,8 @@ const OF_A_HOOK: [&str; 7] = [
     "GIT_COMMON_DIR",
 ];
 
-/// Takes from a command what would have git in it look at the repository of a hook that we are run by.
+/// Removes the variables of a hook from a command. If a hook runs us, they would make git in the
+/// command use the hook's repository.
 pub(crate) fn forget_the_hook(command: &mut Command) {
     for variable in OF_A_HOOK {
         command.env_remove(variable);
@@ -27,28 +29,28 @@ pub(crate) fn forget_the_hook(command: &mut Command) {
 #[derive(Clone, Debug)]
 pub struct Repository {
     pub top: PathBuf,
-    /// Where below that somebody is; empty for there.
+    /// The current folder, relative to `top`; empty at the top.
     pub below: String,
 }
 
 /// A commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resolved {
-    /// Its whole hash.
+    /// Its full hash.
     pub hash: String,
-    /// As short as it is told from others.
+    /// Its hash, shortened as far as it stays unique.
     pub short: String,
 }
 
 impl Repository {
-    /// The one in which a folder lies.
+    /// Finds the repository in which a folder lies.
     ///
     /// # Errors
     /// Where git is absent, or finds none.
     pub fn around(folder: &Path) -> Result<Self, Failure> {
         let asked = git(folder, &["rev-parse", "--show-toplevel", "--show-prefix"]);
         let said = asked.map_err(|words| Failure {
-            what: format!("no repository of git here: {words}"),
+            what: format!("there is no git repository here: {words}"),
             advice: "go into the work tree of the project that is to be measured".to_owned(),
         })?;
         let mut lines = said.lines();
@@ -58,10 +60,10 @@ impl Repository {
         })
     }
 
-    /// The commit that a word means.
+    /// Finds the commit that a word names.
     ///
     /// # Errors
-    /// Where it means none.
+    /// Where it names none.
     pub fn resolve(&self, word: &str) -> Result<Resolved, Failure> {
         let commit = format!("{word}^{{commit}}");
         let parse = |arguments: &[&str]| {
@@ -76,13 +78,14 @@ impl Repository {
         Ok(Resolved { hash, short })
     }
 
-    /// A checkout of CI has most often the newest commit alone.
+    /// Advice on a missing commit. A checkout in CI mostly has only the newest commit.
     fn how_to_get_one(&self) -> &'static str {
         let asked = git(&self.top, &["rev-parse", "--is-shallow-repository"]);
         if asked.is_ok_and(|said| said == "true") {
-            return "this clone has the newest commits alone: `git fetch --unshallow origin '+refs/heads/*:refs/remotes/origin/*'` \
-                    gets all, as a checkout does with `fetch-depth: 0` on GitHub and `GIT_DEPTH: \"0\"` on GitLab; a \
-                    branch is `origin/NAME` then";
+            return "this clone has only the newest commits: `git fetch --unshallow origin \
+                    '+refs/heads/*:refs/remotes/origin/*'` gets all, as a checkout does with \
+                    `fetch-depth: 0` on GitHub and `GIT_DEPTH: \"0\"` on GitLab; a branch is \
+                    `origin/NAME` then";
         }
         "give a branch, a tag or a hash; `git log --oneline --all` shows those that are here, and `git fetch origin` gets \
          those of the remote, whose branches are `origin/NAME`"
@@ -90,7 +93,7 @@ impl Repository {
 
     /// Whether files that git knows have changes that are in no commit.
     pub fn is_dirty(&self) -> bool {
-        // Without it, git would write its index anew.
+        // Without `--no-optional-locks`, git would rewrite its index.
         let reads = ["--no-optional-locks", "status"];
         let asked = [&reads[..], &["--porcelain", "--untracked-files=no"]].concat();
         git(&self.top, &asked).is_ok_and(|said| !said.is_empty())
@@ -103,10 +106,10 @@ pub(super) fn check_out(top: &Path, commit: &str, at: &Path) -> Result<(), Strin
     git(top, &["worktree", "add", "--detach", &at, commit]).map(drop)
 }
 
-/// Takes a worktree away, or what git knows of one that is no more.
+/// Removes a worktree, or what git still knows of one that no longer exists.
 pub(super) fn remove(top: &Path, at: &Path) {
     let at = at.display().to_string();
-    // Twice means also one that is locked, as git has it while it is checked out.
+    // `--force` given twice also removes a locked one; git locks a worktree while it fills it.
     let _ = git(top, &["worktree", "remove", "--force", "--force", &at]);
 }
 
@@ -119,7 +122,7 @@ pub(super) fn worktrees(top: &Path) -> Vec<PathBuf> {
     paths.map(PathBuf::from).collect()
 }
 
-/// What git says, or its last words.
+/// Runs git. Returns its standard output or, where it fails, its standard error.
 fn git(at: &Path, arguments: &[&str]) -> Result<String, String> {
     let mut command = Command::new("git");
     forget_the_hook(&mut command);

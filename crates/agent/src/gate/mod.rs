@@ -1,7 +1,7 @@
-//! Two commits under test: what is built of them in worktrees of their own, and how it is started.
+//! Builds two commits under test in worktrees of their own, and starts what was built.
 //!
-//! Their commands are the user's own and are run as the user, root included, in his environment: a build needs its
-//! caches, and a container of CI has nobody else.
+//! The commands are the user's own. They run as that user, even as root, and in the user's
+//! environment: a build needs its caches, and a container in CI has no other user.
 
 mod git;
 mod runs;
@@ -35,22 +35,23 @@ pub use git::{Repository, Resolved};
 pub(crate) use runs::{Runs, measure};
 pub(crate) use trees::{Tree, Trees};
 
-/// A variable of another length at each start: it moves the stack, and with it what lies in one line of a cache.
+/// A variable whose length differs at each start. It moves the stack, and so changes what shares a
+/// cache line.
 pub(crate) const PADDING: &str = "LINERATE_PADDING";
-/// The variable by which what a crash of ours leaves is told from anything else.
+/// The variable by which we recognise the processes that a crash of ours leaves behind.
 pub(crate) const FOLDER: &str = "LINERATE_FOLDER";
-/// How long it may take to end, ms: in every round it is started anew.
+/// How long a server may take to end, ms: it is started again in every round.
 const GRACE_MS: u32 = 300;
-/// More than any server of a test writes.
+/// Limit of a log, bytes: more than any server under test writes.
 const MOST_FILE_BYTES: u64 = 4 << 30;
 
-/// So many letters as were drawn now.
+/// A text whose length is drawn at random, below 4096 letters.
 pub(crate) fn padding() -> String {
     let [high, low] = sys::random::bytes().unwrap_or_default();
     "x".repeat(usize::from(u16::from_be_bytes([high, low]) % 4096))
 }
 
-/// Starts what was built.
+/// Starts what was built of a commit.
 pub(crate) fn start(setup: &Setup, tree: &Tree, cpus: &CpuSplit) -> Result<Target, Failure> {
     match &tree.build.job {
         Job::Serve {
@@ -101,7 +102,7 @@ fn serve(
     Ok(target)
 }
 
-/// The server as a service, of which nothing is known but how it is started.
+/// Describes the server as a service of which only the command that starts it is known.
 fn described(build: &Build, command: &str, within_ms: u32) -> Service {
     Service {
         format: SERVICE_FORMAT,
@@ -148,7 +149,7 @@ fn described(build: &Build, command: &str, within_ms: u32) -> Service {
     }
 }
 
-/// What a line spent that ended well; of another, how it ended, in words.
+/// The reading of a command line that succeeded; for any other, how it ended, in words.
 fn ended_well(
     ran: Result<(CommandReading, Kept), CommandTrouble>,
 ) -> Result<CommandReading, String> {
@@ -160,7 +161,7 @@ fn ended_well(
     }
 }
 
-/// A line for `sh` in a tree.
+/// Makes a command that runs a line with `sh` in a tree.
 pub(crate) fn shell(line: &str, at: &Path, folder: &Path) -> std::process::Command {
     let mut command = std::process::Command::new("/bin/sh");
     forget_the_hook(&mut command);

@@ -1,4 +1,4 @@
-//! A command as a target: a block is as many runs of it as fit, each a process of its own.
+//! A command as a target: a block is as many runs as fit into its time, each a process of its own.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -17,7 +17,7 @@ use crate::command::Prepared;
 /// How long a run may take, ms.
 const LONGEST_MS: u64 = 600_000;
 
-/// A command of a tree.
+/// A command that is run in a tree.
 pub(crate) struct Runs {
     title: String,
     line: String,
@@ -27,7 +27,7 @@ pub(crate) struct Runs {
 }
 
 impl Runs {
-    /// Sees that it runs, the first time.
+    /// Prepares the command. The first time, runs it once to see that it succeeds.
     pub(super) fn begin(tree: &Tree, line: &str) -> Result<Self, Failure> {
         let mut runs = Self {
             title: tree.build.title.clone(),
@@ -58,12 +58,12 @@ impl Runs {
         });
         ended_well(ran).map_err(|what| Failure {
             what: format!("{}: `{}` {what}", self.title, self.line),
-            advice: "it must end well at both commits to be compared".to_owned(),
+            advice: "it must succeed at both commits to be compared".to_owned(),
         })
     }
 }
 
-/// A block: runs one after the other until so much time is over.
+/// Measures a block: runs the command again and again until `score_ms` is over, but at least once.
 pub(crate) fn measure(runs: &mut Runs, score_ms: u32) -> Result<Reading, Failure> {
     let mut watch = CpuWatch::new(&[]);
     let until_ns = clock::monotonic_ns() + u64::from(score_ms) * 1_000_000;
@@ -81,7 +81,7 @@ pub(crate) fn measure(runs: &mut Runs, score_ms: u32) -> Result<Reading, Failure
     let cpu = watch.reading(window_ns, 0, 0.0);
     let busy_ns = cpu.machine.map(|machine| machine.busy_ns());
     Ok(Reading {
-        // Without what lies between two runs.
+        // Without the time between two runs.
         window_ns: wall_ns,
         answered: count,
         carried: None,

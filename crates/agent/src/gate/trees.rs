@@ -1,4 +1,4 @@
-//! The worktrees of a gate, in a folder of ours that goes with them.
+//! The worktrees of a gate, in a folder of ours that is removed with them.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -15,16 +15,16 @@ use crate::command::{CommandRunner, Prepared};
 use crate::service::leftovers;
 use crate::workshop::own_folder::OwnFolder;
 
-/// What the folders of ours are that worktrees lie in.
+/// The kind of our folders in which worktrees lie, as their names have it.
 const KIND: &str = "gate";
 
-/// One for builds and runs alike: a process has one that a signal reaches, the newest.
+/// One runner for builds and runs alike: a signal reaches only the newest runner of a process.
 pub(super) type Runner = Rc<RefCell<CommandRunner>>;
 
-/// All that was built. Dropping it takes it away.
+/// Everything that was built. Dropping it removes the worktrees.
 pub(crate) struct Trees {
     built: BTreeMap<String, Tree>,
-    /// Worktrees that were made, whole or not, and their repositories.
+    /// The repository and path of each worktree that was made, even in part.
     made: Vec<(PathBuf, PathBuf)>,
     folder: OwnFolder,
     runner: Runner,
@@ -33,9 +33,9 @@ pub(crate) struct Trees {
 /// A commit that was built.
 pub(crate) struct Tree {
     pub(crate) build: Build,
-    /// Where its commands are run.
+    /// The folder in which its commands run.
     pub(crate) path: PathBuf,
-    /// The folder of ours in which it lies.
+    /// The folder of ours in which the worktree lies.
     pub(crate) folder: PathBuf,
     pub(super) runner: Runner,
     /// Whether its command was seen to end well.
@@ -62,7 +62,7 @@ impl Trees {
         git::check_out(&repository, &build.commit, &root).map_err(|words| Failure {
             what: format!("{} cannot be checked out: {words}", build.title),
             advice: format!(
-                "see to room and permissions in {}, or set TMPDIR to another folder",
+                "check free space and permissions in {}, or set TMPDIR to another folder",
                 std::env::temp_dir().display()
             ),
         })?;
@@ -81,7 +81,7 @@ impl Trees {
         Ok(())
     }
 
-    /// What was built under this name.
+    /// The tree that was built under this name.
     pub(crate) fn get(&self, name: &str) -> Option<&Tree> {
         self.built.get(name)
     }
@@ -95,10 +95,10 @@ impl Drop for Trees {
     }
 }
 
-/// Runs what builds a tree.
+/// Runs the build command of a tree.
 fn run(tree: &Tree) -> Result<(), Failure> {
     let Build { title, command, .. } = &tree.build;
-    // What a build says last is kept of its standard error.
+    // Only the end of standard error is kept, so the build writes everything there.
     let mut prepared = shell(&format!("exec >&2\n{command}"), &tree.path, &tree.folder);
     prepared
         .stdin(Stdio::null())
@@ -117,7 +117,7 @@ fn run(tree: &Tree) -> Result<(), Failure> {
     ended.map(|_| ())
 }
 
-/// Most builds that fail miss something that only the user's own work tree has.
+/// Advice on a failed build: most miss something that only the user's own work tree has.
 fn advice_on_a_build(tree: &Tree) -> &'static str {
     let root = tree.folder.join(&tree.build.name);
     let has_submodules = root.join(".gitmodules").exists();
@@ -136,13 +136,13 @@ fn has_no_folder(build: &Build) -> Failure {
     }
 }
 
-/// What git still knows of worktrees of ours that a crash has left, and whose folder has been taken away since.
+/// Makes git forget worktrees of ours that a crash left and whose folder has been removed since.
 fn forget_lost(repository: &Path) {
     let is_ours = |path: &&PathBuf| {
         let folder = path.parent();
         folder.and_then(leftovers::kind_of) == Some(KIND)
     };
-    // One that cannot be looked for, as where a disk is away, may be there.
+    // A worktree that cannot be looked for, as on a disk that is not mounted, may still exist.
     let is_gone = |path: &&PathBuf| path.try_exists().is_ok_and(|is_there| !is_there);
     let all = git::worktrees(repository);
     for lost in all.iter().filter(is_ours).filter(is_gone) {
@@ -153,6 +153,6 @@ fn forget_lost(repository: &Path) {
 fn cannot(doing: &str, error: &io::Error) -> Failure {
     Failure {
         what: format!("{doing}: {error}"),
-        advice: "look at the limits of open files and processes".to_owned(),
+        advice: "check the limits of open files and processes".to_owned(),
     }
 }

@@ -1,4 +1,4 @@
-//! Packets between machines of their own: a process of ours is on each.
+//! Packets between two machines, with a process of ours on each.
 
 use std::io::{self, BufRead, Write};
 use std::net::{IpAddr, SocketAddr};
@@ -14,7 +14,7 @@ use traffic::packets::{
 
 use crate::role::{Role, RoleProcess, Said, next, say};
 
-/// What the sender is told each time.
+/// The order to the sender for one exchange.
 #[derive(Debug, Serialize, Deserialize)]
 struct FarSending {
     plan: PacketPlan,
@@ -28,13 +28,13 @@ pub struct FarEnds {
     sender: RoleProcess,
     receiver: RoleProcess,
     address: IpAddr,
-    /// On which they run, each by its own kernel's number.
+    /// The CPUs of sender and receiver, each by its own kernel's number.
     pub cpus: [usize; 2],
 }
 
 impl FarEnds {
-    /// Starts them by their commands; packets go to an address of the receiver. After so long without a word an end is
-    /// given up.
+    /// Starts both ends by their commands; packets go to `address`, which is the receiver's. An end
+    /// is given up after `silence` without a message.
     ///
     /// # Errors
     /// Says what could not be done, and where.
@@ -55,13 +55,13 @@ impl FarEnds {
         })
     }
 
-    /// Sends packets from one to the other, until we are asked to stop.
+    /// Sends packets from one end to the other, until we are asked to stop.
     ///
     /// # Errors
     /// Says what could not be done, and where.
     pub fn exchange(&mut self, plan: &PacketPlan, stop: &StopSignal) -> Result<Exchanged, Failure> {
         self.receiver.order(plan)?;
-        // The port alone: where they go is not for the far end to say.
+        // Only the port is taken over: the far end does not decide where packets go.
         let (port, words): (u16, GreetingWords) = self.receiver.said()?;
         let sending = FarSending {
             plan: plan.clone(),
@@ -72,7 +72,7 @@ impl FarEnds {
         let sent: Result<(Sent, Option<u32>), Failure> = self.sender.said_or_stopped(stop);
         let count = sent.as_ref().map_or(0, |(sent, _)| sent.packets);
         self.receiver.order(&count)?;
-        // A sender can fail since the receiver did.
+        // A sender can fail because the receiver did, so the receiver's failure comes first.
         let received: (Received, SocketSettings) = self.receiver.said()?;
         Exchanged::apart(plan, sent?, received).map_err(|error| Failure {
             what: error.to_string(),
@@ -81,7 +81,7 @@ impl FarEnds {
     }
 }
 
-/// Says on which CPU, and then sends whenever it is told to.
+/// Reports its CPU, and then sends packets for each order.
 pub(crate) fn send(input: &mut impl BufRead, output: &mut impl Write) -> io::Result<()> {
     say(output, &own_cpu(|cpus| cpus.first()))?;
     while let Some(FarSending {
@@ -96,8 +96,8 @@ pub(crate) fn send(input: &mut impl BufRead, output: &mut impl Write) -> io::Res
     Ok(())
 }
 
-/// Says on which CPU, and then opens a socket whenever it is told to, says at which port, and receives until it hears how many
-/// were sent.
+/// Reports its CPU. Then, for each order, opens a socket, reports how to reach it, and receives
+/// until it is told how many packets were sent.
 pub(crate) fn receive(
     address: IpAddr,
     input: &mut impl BufRead,
@@ -116,7 +116,8 @@ pub(crate) fn receive(
     Ok(())
 }
 
-/// One of those that it may use: the receiver has the last, as interrupts are on the first as a rule.
+/// One of the CPUs that this process may use. The receiver uses the last, since interrupts are
+/// mostly on the first.
 fn own_cpu(which: impl FnOnce(&[usize]) -> Option<&usize>) -> Said<usize> {
     let cpus = sys::cpu::allowed().map_err(|error| error.to_string())?;
     which(&cpus).copied().ok_or_else(|| "no CPU".to_owned())

@@ -1,5 +1,5 @@
-//! Raw frames between the hosts of a rig: a process of ours opens a packet socket on each, and is both ends. UDP between
-//! machines is of two processes, [`FarEnds`].
+//! Raw frames between the hosts of a rig: one process of ours opens a packet socket on each host
+//! and is both ends. UDP between machines takes two processes, [`FarEnds`].
 
 pub(crate) mod apart;
 
@@ -16,14 +16,15 @@ use traffic::packets::{Exchanged, PacketPlan, exchange_raw, raw_inlet, raw_outle
 
 use crate::role::{Role, RoleProcess, Said, here, say};
 
-/// The devices of the rig `netns`, as its layout names them: the client's and the server's.
+/// The devices of the rig `netns`, as its layout names them: the client's, which leads to the
+/// server, and the server's.
 const DEVICES: [&str; 2] = ["lr-server", "lr-client"];
 
-/// What such a process is told, on the host that sends.
+/// The order to such a process, which starts on the host that sends.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct FramesOrder {
     plan: PacketPlan,
-    /// Whoever holds the host that receives, and under which descriptor.
+    /// The process that holds the host that receives, and its descriptor for that.
     receiver: (u32, i32),
 }
 
@@ -40,7 +41,7 @@ pub fn exchange_between(
     let [client, .., server] = lab.hosts() else {
         return Err(Failure {
             what: "this rig has no two hosts".to_owned(),
-            advice: "raw frames are of the rig `netns`".to_owned(),
+            advice: "raw frames need the rig `netns`".to_owned(),
         });
     };
     let role = Role::Frames(FramesOrder {
@@ -50,7 +51,7 @@ pub fn exchange_between(
     RoleProcess::start(here(program, Some(client))?, &role)?.said_or_stopped(stop)
 }
 
-/// Sends and receives as it is told, and says what came of it.
+/// Sends and receives frames as ordered, and reports the result.
 pub(crate) fn exchange(order: &FramesOrder, output: &mut impl Write) -> io::Result<()> {
     let exchanged: Said<Exchanged> = exchanged(order);
     say(output, &exchanged)
@@ -59,7 +60,7 @@ pub(crate) fn exchange(order: &FramesOrder, output: &mut impl Write) -> io::Resu
 fn exchanged(order: &FramesOrder) -> Said<Exchanged> {
     let plan = &order.plan;
     if !plan.is_raw() {
-        return Err("raw frames alone are sent from one host to another".to_owned());
+        return Err("only raw frames are sent from one host to another".to_owned());
     }
     inside_a_rig("the sender")?;
     let outlet = raw_outlet(plan, DEVICES[0]).map_err(|error| error.to_string())?;
@@ -72,7 +73,7 @@ fn exchanged(order: &FramesOrder) -> Said<Exchanged> {
     exchange_raw(plan, (outlet, inlet)).map_err(|error| error.to_string())
 }
 
-/// Nothing raw leaves a rig.
+/// Fails outside of a rig: raw frames never leave one.
 fn inside_a_rig(end: &str) -> Said<()> {
     match is_inside() {
         true => Ok(()),

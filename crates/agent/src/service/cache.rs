@@ -1,4 +1,4 @@
-//! The folder that a service keeps from one start to the next, for what is dear to make.
+//! The folder that a service keeps from one start to the next, for what is expensive to make.
 
 use std::fs;
 use std::io;
@@ -10,10 +10,10 @@ use model::failure::Failure;
 use sys::descent::Descent;
 use sys::folder::Folder;
 
-/// Root's own cache is no place for those who came down from root.
+/// The cache of services that give up the powers of root: they may not use root's own cache.
 const OF_ROOT: &str = "/var/cache/linerate";
 
-/// The service's cache folder, made where it was not; `None` for a service that mentions none.
+/// The service's cache folder, made where it is missing; `None` for a service that mentions none.
 pub(super) fn folder(service: &Service, descent: Descent) -> Result<Option<PathBuf>, Failure> {
     if !service.mentions("cache") {
         return Ok(None);
@@ -29,7 +29,7 @@ pub(super) fn folder(service: &Service, descent: Descent) -> Result<Option<PathB
     let path = above.join(&service.name);
     make(&above, &service.name, descent.owner()).map_err(|error| Failure {
         what: format!("{}: making {}: {error}", service.title, path.display()),
-        advice: "it keeps there what is dear to make".to_owned(),
+        advice: "it keeps there what takes long to make".to_owned(),
     })?;
     Ok(Some(path))
 }
@@ -43,8 +43,8 @@ fn of_user() -> Option<PathBuf> {
     Some(cache.join("linerate"))
 }
 
-/// What somebody else put there is no cache of this service: it goes. A name that leads elsewhere is
-/// refused.
+/// Makes the folder. What another user put in its place is no cache of this service and is removed.
+/// A name that leads elsewhere is refused.
 fn make(above: &Path, name: &str, owner: Option<u32>) -> io::Result<()> {
     fs::create_dir_all(above)?;
     let above = Folder::open(above)?;

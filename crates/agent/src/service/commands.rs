@@ -16,7 +16,7 @@ use super::find;
 use super::folder::Folder;
 use crate::gate;
 
-/// Whether a command shall not be waited for any longer.
+/// Returns whether to stop waiting for a command.
 pub(super) type GivenUp<'a> = &'a dyn Fn() -> bool;
 
 /// What the commands of a service have in common.
@@ -26,17 +26,18 @@ pub(super) struct Commands<'a> {
     /// The path of its program.
     pub(super) program: &'a Path,
     pub(super) folder: &'a Folder,
-    /// Empty for those inherited.
+    /// The CPUs on which they run; empty for the inherited ones.
     pub(super) cpus: &'a [usize],
-    /// Where they are run in all of our environment, if that is not the folder.
+    /// A folder to run them in with all of our environment; `None` to run them in `folder` with
+    /// little of it.
     pub(super) site: Option<&'a Path>,
 }
 
-/// How a command that was run to its end did not do well.
+/// Why a command that should end with success did not.
 pub(super) enum Trouble {
-    /// It could not be found.
+    /// Its program could not be found.
     Absent(Failure),
-    /// What became of it, as it follows its name.
+    /// What happened to it, in words that follow its name.
     Failed(String),
 }
 
@@ -51,7 +52,7 @@ impl Commands<'_> {
         leader.map_err(|error| format!("starting {}: {error}", program.display()))
     }
 
-    /// Runs a program and its arguments, which must end with 0.
+    /// Runs a program with its arguments; it must exit with status 0.
     pub(super) fn run(
         &self,
         words: &[String],
@@ -65,7 +66,7 @@ impl Commands<'_> {
         match ended.map_err(|error| Trouble::Failed(format!("cannot be run: {error}")))? {
             Some(status) if status.success() => Ok(()),
             Some(status) => Err(Trouble::Failed(format!("failed: {status}"))),
-            None if given_up() => Err(Trouble::Failed("was not waited for any longer".to_owned())),
+            None if given_up() => Err(Trouble::Failed("was given up".to_owned())),
             None => {
                 let limit_ms = within.as_millis();
                 Err(Trouble::Failed(format!("did not end within {limit_ms} ms")))
@@ -73,7 +74,8 @@ impl Commands<'_> {
         }
     }
 
-    /// How it ended; `None` when it was killed because it took too long or was given up.
+    /// Runs a program and returns how it ended; `None` when it was killed because it took too long
+    /// or was given up.
     fn wait(
         &self,
         program: &Path,
@@ -121,7 +123,7 @@ impl Commands<'_> {
         Ok(command)
     }
 
-    /// Little of ours, and what the description adds.
+    /// Little of our environment, and what the service's description adds.
     fn environment(&self) -> Vec<(OsString, OsString)> {
         let here = self.folder.path().as_os_str().to_owned();
         let path = std::env::var_os("PATH").unwrap_or_default();

@@ -17,10 +17,11 @@ use crate::environment;
 
 /// How long a program may take to tell its version.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// More than any program says about its version, and less than a pipe holds.
+/// The most that is read, bytes: more than any program says about its version, and less than a pipe
+/// holds.
 const MOST_SAID_BYTES: u64 = 16 << 10;
 
-/// Looks whether the program of a service is here and which version it is.
+/// Finds the program of a service and its version.
 ///
 /// # Errors
 /// When it is absent, with the line that installs it; or when it does not tell its version.
@@ -31,12 +32,12 @@ pub fn find(service: &Service) -> Result<FoundService, Failure> {
     }
 }
 
-/// Looks whether a program is here and which version it is. One that does not tell is passed over
-/// for the next of its names on the way: version managers put stand-ins there for versions that
-/// they were not told to use.
+/// Finds a program and its version. One that does not tell its version is passed over for the next
+/// candidate: version managers put stand-ins on the PATH for versions that they were not told to
+/// use.
 ///
 /// # Errors
-/// As for [`find`], of the first.
+/// As for [`find`], for the first candidate.
 pub fn find_program(title: &str, find: &Find) -> Result<FoundService, Failure> {
     let all = usable(title, find)?;
     let mut asked = all.iter().map(|program| found(program, title, find));
@@ -63,7 +64,7 @@ fn found(program: &Path, title: &str, find: &Find) -> Result<FoundService, Failu
     {
         return Err(Failure {
             what: format!("{title} was not found: {} is {version}", program.display()),
-            advice: "have that version on the PATH, or give the path of its program".to_owned(),
+            advice: "put that version on the PATH, or give the path of its program".to_owned(),
         });
     }
     let sha256 = File::open(program).and_then(foreign::sha256::of_all).ok();
@@ -74,13 +75,14 @@ fn found(program: &Path, title: &str, find: &Find) -> Result<FoundService, Failu
     })
 }
 
-/// Whether a version is this one, or one of those that begin with it: 3.1 is not 3.12.
+/// Whether a version is the wanted one or begins with it as a whole part: 3.12 is not a 3.1.
 fn is_of(version: &str, wanted: &str) -> bool {
     let rest = version.strip_prefix(wanted);
     rest.is_some_and(|rest| !rest.starts_with(|next: char| next.is_ascii_alphanumeric()))
 }
 
-/// Where the program of a service is: of one version the first that may be it, since none is asked. Nothing is run.
+/// Finds the program of a service without running anything. Where a version is wanted, this is the
+/// first program that may have it, since none is asked.
 ///
 /// # Errors
 /// When it is absent, with the line that installs it, or only root may execute it.
@@ -90,7 +92,8 @@ pub fn locate(service: &Service) -> Result<PathBuf, Failure> {
     first.ok_or_else(|| absent_by_name(title, find))
 }
 
-/// The program that a service is started from: of one version the one that tells it.
+/// The program with which a service is started; where a version is wanted, one that tells that
+/// version.
 ///
 /// # Errors
 /// As for [`find`].
@@ -101,28 +104,28 @@ pub(super) fn program_of(service: &Service) -> Result<PathBuf, Failure> {
     }
 }
 
-/// Every program of these names that what is measured may execute; at least one.
+/// Every program of these names that the user of measured programs may execute; at least one.
 fn usable(title: &str, find: &Find) -> Result<Vec<PathBuf>, Failure> {
     let folders = places::folders(&find.places);
     let names = names(find);
-    // A path, joined to a folder, is that path.
+    // An absolute path stays the same when it is joined to a folder.
     let names = names.iter();
     let there = names.flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
     let mut there: Vec<PathBuf> = there.filter(|path| places::is_program(path)).collect();
     there.dedup();
     let descent = Descent::from_here().unwrap_or_default();
-    let roots_own = there.first().cloned();
+    let first_found = there.first().cloned();
     let of_all = |path: &PathBuf| descent.may_run(path);
     let usable: Vec<PathBuf> = there.into_iter().filter(of_all).collect();
-    match roots_own {
+    match first_found {
         None => Err(absent_by_name(title, find)),
         Some(path) if usable.is_empty() => Err(out_of_reach(find, &path)),
         Some(_) => Ok(usable),
     }
 }
 
-/// The names that a program is looked for under, or its path. Distributions have several versions beside one another as `python3.12`
-/// and `gcc-12`.
+/// The names under which a program is looked for, or its path. Distributions install several
+/// versions side by side as `python3.12` and `gcc-12`.
 pub fn names(find: &Find) -> Vec<String> {
     if let Some(path) = &find.path {
         return vec![path.clone()];
@@ -139,7 +142,7 @@ pub fn names(find: &Find) -> Vec<String> {
     names
 }
 
-/// Where a program is that a service needs beside its own.
+/// Finds a program that a service needs besides its own.
 pub(super) fn locate_helper(
     service: &Service,
     program: &Path,
@@ -161,7 +164,7 @@ pub(super) fn locate_helper(
             service.title,
             places::beside_path(&service.find.places)
         ),
-        advice: "install it, or mend the service's file".to_owned(),
+        advice: "install it, or fix the service's file".to_owned(),
     })
 }
 
@@ -193,7 +196,7 @@ fn absent_by_name(title: &str, find: &Find) -> Failure {
     }
 }
 
-/// Said of a program that may be another than is meant.
+/// Advice on a program that may be another than the one that is meant.
 fn unless(title: &str, find: &Find) -> String {
     format!("unless it is {title}, {}", way_to_have(find))
 }
@@ -229,7 +232,7 @@ fn version_words(program: &Path, title: &str, find: &Find) -> Result<String, Fai
     let mut leader = Leader::start(&mut command)
         .map_err(|error| failed(format!("could not be started: {error}")))?;
     let ended = sys::clock::wait_until(PATIENCE, || !matches!(leader.try_wait(), Ok(None)));
-    // With what it may have left behind, which would hold the pipes open.
+    // This also ends what it may have left behind, which would hold the pipes open.
     let _ = leader.end();
     if !ended {
         let seconds = PATIENCE.as_secs();
@@ -250,8 +253,8 @@ fn everything_said(leader: &mut Leader) -> String {
     String::from_utf8_lossy(&said).into_owned()
 }
 
-/// The version as it stands between what the pattern has before and after it; it begins with a
-/// digit and holds no white space.
+/// The version between the texts that the pattern has before and after it. It begins with a digit
+/// and contains no white space.
 fn version_in(said: &str, pattern: &str) -> Option<String> {
     let (before, after) = pattern.split_once("{version}")?;
     let starts = said

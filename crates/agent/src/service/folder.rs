@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::logs::OUTPUT;
 
-/// A folder that goes when this is dropped.
+/// A folder that is removed when this is dropped.
 pub(super) struct Folder {
     path: PathBuf,
 }
@@ -16,7 +16,7 @@ pub(super) struct Folder {
 impl Folder {
     /// Makes a folder that only we may enter.
     pub(super) fn new(path: PathBuf) -> io::Result<Self> {
-        // It must be new: one that somebody else made in a public place could be his trap.
+        // It must be new: a folder that somebody else made in a public place could be a trap.
         DirBuilder::new().mode(0o700).create(&path)?;
         Ok(Self { path })
     }
@@ -25,7 +25,7 @@ impl Folder {
         &self.path
     }
 
-    /// Writes a file that only we may read, with the folders that lead to it.
+    /// Writes a file that only we may read, and makes the folders that lead to it.
     pub(super) fn write(&self, file: &str, text: &str) -> io::Result<()> {
         let path = self.path.join(file);
         if let Some(above) = path.parent() {
@@ -36,7 +36,7 @@ impl Folder {
         options.open(path)?.write_all(text.as_bytes())
     }
 
-    /// Opens the file for what the service says.
+    /// Opens the file for the output of the service.
     pub(super) fn output(&self) -> io::Result<File> {
         let path = self.path.join(OUTPUT);
         File::options().append(true).create(true).open(path)

@@ -1,9 +1,10 @@
-//! What is left of a folder of ours when its owner is gone: processes that came from there, and the
-//! folder: of a service whose keeper was killed, and of commands that left programs behind.
+//! Clears a folder of ours whose owner is gone: kills the processes that came from there, and
+//! removes the folder. Such a folder is left by a service whose keeper was killed, or by commands
+//! that left programs behind.
 //!
-//! A folder of ours has a name with a random number in it, which stands in our register before the
-//! folder is made, and nowhere else but with what is started in it, as its home. So neither a folder
-//! nor a process is taken for ours that is not.
+//! The name of a folder of ours contains a random number. It is written to our register before the
+//! folder is made, and is known otherwise only to what is started in the folder, as its home. So no
+//! folder and no process of others is taken for ours.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -16,25 +17,27 @@ use model::failure::Failure;
 use sys::folder::Folder;
 use sys::pidfd::{self, EndSignal};
 
-/// A killed process is gone at once but for one that waits for a device.
+/// How long killed processes may take to end: only one that waits for a device does not end at
+/// once.
 const LONGEST: Duration = Duration::from_secs(5);
-/// Digits of the random number, hexadecimal: the path of a socket below has 107 bytes at most
-/// (unix(7)).
+/// Hexadecimal digits of the random number. They are few, since the path of a socket in the folder
+/// has at most 107 bytes (unix(7)).
 const DIGITS: usize = 16;
 
-/// A path for a new folder of ours, of one kind, that nobody can foretell.
+/// An unpredictable path for a new folder of ours of one kind.
 pub(crate) fn new_path(above: &Path, kind: &str) -> PathBuf {
     let number = sys::random::bytes().expect("a machine that runs programs has random numbers");
     let number = u64::from_be_bytes(number);
-    // A folder that is no more is no place anyway.
+    // Where this fails, the current folder no longer exists, and nothing can be made in it.
     let above = std::path::absolute(above).unwrap_or_else(|_| above.to_owned());
     above.join(format!("linerate-{kind}-{number:0DIGITS$x}"))
 }
 
-/// Opens the folder in which one of ours is or is to be made, and says where that is without links.
+/// Opens the folder above one of ours, which need not exist yet. Returns it with its path without
+/// links.
 ///
 /// # Errors
-/// When somebody else could put another in the place of ours, or its path is none of [`new_path`].
+/// When somebody else could replace our folder, or its path was not made by [`new_path`].
 pub(super) fn place_of(folder: &Path) -> Result<(Folder, PathBuf), Failure> {
     let failed = |what: &str| Failure {
         what: format!("{}: {what}", folder.display()),
@@ -57,21 +60,22 @@ pub(super) fn place_of(folder: &Path) -> Result<(Folder, PathBuf), Failure> {
 /// Makes a folder of ours, which only we may enter.
 ///
 /// # Errors
-/// As [`place_of`], and those of making a folder.
+/// Those of [`place_of`], and those of making a folder.
 pub(crate) fn make(folder: &Path) -> Result<Folder, Failure> {
     let (above, _) = place_of(folder)?;
     let made = above.make(folder.file_name().unwrap_or_default());
     made.map_err(|error| Failure {
         what: format!("making {}: {error}", folder.display()),
-        advice: "see to room and permissions there, or set TMPDIR to another folder".to_owned(),
+        advice: "check free space and permissions there, or set TMPDIR to another folder"
+            .to_owned(),
     })
 }
 
-/// Kills the processes that came from a folder of ours, and takes it away: with the rights of the user
-/// whose it is, so that nothing goes that he could not take away himself.
+/// Kills the processes that came from a folder of ours, and removes the folder. It does so with the
+/// rights of the folder's owner, so that nothing is removed that the owner could not remove.
 ///
-/// A folder that was never made, lies where others could exchange it, or is of no name that we
-/// give is left alone.
+/// A folder is left alone when it was never made, when others could replace it, or when its name is
+/// not one that we give.
 pub(crate) fn clear(folder: &Path) {
     let Some(left) = Left::find(folder) else {
         return;
@@ -79,19 +83,19 @@ pub(crate) fn clear(folder: &Path) {
     if left.owner == sys::user::ours() {
         left.clear();
     } else {
-        // Whoever is not root is refused.
+        // Only root may act as another user; for others this fails.
         let _ = sys::user::act_as(left.owner, || left.clear());
     }
 }
 
-/// A folder of ours that is there, or what was put in its place.
+/// A folder of ours that exists, or what was put in its place.
 struct Left {
     above: Folder,
     name: OsString,
     owner: u32,
-    /// As its programs were told.
-    told: PathBuf,
-    /// As processes show it: without links on the way there.
+    /// Its path as its programs were given it.
+    given: PathBuf,
+    /// Its path as `/proc` shows it: without links on the way there.
     real: PathBuf,
 }
 
@@ -104,7 +108,7 @@ impl Left {
             above,
             name: name.to_owned(),
             owner: found.uid(),
-            told: folder.to_owned(),
+            given: folder.to_owned(),
             real: real.join(name),
         })
     }
@@ -127,13 +131,13 @@ impl Left {
         pids.filter(|pid| self.is_from_here(*pid)).collect()
     }
 
-    /// Whether a process was started in the folder, or by one that was. Some programs overwrite their
-    /// environment with their title: one without any home that works here, and that nobody looks at,
-    /// is such a one.
+    /// Whether a process was started in the folder, or by one that was. Some programs overwrite
+    /// their environment with their title. So a process also counts that has no `HOME`, works in
+    /// the folder and has no terminal.
     fn is_from_here(&self, pid: u32) -> bool {
         let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
         let variables = || environment.split(|byte| *byte == 0).filter_map(parts_of);
-        if variables().any(|(_, value)| value == self.told.as_os_str()) {
+        if variables().any(|(_, value)| value == self.given.as_os_str()) {
             return true;
         }
         let has_a_home = variables().any(|(name, _)| name == "HOME");
@@ -141,8 +145,8 @@ impl Left {
         !has_a_home && works_at.is_ok_and(|at| at.starts_with(&self.real)) && !has_terminal(pid)
     }
 
-    /// The number could have gone to another process meanwhile, so it is looked at again once it
-    /// cannot any more.
+    /// Kills a process. Its number could have gone to another process in the meantime, so the
+    /// process is checked again once an open pidfd keeps the number from changing hands.
     fn kill(&self, pid: u32) {
         if let Ok(process) = pidfd::open_any(pid)
             && self.is_from_here(pid)
@@ -172,8 +176,8 @@ pub(crate) fn kind_of(path: &Path) -> Option<&str> {
     (path.is_absolute() && is_random).then_some(kind)
 }
 
-/// The seventh field of `/proc/PID/stat` (proc_pid_stat(5)) is 0 without one; the name before it,
-/// in parentheses, may hold anything.
+/// Whether a process has a terminal. Without one, the seventh field of `/proc/PID/stat`
+/// (proc_pid_stat(5)) is 0; the name before it, in parentheses, may contain anything.
 fn has_terminal(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);

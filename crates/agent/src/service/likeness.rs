@@ -1,4 +1,4 @@
-//! Is what a service answers like what its description says?
+//! Checks whether a service answers as its description says.
 
 use std::net::SocketAddr;
 
@@ -11,17 +11,19 @@ use wire::response::KnownHead;
 
 use crate::target::PROBE_TIMEOUT_NS;
 
-/// No more of a body is looked into: an expression takes time as it is long, and JSON memory.
+/// The most bytes of a body that are examined: the longer it is, the more time a regular expression
+/// takes, and the more memory JSON.
 const MOST_BYTES: usize = 1 << 20;
 
-/// The most that is shown of what a server has, in letters.
+/// The most letters that are shown of what a server sent.
 const SHOWN: usize = 200;
 
-/// Asks twice, and holds both answers against the description. Whether their bodies are one says nothing of those to
-/// come: one may tell the time in seconds.
+/// Asks twice, and checks both answers against the description. They are not compared with each
+/// other: equal bodies would say nothing about later ones, since a body may contain the time in
+/// seconds.
 ///
 /// # Errors
-/// What is wrong with one, as it follows the name of the service.
+/// What is wrong with an answer, in words that follow the name of the service.
 pub(crate) fn look(
     address: SocketAddr,
     path: &str,
@@ -69,7 +71,7 @@ fn header_complaint(name: &str, wanted: &str, head: &KnownHead) -> Option<String
     Some(format!("{seen}, and not with `{name}: {wanted}`"))
 }
 
-/// Only where somebody asks is a body looked into.
+/// Examines a body, but only where the description asks for that.
 fn body_complaint(likeness: &Likeness, body: &[u8], bytes: u64) -> Option<String> {
     if likeness.regex.is_none() && likeness.json.is_empty() {
         return None;
@@ -122,7 +124,7 @@ fn shown(seen: &impl ToString) -> String {
     foreign::clipped(&seen.to_string(), SHOWN).into_owned()
 }
 
-/// 7 and 7.0 are one number; two whole ones are compared to their last digit.
+/// Whether two values are equal: 7 and 7.0 are; two whole numbers are compared to their last digit.
 fn is_same(found: &Value, wanted: &Value) -> bool {
     match (found, wanted) {
         (Value::Number(found), Value::Number(wanted)) if found.is_f64() || wanted.is_f64() => {

@@ -1,19 +1,19 @@
-//! What a service wrote: the ends of its logs for a reader, and whether one has come to its limit.
+//! The logs of a service: their ends for a reader, and whether one has reached its limit.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// Where what it writes to its standard output and error goes.
+/// The file that gets its standard output and error.
 pub(super) const OUTPUT: &str = "output.log";
-/// How much of a log's end is shown.
+/// How much of the end of a log is shown.
 const SHOWN_BYTES: u64 = 2_000;
 const SHOWN_LINES: usize = 12;
 
 /// The logs of one service.
 pub(super) struct Logs {
     folder: PathBuf,
-    /// Those beside what it writes to its standard output and error.
+    /// Its log files besides `OUTPUT`.
     files: Vec<String>,
 }
 
@@ -23,7 +23,7 @@ impl Logs {
         Self { folder, files }
     }
 
-    /// Their ends, for a reader; `None` where nothing was written.
+    /// The ends of the logs, for a reader; `None` where nothing was written.
     pub(super) fn last_words(&self) -> Option<String> {
         let ends: Vec<String> = self
             .names()
@@ -44,7 +44,7 @@ impl Logs {
         self.names().find(is_full).map(str::to_owned)
     }
 
-    /// Whether one of them has this text within its first bytes, as a sign of being ready is.
+    /// Whether a log has this text within its first bytes, where a sign of readiness is.
     pub(super) fn have(&self, text: &str) -> bool {
         self.names().any(|name| {
             let begin = read(&self.folder.join(name), 0, SEARCHED_BYTES);
@@ -71,7 +71,8 @@ fn end_of(path: &Path) -> io::Result<String> {
     Ok(shown.iter().map(set_in).collect::<Vec<_>>().join("\n"))
 }
 
-/// A piece of a plain file: what the service put in its place could be anything.
+/// Reads a piece of a plain file. The service could have put anything else in its place, which is
+/// not read.
 fn read(path: &Path, from: u64, most_bytes: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     if path.symlink_metadata()?.is_file() {

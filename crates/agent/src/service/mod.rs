@@ -1,5 +1,5 @@
-//! A service at work, as its description says. A keeper starts it without root, watches and stops
-//! it: a process of ours that outlives us for as long as it takes to leave nothing behind.
+//! Runs a service as its description says. A keeper starts it without root, watches it and stops
+//! it: a process of ours that outlives us until nothing of the service is left.
 
 mod cache;
 mod commands;
@@ -38,13 +38,13 @@ pub(crate) use offer::client_of_a_lab;
 pub use offer::{Offer, Pems};
 pub use order::Up;
 
-/// What makes the program a keeper.
+/// The arguments that make the program a keeper.
 pub const KEEPER_ARGUMENTS: [&str; 2] = ["service", "keep"];
 
-/// How long a keeper may take beyond the grace that its service has.
+/// How much longer than the grace of its service a keeper may take to end.
 const KEEPERS_GRACE: Duration = Duration::from_secs(20);
 
-/// How a service is wanted.
+/// How a service is to be started.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Wish {
     /// The address of this host on which it shall listen; `None` for its socket alone where it has one, and for
@@ -53,21 +53,21 @@ pub struct Wish {
     /// Its port there; `None` for any free one.
     pub port: Option<u16>,
     pub workers: u32,
-    /// The CPUs it may run on; empty for those inherited.
+    /// The CPUs it may run on; empty for the inherited ones.
     pub cpus: Vec<usize>,
-    /// What its keeper takes on and hands on to it; how it becomes an ordinary user is our own to
-    /// say.
+    /// What its keeper takes on and hands down to it. How it becomes an ordinary user is not taken
+    /// from here: [`RunningService::start`] decides that.
     #[serde(skip)]
     pub setup: ChildSetup,
-    /// Its own folder, which is not there yet; see [`new_folder`].
+    /// Its own folder, which does not exist yet; see [`new_folder`].
     pub folder: PathBuf,
     pub offer: Offer,
-    /// Where its commands are run instead, as who we are and in our environment: they are our user's own. `None` for
-    /// its folder, an ordinary user and little of ours.
+    /// A folder to run its commands in, as our user and with our environment, since they are that
+    /// user's own. `None` for its own folder, an ordinary user and little of our environment.
     pub site: Option<PathBuf>,
 }
 
-/// A service that was started. Dropping it stops it and takes its folder away.
+/// A service that was started. Dropping it stops it and removes its folder.
 pub struct RunningService {
     keeper: Keeper,
     pub up: Up,
@@ -82,8 +82,8 @@ impl RunningService {
     /// Starts a service and waits until it is ready. `program` is Linerate itself, for the keeper.
     ///
     /// # Errors
-    /// When it cannot be told the address, or has nothing to do with what it is offered; when it is absent, cannot be prepared, ends, or is not
-    /// ready in time, with its logs.
+    /// When it cannot be told the address, or has no use for what it is offered; when it is absent,
+    /// cannot be prepared, ends, or is not ready in time, with its logs.
     pub fn start(program: &Path, service: &Service, mut wish: Wish) -> Result<Self, Failure> {
         wish.address = place(service, wish.address)?;
         wish.offer.check(service)?;
@@ -106,7 +106,8 @@ impl RunningService {
         let mut keeper = Keeper::start(program, setup, &order)?;
         match keeper.ask(&Request::Start(Box::new(order)))? {
             Word::Up(up) => {
-                // Not before: what a service is started as, it stays. Who may not have it spared goes on.
+                // Only now: a service keeps what it is started with, and must not be spared itself.
+                // Where we may not spare the keeper, we go on.
                 let _ = sys::memory_killer::spare(keeper.child.id());
                 Ok(Self { keeper, up: *up })
             }
@@ -115,19 +116,19 @@ impl RunningService {
         }
     }
 
-    /// Whether its socket is there: some programs have one or an address, never both.
+    /// Whether its socket exists: some programs listen on a socket or an address, never on both.
     pub fn listens_on_its_socket(&self) -> bool {
         let socket = self.up.service.socket.as_deref();
         socket.is_some_and(|socket| Path::new(socket).exists())
     }
 
-    /// Where it answers over the network.
+    /// The address at which it answers over the network.
     ///
     /// # Errors
     /// When it was asked to listen on its socket alone.
     pub(crate) fn network_address(&self) -> Result<SocketAddr, Failure> {
         self.up.address.ok_or_else(|| Failure {
-            what: format!("{} listens on its socket alone", self.up.service.title),
+            what: format!("{} listens only on its socket", self.up.service.title),
             advice: "give it an address".to_owned(),
         })
     }
@@ -144,7 +145,7 @@ impl RunningService {
         })
     }
 
-    /// Whether it is still up, and what that makes doubtful: it writes more than it may.
+    /// Checks that it is still up. Returns a doubt when it has written more than it may.
     ///
     /// # Errors
     /// When it has ended, with the ends of its logs.
@@ -160,7 +161,7 @@ impl RunningService {
         }
     }
 
-    /// What is wrong with it, with the ends of its logs.
+    /// Makes a failure of what is wrong with it, with the ends of its logs.
     pub(crate) fn failure(&mut self, what: &str) -> Failure {
         match self.keeper.ask(&Request::Blame(what.to_owned())) {
             Ok(Word::Failed(failure)) | Err(failure) => failure,
@@ -169,20 +170,20 @@ impl RunningService {
     }
 }
 
-/// It becomes readable when the service has ended.
+/// The descriptor becomes readable when the service has ended.
 impl AsFd for RunningService {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.keeper.said.get_ref().as_fd()
     }
 }
 
-/// The process that has a service in its care, and the line to it. It stops the service when the
-/// line breaks, so also when we are killed.
+/// The process that looks after a service, and the line to it. It stops the service when the line
+/// breaks, so also when we are killed.
 struct Keeper {
     child: Child,
     line: Option<ChildStdin>,
     said: BufReader<ChildStdout>,
-    /// Of the service.
+    /// Title of the service.
     title: String,
     folder: PathBuf,
     grace: Duration,
@@ -214,7 +215,7 @@ impl Keeper {
         })
     }
 
-    /// Puts a request, and waits for its answer or a signal that asks us to stop.
+    /// Sends a request, and waits for its answer or a signal that asks us to stop.
     fn ask(&mut self, request: &Request) -> Result<Word, Failure> {
         let text = serde_json::to_string(request).map_err(|error| failed("a request", &error))?;
         let Some(line) = &mut self.line else {
@@ -227,7 +228,7 @@ impl Keeper {
         match word {
             Some(word) => Ok(word),
             None if sys::stop::heard().is_some() => Err(Failure::plain(format!(
-                "{} was not waited for any longer",
+                "{} was given up, as we were stopped",
                 self.title
             ))),
             None => Err(self.silent()),
@@ -236,8 +237,11 @@ impl Keeper {
 
     fn silent(&self) -> Failure {
         Failure {
-            what: format!("the process that keeps {} ended without a word", self.title),
-            advice: "look whether the kernel killed it for want of memory (`dmesg`)".to_owned(),
+            what: format!(
+                "the process that keeps {} ended without a message",
+                self.title
+            ),
+            advice: "check with `dmesg` whether the kernel killed it for lack of memory".to_owned(),
         }
     }
 }
@@ -258,8 +262,8 @@ impl Drop for Keeper {
     }
 }
 
-/// The address of a service that was asked for, if it needs one. A description that names none is of a service on
-/// 127.0.0.1.
+/// The address on which a service is to listen, if it needs one. A service whose description has no
+/// variable for it listens on 127.0.0.1.
 fn place(service: &Service, asked: Option<IpAddr>) -> Result<Option<IpAddr>, Failure> {
     if asked.is_none() && service.start.on_socket.is_some() {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! What a server of files is given beside its description: a folder, and who it is over TLS.
+//! What a file server is given besides its description: a folder, and its identity for TLS.
 
 use std::fmt;
 use std::io;
@@ -15,21 +15,21 @@ use super::folder::Folder;
 /// Files in the service's own folder.
 const CERTIFICATE: &str = "certificate.pem";
 const KEY: &str = "key.pem";
-/// A folder that is not there.
+/// The name of a folder that does not exist.
 const NOTHING: &str = "nothing";
 
-/// Whether a path means nothing but itself in any configuration.
+/// Whether a path has no special meaning in any configuration.
 fn is_plain(path: &Path) -> bool {
     let plain = |letter: char| letter.is_alphanumeric() || "/.-_+@~".contains(letter);
     path.to_str().is_some_and(|path| path.chars().all(plain))
 }
 
-/// What a service has to offer; by default its own answers alone, in the clear.
+/// What a service is to offer; by default only its own answers, without TLS.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Offer {
-    /// Its files are to be had below `/files/`.
+    /// The folder whose files it serves below `/files/`.
     pub root: Option<PathBuf>,
-    /// It speaks TLS as this, and nothing in the clear.
+    /// Its identity for TLS; with one, it speaks nothing but TLS.
     pub identity: Option<Pems>,
 }
 
@@ -40,7 +40,7 @@ pub struct Pems {
     pub key: String,
 }
 
-/// Keys are shown to nobody.
+/// Shows no key.
 impl fmt::Debug for Pems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Pems")
@@ -48,7 +48,7 @@ impl fmt::Debug for Pems {
 }
 
 impl Offer {
-    /// Whether a service can do that, as far as its description tells.
+    /// Checks that a service can offer this, as far as its description tells.
     pub(super) fn check(&self, service: &Service) -> Result<(), Failure> {
         let cannot = |what: &str, variable: &str| Failure {
             what: format!(
@@ -74,13 +74,13 @@ impl Offer {
                     service.title,
                     root.display().to_string().escape_debug()
                 ),
-                advice: "call folders by letters, digits and `.-_+@~`".to_owned(),
+                advice: "use only letters, digits and `.-_+@~` in names of folders".to_owned(),
             }),
             _ => Ok(()),
         }
     }
 
-    /// What one of its variables stands for; `None` for others.
+    /// The value of one of the offer's variables; `None` for other variables.
     pub(super) fn value_of(&self, variable: &str, folder: &Path) -> Option<String> {
         let path = match variable {
             "scheme" => return Some(self.scheme().to_owned()),
@@ -100,7 +100,7 @@ impl Offer {
         }
     }
 
-    /// Writes who it is into its folder, which only it may enter.
+    /// Writes certificate and key into the service's folder, which only the service may enter.
     pub(super) fn write_into(&self, folder: &Folder) -> io::Result<()> {
         let Some(pems) = &self.identity else {
             return Ok(());
@@ -109,14 +109,14 @@ impl Offer {
         folder.write(KEY, &pems.key)
     }
 
-    /// How it is spoken to; `None` in the clear.
+    /// The TLS client that speaks to it; `None` without TLS.
     pub(crate) fn client(&self, address: SocketAddr) -> Result<Option<Client>, Failure> {
         let identity = self.identity.as_ref();
         identity.map(|_| client_of_a_lab(address)).transpose()
     }
 }
 
-/// How a server is spoken to over TLS that nobody vouches for.
+/// A TLS client for a server for which nobody vouches.
 pub(crate) fn client_of_a_lab(address: SocketAddr) -> Result<Client, Failure> {
     let options = ClientOptions {
         http2: false,

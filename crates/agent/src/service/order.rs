@@ -1,5 +1,5 @@
-//! What is asked of a keeper and what it says: one JSON value a line, each way, between two
-//! processes of one program.
+//! The requests to a keeper and its words: one JSON value per line each way, between two processes
+//! of one program.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -16,27 +16,27 @@ pub(super) struct Order {
     pub(super) service: Service,
     /// The path of its program.
     pub(super) program: PathBuf,
-    /// The folder that it keeps, if it has one.
+    /// Its cache folder, if it has one.
     pub(super) cache: Option<PathBuf>,
-    /// Where it has no address, it listens on its socket alone.
+    /// How it is to be started. Without an address in it, the service listens on its socket alone.
     pub(super) wish: Wish,
 }
 
-/// Each is answered with one word.
+/// A request to a keeper, which answers each with one word.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Request {
     /// Always the first, and only once.
     Start(Box<Order>),
-    /// Is it still up?
+    /// Asks whether the service is still up.
     Check,
-    /// Say this of it, with the ends of its logs.
+    /// Asks for a failure with these words and the ends of the service's logs.
     Blame(String),
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Word {
     Up(Box<Up>),
-    /// The log that has come to its limit, if one has.
+    /// The service is up; `flooded` is the log that has reached its limit, if one has.
     Well {
         flooded: Option<String>,
     },
@@ -47,9 +47,9 @@ pub(super) enum Word {
 /// A service that is ready.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Up {
-    /// Where it answers; `None` where that is its socket alone.
+    /// The address at which it answers; `None` where it listens on its socket alone.
     pub address: Option<SocketAddr>,
-    /// Of its own process.
+    /// Number of the process that was started.
     pub pid: u32,
     /// The file with its password, if it has one.
     pub password_file: Option<PathBuf>,

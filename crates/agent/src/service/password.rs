@@ -1,4 +1,5 @@
-//! The password of one start of a service: drawn anew, and kept in a file of its folder for whoever started it.
+//! The password for one start of a service. It is drawn at random each time, and written to a file
+//! in the service's folder for the user who started it.
 
 use std::fmt::Write as _;
 use std::io;
@@ -8,11 +9,11 @@ use model::Service;
 
 use super::folder::Folder;
 
-/// Below the service's folder.
+/// Name of the file in the service's folder.
 const FILE: &str = "password";
 
-/// A password and its file. It is handed on in files and over connections, never as an argument of a program,
-/// which every user of the machine can read.
+/// A password and its file. It is handed on in files and over connections, never as an argument of
+/// a program: every user of the machine can read arguments.
 pub(super) struct Password {
     /// 128 bits in hexadecimal digits.
     pub(super) word: String,
@@ -20,7 +21,7 @@ pub(super) struct Password {
 }
 
 impl Password {
-    /// Draws one and writes its file; `None` for a service that wants none.
+    /// Draws a password and writes its file; `None` for a service that wants none.
     ///
     /// # Errors
     /// When the kernel gives no random numbers, or the file cannot be written.
@@ -37,7 +38,7 @@ impl Password {
         Ok(Some(Self { word, file }))
     }
 
-    /// What one of its variables stands for; `None` for others.
+    /// The value of one of the password's variables; `None` for other variables.
     pub(super) fn value_of(&self, variable: &str) -> Option<String> {
         match variable {
             model::service::PASSWORD => Some(self.word.clone()),

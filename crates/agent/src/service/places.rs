@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-/// Servers are installed there, and the paths of ordinary users leave it out.
+/// The folders in which servers are installed, and which the PATH of ordinary users leaves out.
 const SERVERS_FOLDERS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
 /// The folders in which the programs of a service are looked for, in order.
@@ -16,7 +16,7 @@ pub(super) fn folders(places: &[String]) -> Vec<PathBuf> {
     named.chain(of_servers).chain(own).collect()
 }
 
-/// The folders beside those of `PATH`, for a reader.
+/// The folders besides those of `PATH`, as text for a reader.
 pub(super) fn beside_path(places: &[String]) -> String {
     let own = places.iter().map(String::as_str);
     let all: Vec<&str> = SERVERS_FOLDERS.into_iter().chain(own).collect();

@@ -1,4 +1,4 @@
-//! Is a service ready? One question, asked again and again until it is answered with yes.
+//! Asks whether a service is ready, again and again until it is.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -15,9 +15,9 @@ use super::logs::Logs;
 
 /// How long one question may take.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Between two questions that start a program; the others cost next to nothing.
+/// Time between two questions that start a program; the others cost next to nothing.
 const PAUSE: Duration = Duration::from_millis(50);
-/// More than any greeting that is looked for.
+/// Larger than any greeting that we look for, bytes.
 const MOST_ANSWER_BYTES: usize = 4096;
 
 /// The question of one service.
@@ -26,17 +26,17 @@ pub(super) struct Question<'a> {
     pub(super) logs: &'a Logs,
     /// The process that was started.
     pub(super) leader: u32,
-    /// `None` where it listens on its socket alone.
+    /// Its address; `None` where it listens on its socket alone.
     pub(super) address: Option<SocketAddr>,
-    /// How it is spoken to, where it speaks TLS.
+    /// The TLS client that speaks to it, where it speaks TLS.
     pub(super) tls: Option<Client>,
     pub(super) given_up: GivenUp<'a>,
-    /// What a program was last seen to do, and when it may be started again.
+    /// How the program of a question failed last, and when it may be started again.
     pub(super) last_run: Option<(String, Instant)>,
 }
 
 impl Question<'_> {
-    /// Asks once; where the answer is no, what was seen instead.
+    /// Asks once. Where the answer is no, the error says what was seen instead.
     pub(super) fn ask(&mut self) -> Result<(), String> {
         match &self.commands.service.ready.when {
             Readiness::Http(path) => self.get(path),
@@ -69,7 +69,8 @@ impl Question<'_> {
         }
     }
 
-    /// What is sent may hold the password, and its port was free before: somebody else may have it.
+    /// Exchanges bytes only where the service itself listens: what is sent may contain the
+    /// password, and another process may have taken the port, which was free before.
     fn over_network(&self, address: SocketAddr, bytes: &Exchange) -> Result<(), String> {
         let listeners = targets::addresses_of(self.leader);
         if listeners
@@ -121,7 +122,7 @@ fn over_socket(socket: &str, bytes: &Exchange) -> Result<(), String> {
     judged(socket, answer, bytes)
 }
 
-/// What was sent is not told: it may hold a password.
+/// Checks an answer. An error does not quote what was sent, which may contain a password.
 fn judged(place: &str, answer: io::Result<Vec<u8>>, bytes: &Exchange) -> Result<(), String> {
     let answer = answer.map_err(|error| format!("{place} gives no answer: {error}"))?;
     if answer.starts_with(bytes.expect.as_bytes()) {
@@ -133,7 +134,8 @@ fn judged(place: &str, answer: io::Result<Vec<u8>>, bytes: &Exchange) -> Result<
     ))
 }
 
-/// As many bytes of the answer as are expected.
+/// Sends bytes, and reads as many bytes of the answer as are expected, or up to the first
+/// difference.
 fn answer(mut stream: impl Read + Write, bytes: &Exchange) -> io::Result<Vec<u8>> {
     stream.write_all(bytes.send.as_bytes())?;
     let mut answer = vec![0; bytes.expect.len().min(MOST_ANSWER_BYTES)];

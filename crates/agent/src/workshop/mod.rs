@@ -1,5 +1,5 @@
-//! Where the commands of a study run: a folder of their own that goes with all that is in it, and
-//! a runner that times them one by one as an ordinary user.
+//! Where the commands of a study run: a folder of their own, which is removed with all its
+//! contents, and a runner that times them one by one as an ordinary user.
 
 pub(crate) mod own_folder;
 mod served;
@@ -26,19 +26,20 @@ use crate::command::{CommandRunner, Prepared};
 use own_folder::OwnFolder;
 use served::Served;
 
-/// How much of a command's output is kept: more than any figures need.
+/// How much of a command's output is stored: more than any figures need.
 const KEPT_BYTES: usize = 1 << 20;
 /// The name of our own program in the folder.
 const LINERATE: &str = "linerate";
 
-/// A folder and the hands that work in it. Dropping it takes the folder away.
+/// The folder of a study's commands, and what runs them there. Dropping it removes the folder.
 pub(crate) struct Workshop {
-    /// Ends before its folder goes.
+    /// The command that serves, if any. As the first field it is dropped before its folder.
     served: Option<Served>,
     folder: OwnFolder,
     runner: CommandRunner,
     descent: Descent,
-    /// Of our own process and of the command that is up: what the rest of the host did is what is left of its totals.
+    /// CPU time of our own process and of the command that serves. Taken from the host's totals, it
+    /// leaves what the rest of the host used.
     watch: CpuWatch,
 }
 
@@ -51,8 +52,9 @@ impl Workshop {
     ) -> Result<Self, Failure> {
         let doing = |what: &str, error: &io::Error| Failure {
             what: format!("a folder for the study's commands: {what}: {error}"),
-            advice: "see to room and permissions below the folder for temporary files (TMPDIR)"
-                .to_owned(),
+            advice:
+                "check free space and permissions below the folder for temporary files (TMPDIR)"
+                    .to_owned(),
         };
         let descent = Descent::from_here().map_err(|error| doing("/proc/self/uid_map", &error))?;
         let workshop = Self {
@@ -83,7 +85,7 @@ impl Workshop {
     /// Runs a command to its end.
     pub(crate) fn run(&mut self, asked: &FolderCommand, cpus: &CpuSplit) -> Result<Ran, Failure> {
         let cpus = match asked.cpus {
-            // The same that a server would have: not the one on which clients of ours work.
+            // The CPU that a server would have, not one on which our clients work.
             CpuUse::One => cpus.server.first().copied().into_iter().collect(),
             CpuUse::All => Vec::new(),
         };
@@ -113,7 +115,8 @@ impl Workshop {
         }
     }
 
-    /// Starts the command that the timed one speaks with, on the CPUs that this one leaves free; at which port it listens.
+    /// Starts the command that the timed one speaks with, on the CPUs that the timed one leaves
+    /// free. Returns the port at which it listens.
     pub(crate) fn serve(&mut self, asked: &FolderCommand, cpus: &CpuSplit) -> Result<u16, Failure> {
         self.served = None;
         let cpus = match asked.cpus {
@@ -131,7 +134,7 @@ impl Workshop {
         Ok(port)
     }
 
-    /// Ends it.
+    /// Ends the command that serves.
     pub(crate) fn end_serving(&mut self) -> Result<(), Failure> {
         self.watch = CpuWatch::new(&[std::process::id()]);
         self.served.take().map_or(Ok(()), Served::end)
@@ -156,11 +159,12 @@ impl Workshop {
         crate::environment::little(&mut command);
         command
             .args(arguments)
-            // The child is still root there, and its path is the commands' own to exchange.
+            // The child is still root when it enters the folder, and the commands could put
+            // something else at the folder's ordinary path.
             .current_dir(self.folder.inside())
             .env("HOME", self.folder())
             .env("TMPDIR", self.folder())
-            // What they print is read by us, not by a person of some country.
+            // We parse what they print, so it must not depend on a language.
             .env("LC_ALL", "C")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -193,7 +197,7 @@ impl Workshop {
         self.give(&path)
     }
 
-    /// A copy, because the program itself may lie where only root may go.
+    /// Copies Linerate into the folder, because the original may lie where only root may go.
     fn copy(&self, program: &Path) -> io::Result<()> {
         let path = self.folder.inside().join(LINERATE);
         fs::copy(program, &path)?;

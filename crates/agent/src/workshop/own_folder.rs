@@ -1,5 +1,5 @@
-//! The folder of a study's commands: new, in our register for as long as we live, and taken away by the
-//! next study where one that was killed has left it.
+//! The folder of a study's commands. It is new, and stands in our register for as long as we live:
+//! if we are killed, the next study removes it.
 
 use std::path::{Path, PathBuf};
 
@@ -10,16 +10,16 @@ use crate::service::leftovers;
 use crate::service::register::Claim;
 use crate::service::register::studies;
 
-/// A folder of ours. Dropping it takes it away, with all that came from it.
+/// A folder of ours. Dropping it removes it, with all that came from it.
 pub(crate) struct OwnFolder {
     path: PathBuf,
     held: Folder,
-    /// Goes after the folder.
+    /// Our entry in the register, which outlives the folder.
     _claim: Claim,
 }
 
 impl OwnFolder {
-    /// Makes one of a kind below a folder, which only we may enter.
+    /// Makes a folder named after `kind` below `above`, which only we may enter.
     pub(crate) fn new(above: &Path, kind: &str) -> Result<Self, Failure> {
         let path = leftovers::new_path(above, kind);
         let claim = studies::enter_commands(&path)?;
@@ -31,12 +31,13 @@ impl OwnFolder {
         })
     }
 
-    /// As commands are told.
+    /// Its path, as commands are given it.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// For ourselves: nothing that is put in its place is reached by it.
+    /// Its path for our own use, by the folder that we hold open: it never leads to something that
+    /// was put in the folder's place.
     pub(crate) fn inside(&self) -> PathBuf {
         self.held.inside()
     }

@@ -1,4 +1,4 @@
-//! A command that the timed one speaks with: up before it, and ended after.
+//! A command that the timed one speaks with: started before it, and ended after it.
 
 use std::io::Read;
 use std::process::{Command, ExitStatus};
@@ -16,24 +16,25 @@ use crate::command::{KEPT_ERRORS_BYTES, last_words};
 
 /// How long it may take to end when it is asked to.
 const GRACE: Duration = Duration::from_secs(2);
-/// How long the end of its words is waited for when it has ended: they stand in the pipe.
+/// How long we wait, once it has ended, for the rest of its standard error, still in the pipe.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// A command that listens. Dropping it ends it with its group.
 pub(super) struct Served {
     leader: Leader,
-    /// As a person would name it.
+    /// Its command line, for messages.
     name: String,
-    /// Where it listens.
+    /// The TCP port at which it listens; 0 before that.
     pub(super) port: u16,
-    /// The end of its standard error. Whoever escaped its group may hold that open, so nobody waits long for its end.
+    /// The last bytes of its standard error. A process that escaped its group may hold the pipe
+    /// open, so nobody waits long for its end.
     said: Arc<Mutex<Vec<u8>>>,
-    /// Who reads it.
+    /// The thread that reads its standard error.
     reader: Option<JoinHandle<()>>,
 }
 
 impl Served {
-    /// Starts it, and waits until it listens on TCP.
+    /// Starts the command, and waits until it listens on TCP.
     pub(super) fn start(
         mut command: Command,
         name: &str,
@@ -77,7 +78,7 @@ impl Served {
     /// Asks it to end, and kills what is left of its group.
     ///
     /// # Errors
-    /// When it had ended before.
+    /// When it had already ended by itself.
     pub(super) fn end(mut self) -> Result<(), Failure> {
         if let Ok(Some(status)) = self.leader.try_wait() {
             return Err(self.gone(status, "the command that was timed"));
@@ -101,7 +102,7 @@ impl Served {
         };
         Failure {
             what: format!("the server `{}` {what}{said}", self.name),
-            advice: "try it by hand, and mend it or the study".to_owned(),
+            advice: "try it by hand, and fix it or the study".to_owned(),
         }
     }
 }
@@ -112,7 +113,7 @@ impl Drop for Served {
     }
 }
 
-/// Reads on, so that nobody waits for room in a pipe, and keeps the end.
+/// Reads a pipe to its end in a thread, so that nobody waits for room in it; stores the last bytes.
 fn drain(mut pipe: impl Read + Send + 'static, kept: Arc<Mutex<Vec<u8>>>) -> JoinHandle<()> {
     std::thread::spawn(move || {
         let mut buffer = [0; 4096];

@@ -9,10 +9,10 @@ use crate::{commands, count, doubts, median, surroundings};
 
 /// Commands shorter than this are largely the start and the end of a process.
 const SHORT_NS: f64 = 5e6;
-/// Share of a command's time above which the shell's own start is worth a word.
+/// Share of a command's time above which the shell's own start is a doubt.
 const SHELL_SHARE: f64 = 0.05;
 
-/// All doubts, of one kind the worst.
+/// All doubts; of each kind only the worst.
 pub(super) fn of(bench: &Bench<'_>, control: Option<&BenchComparison>) -> Vec<Doubt> {
     let whole = [
         stopped(bench).map(Doubt::Command),
@@ -73,7 +73,8 @@ fn too_few_pairs(bench: &Bench<'_>) -> Option<Doubt> {
     doubts::too_few_pairs(&bench.rules, count(fewest))
 }
 
-/// Of the reference, which is there from the first round to the last.
+/// A doubt where the machine drifted, by the reference, which runs from the first round to the
+/// last.
 fn drift(bench: &Bench<'_>) -> Option<Doubt> {
     let walls = bench
         .values(BenchMetric::Wall)

@@ -46,10 +46,10 @@ pub fn effect_on(comparison: &BenchComparison, metric: BenchMetric) -> Judged {
     }
 }
 
-/// What every part of the judgement looks at.
+/// The data that every part of the judgement uses.
 struct Bench<'a> {
     record: &'a BenchRecord,
-    /// In the order of [`BenchMetric::ALL`].
+    /// The values of each metric, in the order of [`BenchMetric::ALL`].
     values: [Values<'a>; 3],
     rules: Rules,
     reference: Option<&'a BenchArm>,
@@ -63,7 +63,7 @@ impl<'a> Bench<'a> {
         Self {
             record,
             values: BenchMetric::ALL.map(|metric| Values::of(measured(record, metric))),
-            // However many rounds there are, no share of them must have given pairs.
+            // With 0 rounds, pairs need not come from a minimum share of the rounds.
             rules: Rules::of_rounds(record.smallest_effect, 0),
             reference: with_role(Role::Baseline).next(),
             control: with_role(Role::Control).next(),
@@ -81,7 +81,7 @@ impl<'a> Bench<'a> {
         of_arm.map(|run| &run.reading)
     }
 
-    /// An arm against the reference.
+    /// The contrast of an arm with the reference.
     fn contrast(&self, arm: &'a BenchArm) -> Contrast<'a> {
         Contrast::pair(&arm.name, self.reference.map_or("", |arm| &arm.name))
     }
@@ -143,7 +143,7 @@ impl<'a> Bench<'a> {
             .collect()
     }
 
-    /// What was judged of each metric, in their order.
+    /// Builds a comparison from the judgement of each metric, in the order of [`BenchMetric::ALL`].
     fn comparison(&self, arm: &BenchArm, judged: &[Judged]) -> BenchComparison {
         let on = |metric| judged[metric as usize];
         let reference = self.reference.map(|arm| arm.name.clone());
@@ -166,8 +166,8 @@ impl<'a> Bench<'a> {
         self.is_at_floor(arm) && self.reference.is_some_and(|arm| self.is_at_floor(arm))
     }
 
-    /// Whether a command's peak memory is that of a child that does nothing. The kernel sums
-    /// memory from counters of each CPU that may lag by some dozen pages.
+    /// Whether a command's peak memory is that of a child that does nothing. The kernel sums up
+    /// memory from counters of each CPU, which may lag by some dozen pages.
     fn is_at_floor(&self, arm: &BenchArm) -> bool {
         const TOLERANCE_BYTES: f64 = 262_144.0;
         let floor = self.record.memory_floor_bytes as f64 + TOLERANCE_BYTES;
@@ -176,7 +176,7 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// A metric's values above zero, for only those have a logarithm.
+/// A metric's values above 0, because only those have a logarithm.
 fn measured(record: &BenchRecord, metric: BenchMetric) -> impl Iterator<Item = Measured<'_>> {
     let all = record.runs.iter().map(move |run| Measured {
         arm: &run.arm,
@@ -191,7 +191,7 @@ fn measured(record: &BenchRecord, metric: BenchMetric) -> impl Iterator<Item = M
     all.filter(|measured| measured.value > 0.0)
 }
 
-/// What values say by themselves; `None` without any.
+/// The median, the quantiles and the noise of some values; `None` without any.
 fn distribution(values: &[f64]) -> Option<Distribution> {
     let median = median::estimate(values, ALPHA)?;
     let sigma = median::robust_sigma(values);

@@ -1,22 +1,24 @@
-//! Two-sided confirmation: a rate that holds in seven blocks of eight, and one that fails in as many.
+//! Two-sided confirmation: finds a rate that holds in seven of eight blocks, and one that fails in
+//! seven of eight.
 
 use model::random::SplitMix64;
 
 use super::{Range, Seen};
 
-/// Blocks at a rate before it is told what it is.
+/// Blocks at a rate before it is decided.
 const BLOCKS: u32 = 8;
-/// So many of them must agree: at one rate at which either is as likely, that happens in 3.5 % of
-/// cases (one-sided sign test, 9 of 256). A search that has to try several is the likelier to err.
+/// How many of them must agree. At a rate that holds as often as it fails, that happens by chance
+/// in 3.5 % of cases (one-sided sign test, 9 of 256); a search that tries several rates errs more.
 const AGREE: u32 = 7;
-/// So many of those that did not hold must be by the client's doing to be blamed on it.
+/// How many blocks must have missed the objective because of the client for the rate to count as
+/// not offered.
 const BLAMED: u32 = 2;
-/// Between the two rates that are tried first.
+/// Ratio of the two rates that are tried first.
 const APART: f64 = 1.1;
-/// A rate at which blocks disagree is given up for one so much further out.
+/// Ratio to the next rate further out, for which a rate is given up whose blocks disagree.
 const OUTWARD: f64 = 1.05;
 
-/// What was seen at one rate.
+/// What the blocks at one rate showed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tally {
     pub rate_rps: f64,
@@ -35,13 +37,13 @@ impl Tally {
         }
     }
 
-    /// Blocks in all.
+    /// Number of blocks measured at the rate.
     pub fn blocks(&self) -> u32 {
         self.held + self.failed + self.not_offered
     }
 
-    /// What seven or more of its blocks say; that it was not offered where it did not hold, and in two
-    /// blocks or more the client or its connections were the reason.
+    /// What seven or more of its blocks agree on. It is `NotOffered` where the rate did not hold
+    /// and the client or its connections were the reason in two blocks or more.
     pub fn agreed(&self) -> Option<Seen> {
         if self.held >= AGREE {
             Some(Seen::Holds)
@@ -54,7 +56,7 @@ impl Tally {
         }
     }
 
-    /// All eight blocks are in, or seven can agree upon nothing any more.
+    /// Whether all eight blocks are in, or no seven of them can agree any more.
     pub(super) fn is_over(&self) -> bool {
         let against = BLOCKS - AGREE;
         let disagree = self.held > against && self.failed + self.not_offered > against;
@@ -70,15 +72,15 @@ impl Tally {
     }
 }
 
-/// The confirmation as it goes on.
+/// A confirmation under way.
 #[derive(Clone, Debug)]
 pub(super) struct Confirm {
     range: Range,
     random: SplitMix64,
     low: Option<Tally>,
     high: Option<Tally>,
-    /// Which of the two comes next, the last first: both in each round, in random order, so that
-    /// drift falls on both alike.
+    /// The sides still to be measured in this round, the next one last. Each round has both sides
+    /// in random order, so that drift affects both alike.
     round: Vec<Side>,
     pub(super) holds: Option<Tally>,
     pub(super) fails: Option<Tally>,
@@ -93,18 +95,18 @@ enum Side {
 }
 
 impl Confirm {
-    /// Confirms around where the threshold seems to be: as far above it as below.
+    /// Confirms around the supposed threshold: one rate is as far above it as the other is below.
     pub(super) fn around(rate_rps: f64, range: Range, random: SplitMix64) -> Self {
         let low = (rate_rps / APART.sqrt()).max(range.lowest_rps);
         Self::with(Some(low), Some(low * APART), range, random)
     }
 
-    /// Sees whether the lowest rate fails.
+    /// Confirms that the lowest rate fails.
     pub(super) fn lowest(range: Range, random: SplitMix64) -> Self {
         Self::with(None, Some(range.lowest_rps), range, random)
     }
 
-    /// Sees whether the highest rate holds.
+    /// Confirms that the highest rate holds.
     pub(super) fn highest(range: Range, random: SplitMix64) -> Self {
         Self::with(Some(range.highest_rps), None, range, random)
     }
@@ -156,11 +158,11 @@ impl Confirm {
         };
         match tally.agreed() {
             Some(Seen::Holds) => self.holds = Some(tally),
-            // What was taken to hold fails: so does what is above it.
+            // The rate that was expected to hold fails, and so does any rate above it.
             Some(Seen::Fails | Seen::NotOffered) => {
                 self.fails = Some(tally);
-                let given = self.high.take();
-                self.give_up(given);
+                let other = self.high.take();
+                self.give_up(other);
                 self.lower(&tally, APART);
             }
             None => {
@@ -176,11 +178,11 @@ impl Confirm {
         };
         match tally.agreed() {
             Some(Seen::Fails | Seen::NotOffered) => self.fails = Some(tally),
-            // What was taken to fail holds: so does what is below it.
+            // The rate that was expected to fail holds, and so does any rate below it.
             Some(Seen::Holds) => {
                 self.holds = Some(tally);
-                let given = self.low.take();
-                self.give_up(given);
+                let other = self.low.take();
+                self.give_up(other);
                 self.raise(&tally, APART);
             }
             None => {
@@ -190,9 +192,9 @@ impl Confirm {
         }
     }
 
-    /// A rate that was begun and is given up stays among those at which nothing is decided.
-    fn give_up(&mut self, given: Option<Tally>) {
-        self.split.extend(given.filter(|tally| tally.blocks() > 0));
+    /// Puts a rate that is given up after some blocks among the undecided ones.
+    fn give_up(&mut self, tally: Option<Tally>) {
+        self.split.extend(tally.filter(|tally| tally.blocks() > 0));
     }
 
     fn lower(&mut self, from: &Tally, by: f64) {
@@ -213,7 +215,7 @@ impl Confirm {
     }
 }
 
-/// Counts a block; gives the tally back once it is over, and takes it out.
+/// Counts a block. Once the tally is over, takes it out and returns it.
 fn counted(candidate: &mut Option<Tally>, seen: Seen) -> Option<Tally> {
     let tally = candidate.as_mut()?;
     tally.count(seen);

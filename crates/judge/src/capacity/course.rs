@@ -1,5 +1,5 @@
-//! A search for a capacity, told by the readings of its blocks: the same whether they come in one by one
-//! or out of a run folder.
+//! A search for a capacity that follows the readings of its blocks, whether these come in one by
+//! one or are read from a run folder.
 
 use model::load_run::LoadStudy;
 use model::objective::Objective;
@@ -9,35 +9,38 @@ use model::{BlockRecord, Reading};
 use super::{Capacity, LITTLE_TRUST, Range, Search, Seen, TRUST};
 use crate::objective::{Served, fewest_requests, holds, holds_by_service};
 
-/// More throughput than this with more connections says that the connections were the limit. A
-/// server at its own limit gains some per cent, as there is more to do at each of its turns.
+/// Ratio of throughput with more connections above which the connections were the limit. A server
+/// at its own limit gains only some per cent, as it finds more to do at each of its turns.
 const BOUND_BY_CONNECTIONS: f64 = 1.25;
-/// The search begins at this share of the closed loop's rate, and ends at so many times it.
+/// The search begins at `BEGIN_SHARE` of the closed loop's rate, and ends at `END_SHARE` of it.
 const BEGIN_SHARE: f64 = 0.5;
 const END_SHARE: f64 = 2.0;
-/// At the lowest rate, Poisson arrivals have the fewest requests less so much only seldom.
+/// How many times the fewest requests are due at the lowest rate, so that Poisson arrivals seldom
+/// bring fewer.
 const CHANCE: f64 = 1.1;
-/// A client that waited for its CPU for more of a block than this measured its neighbours as well.
+/// A client that waited for its CPU for more than this share of a block also measured its
+/// neighbours.
 const WAITED_LIMIT_SHARE: f64 = 0.1;
-/// Less of what was due than this is answered in time only where a queue grows: with limits of a
-/// tenth of the block at most, no more than a tenth is under way when the block ends.
+/// Share of the requests due that are answered within a block unless a queue grows. As limits are a
+/// tenth of the block at most, no more than a tenth of the requests is under way when it ends.
 pub const KEPT_UP_SHARE: f64 = 0.9;
 
-/// Names of the blocks before the search, in closed loop: with its connections, and with four times as many.
+/// Names of the closed-loop blocks before the search: with the study's connections, and with four
+/// times as many.
 pub const CLOSED_LOOP: [&str; 2] = ["closed loop", "closed loop, four times the connections"];
 /// Name of the blocks of the search.
 pub const OFFERED: &str = "offered";
 
-/// What closed loop carried before the search, requests/s.
+/// Throughput in closed loop before the search, requests/s.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Look {
     pub closed_loop_rps: f64,
-    /// With four times the connections; `None` where so many cannot be had.
+    /// With four times the connections; `None` where so many are not possible.
     pub more_connections_rps: Option<f64>,
 }
 
 impl Look {
-    /// Out of the first blocks of a run; `None` where they are not among these.
+    /// Reads it from the first blocks of a run; `None` where these have no closed loop.
     pub fn of(blocks: &[BlockRecord]) -> Option<Self> {
         let carried = |name: &str| {
             let mut blocks = blocks.iter();
@@ -51,7 +54,8 @@ impl Look {
         })
     }
 
-    /// Whether waiting for a free connection says nothing of the target.
+    /// Whether the connections are the limit, so that waiting for a free one says nothing about the
+    /// target.
     pub fn connections_bind(&self) -> bool {
         let more = self.more_connections_rps.unwrap_or(0.0);
         more > self.closed_loop_rps * BOUND_BY_CONNECTIONS
@@ -60,7 +64,7 @@ impl Look {
     /// The rates that may be tried.
     ///
     /// # Errors
-    /// Where none can be judged.
+    /// Where no rate can be judged.
     pub fn range(&self, objective: &Objective, score_ns: u64) -> Result<Range, NoRange> {
         let fewest_requests = fewest_requests(objective) as f64 * CHANCE;
         let lowest_rps = fewest_requests / (score_ns as f64 / 1e9);
@@ -81,18 +85,18 @@ impl Look {
 /// Why no rate can be judged.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NoRange {
-    /// The target answered nothing rightly.
+    /// The target answered nothing correctly.
     Silent,
-    /// A block must have so many requests, and the target answers fewer.
+    /// A block needs this many requests, and the target answers fewer.
     TooFew { fewest_requests: f64 },
 }
 
-/// What a block said.
+/// The judgement of one block.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BlockVerdict {
     /// The rate that was to be offered, requests/s.
     pub rate_rps: f64,
-    /// What it was for.
+    /// What the block was for.
     pub purpose: &'static str,
     pub seen: Seen,
     pub trust: f64,
@@ -134,7 +138,7 @@ impl<'a> Course<'a> {
         self.search.next_rps()
     }
 
-    /// Takes a block at the next rate; `None` when the search is over.
+    /// Judges a block at the next rate, and continues the search; `None` when that is over.
     pub fn saw(&mut self, reading: &Reading) -> Option<BlockVerdict> {
         let rate_rps = self.search.next_rps()?;
         let purpose = self.search.purpose();
@@ -148,12 +152,12 @@ impl<'a> Course<'a> {
         })
     }
 
-    /// What is known now.
+    /// The capacity as far as it is known now.
     pub fn found(&self) -> Capacity {
         self.search.found()
     }
 
-    /// What a block says, and how far it is to be trusted.
+    /// Judges a block, and how far its answer is to be trusted.
     fn judge(&self, reading: &Reading) -> (Seen, f64) {
         let Some(latency) = &reading.latency else {
             return (Seen::NotOffered, LITTLE_TRUST);

@@ -1,9 +1,9 @@
-//! The highest rate that holds an objective, by a search that single blocks may lie to.
+//! The highest rate that holds an objective, by a search in which single blocks may be wrong.
 //!
 //! A walk in steps of 1.3 brackets the threshold from below and comes back from above; a bisection
 //! that trusts each block only so far narrows it; then one rate just below and one just above are
 //! measured in eight blocks each, in rounds of random order, and only what seven of eight agree
-//! upon is said. A rate at which blocks disagree is given up for one further out.
+//! on is reported. A rate at which blocks disagree is given up for one further out.
 
 mod confirm;
 mod course;
@@ -26,32 +26,34 @@ use ramp::{Bracket, Ramp};
 pub const TRUST: f64 = 0.7;
 /// Trust where something speaks against a block, such as a client that had to wait for its CPU.
 pub const LITTLE_TRUST: f64 = 0.6;
-/// The bisection ends when this share of the weight …
+/// The bisection ends when this share of the weight lies between rates that are near each other.
 const MASS: f64 = 0.9;
-/// … lies within rates so near to one another, or after so many blocks.
+/// Largest ratio of two rates that are near each other.
 const NEAR: f64 = 1.03;
+/// Most blocks of the bisection.
 const LONGEST_BISECTION: u32 = 40;
-/// A longer walk is left to the bisection, as it is where nothing holds again after an overload.
+/// Most blocks of the walk. A longer one, as where nothing holds again after an overload, gives way
+/// to the bisection.
 const LONGEST_RAMP: u32 = 40;
-/// The confirmation ends undecided after so many blocks.
+/// Most blocks of the confirmation, which then ends undecided.
 const LONGEST_CONFIRMATION: u32 = 80;
-/// What a search takes as a rule, by simulation (tests/capacity.rs).
+/// Blocks that a search takes as a rule, by simulation (tests/capacity.rs).
 pub const BLOCKS_AS_A_RULE: u32 = 70;
-/// No search takes more blocks.
+/// Most blocks that a search takes.
 pub const BLOCKS_AT_MOST: u32 = LONGEST_RAMP + LONGEST_BISECTION + LONGEST_CONFIRMATION;
 
-/// What one block at a rate said, or what most of its blocks agree upon.
+/// What one block at a rate showed, or what most of its blocks agree on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
     Holds,
     Fails,
-    /// The objective was missed while the load generator was at its own limit, so that it says
-    /// nothing of the target.
+    /// The objective was missed while the load generator was at its own limit, so that the block
+    /// says nothing about the target.
     NotOffered,
 }
 
 impl Seen {
-    /// As it is told in JSON.
+    /// Its name in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::Holds => "holds",
@@ -61,7 +63,8 @@ impl Seen {
     }
 }
 
-/// Rates that may be tried, requests/s; the confirmation may go a tenth above. The lowest is above 0 and no higher than the highest.
+/// Rates that may be tried, requests/s; the confirmation may go a tenth above. The lowest is above
+/// 0 and no higher than the highest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
     pub lowest_rps: f64,
@@ -70,7 +73,7 @@ pub struct Range {
     pub highest_rps: f64,
 }
 
-/// A search as it goes on: ask it for the next rate, tell it what was seen there.
+/// A search under way: ask it for the next rate, then tell it what was seen there.
 #[derive(Clone, Debug)]
 pub struct Search {
     range: Range,
@@ -90,27 +93,27 @@ enum Phase {
     Over(Confirm),
 }
 
-/// What is known, at the end or before.
+/// What is known of a capacity, at the end of a search or before.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Capacity {
     /// The highest rate that was confirmed to hold.
     pub holds: Option<Tally>,
     /// The lowest rate that was confirmed to fail, or that could not be offered.
     pub fails: Option<Tally>,
-    /// Rates whose blocks agree upon nothing, or not yet.
+    /// Rates whose blocks agree on nothing, or not yet.
     pub undecided: Vec<Tally>,
-    /// Between these rates lies nine tenths of the bisection's weight, requests/s: no confidence
-    /// interval, since a block's answer is trusted by a fixed share.
+    /// Nine tenths of the bisection's weight lie between these rates, requests/s. This is no
+    /// confidence interval, since a block's answer is trusted by a fixed share.
     pub likely_rps: [f64; 2],
     pub hysteresis: Option<Hysteresis>,
-    /// Blocks in all.
+    /// Number of blocks measured.
     pub blocks: u32,
     /// Whether the search came to its end.
     pub is_over: bool,
 }
 
 impl Search {
-    /// Begins; the random numbers decide the order of the blocks of a confirmation.
+    /// Begins a search; the random numbers decide the order of the blocks of a confirmation.
     pub fn new(range: Range, random: SplitMix64) -> Self {
         let Range {
             lowest_rps,
@@ -145,7 +148,7 @@ impl Search {
         next
     }
 
-    /// Takes what the block at the next rate said, with the trust that it deserves.
+    /// Accepts what the block at the next rate showed, with the trust that it deserves.
     pub fn saw(&mut self, seen: Seen, trust: f64) {
         let Some(rate_rps) = self.next_rps() else {
             return;
@@ -207,7 +210,7 @@ impl Search {
         }
     }
 
-    /// What is known now.
+    /// The capacity as far as it is known now.
     pub fn found(&self) -> Capacity {
         let confirm = match &self.phase {
             Phase::Confirmation(confirm) | Phase::Over(confirm) => Some(confirm),
@@ -224,7 +227,7 @@ impl Search {
         }
     }
 
-    /// What the next block is for, for a reader who waits.
+    /// What the next block is for, in a word for a user who waits.
     pub fn purpose(&self) -> &'static str {
         match self.phase {
             Phase::Ramp(_) => "bracketing",

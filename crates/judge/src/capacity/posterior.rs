@@ -8,7 +8,7 @@ const STEP: f64 = 0.005;
 ///
 /// Each answer "it held" or "it did not" multiplies the weights on the side that it speaks for by
 /// its trust and those on the other by the rest (Horstein 1963; Waeber, Frazier and Henderson
-/// 2013). A lying answer so costs a few more questions, and never the threshold.
+/// 2013). A wrong answer thus costs a few more questions, and never the threshold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Posterior {
     lowest_ln: f64,
@@ -17,7 +17,7 @@ pub struct Posterior {
 }
 
 impl Posterior {
-    /// Knows only that the threshold lies between two rates.
+    /// The posterior that knows only that the threshold lies between two rates.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "rates of a load lie within eleven powers of ten: 5,100 steps"
@@ -31,7 +31,7 @@ impl Posterior {
         }
     }
 
-    /// Takes an answer at a rate, right with probability `trust`, from ½ to 1 without 1.
+    /// Weighs an answer at a rate; it is right with probability `trust`, at least ½ and below 1.
     pub fn update(&mut self, rate_rps: f64, held: bool, trust: f64) {
         let cut = rate_rps.ln();
         let mut sum = 0.0;
@@ -48,8 +48,8 @@ impl Posterior {
         let mut below = 0.0;
         for (index, weight) in self.weights.iter().enumerate() {
             if below + weight >= share {
-                let way = (share - below) / weight.max(f64::MIN_POSITIVE);
-                return (self.lowest_ln + (index as f64 + way) * STEP).exp();
+                let fraction = (share - below) / weight.max(f64::MIN_POSITIVE);
+                return (self.lowest_ln + (index as f64 + fraction) * STEP).exp();
             }
             below += weight;
         }

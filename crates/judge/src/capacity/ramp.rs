@@ -2,12 +2,12 @@
 
 use model::judgement::Hysteresis;
 
-/// Neighbouring rates of the walk.
+/// Ratio of neighbouring rates of the walk.
 const STEP: f64 = 1.3;
-/// Rates on the way down of which none held come at growing distances, of at most so many steps.
+/// Most steps between two rates on the way down: while none has held, the distance doubles.
 const LONGEST_STRIDE: i32 = 8;
 
-/// Where the walk stands.
+/// The state of the walk.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Ramp {
     lowest_rps: f64,
@@ -32,7 +32,7 @@ enum Going {
 /// How the walk ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Bracket {
-    /// Between two rates, as far as one block at each can tell.
+    /// The threshold lies within the range; the highest rate that held in each direction.
     Found(Hysteresis),
     /// Not even the lowest rate held.
     BelowRange,
@@ -55,7 +55,7 @@ impl Ramp {
         self.next_rps
     }
 
-    /// Takes what the block at the next rate said.
+    /// Accepts whether the block at the next rate held. Returns how the walk ended, once it has.
     pub(super) fn saw(&mut self, held: bool) -> Option<Bracket> {
         let rate = self.next_rps;
         match (self.going, held) {
@@ -79,7 +79,7 @@ impl Ramp {
         }
     }
 
-    /// Goes on at a rate within the range, or ends at an edge where it has been.
+    /// Goes on to a rate within the range, or ends where the walk already stands at the edge.
     fn go_to(&mut self, rate_rps: f64, at_the_edge: Bracket) -> Option<Bracket> {
         let next = rate_rps.clamp(self.lowest_rps, self.highest_rps);
         let has_been = (next - self.next_rps).abs() < f64::EPSILON * next;
@@ -95,8 +95,8 @@ impl Ramp {
     }
 }
 
-/// Whether what held on the way up held on the way down only two steps lower or more. One step
-/// is noise: a single block at each rate tells no more.
+/// Whether the highest rate that held on the way down is two steps or more below that on the way
+/// up. One step is noise: a single block at each rate tells no more.
 pub(super) fn is_hysteresis(highest_held: &Hysteresis) -> bool {
     highest_held.going_up_rps / highest_held.coming_down_rps > STEP * STEP * 0.99
 }

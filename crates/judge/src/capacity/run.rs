@@ -1,4 +1,4 @@
-//! A search for a capacity from its blocks to its judgement.
+//! Judges a search for a capacity from its blocks.
 
 use model::doubt::worded;
 use model::judgement::{Likely, LoadSlo, SloBlock, TallyShape};
@@ -9,8 +9,8 @@ use model::{BlockRecord, Doubt};
 use super::course::{BlockVerdict, Course, Look, OFFERED};
 use super::{Capacity, Seen, TRUST, Tally};
 
-/// Judges a search for the highest rate that holds an objective; `None` where it had not begun, or has
-/// blocks that no such search asks for.
+/// Judges a search for the highest rate that holds an objective; `None` where it had not begun, or
+/// where there are blocks that such a search does not ask for.
 pub fn judge_capacity(
     run: &SavedLoad,
     objective: &Objective,
@@ -20,10 +20,10 @@ pub fn judge_capacity(
     let look = Look::of(blocks)?;
     let mut course = Course::begin(objective, study, run.seed, look).ok()?;
     let offered = blocks.iter().filter(|block| block.arm == OFFERED);
-    let told: Option<Vec<SloBlock>> = offered
+    let slo_blocks: Option<Vec<SloBlock>> = offered
         .map(|block| Some(block_shape(block, course.saw(&block.reading)?)))
         .collect();
-    // Asked once more, it knows that it is over.
+    // Only this further question makes the search notice that it is over.
     course.next_rps();
     let found = course.found();
     let [low, high] = found.likely_rps;
@@ -52,14 +52,14 @@ pub fn judge_capacity(
         undecided: found.undecided.iter().map(tally).collect(),
         likely_rps: Likely { low, high },
         hysteresis: found.hysteresis,
-        blocks: told?,
+        blocks: slo_blocks?,
         doubts: worded(&doubts),
         notes: study.notes.clone(),
     })
 }
 
-/// Rates at which the blocks disagreed say nothing against one above that holds, and still it may have held by
-/// chance: the more so, the more rates were tried.
+/// A doubt where blocks disagreed at rates below the one that holds. They say nothing against that
+/// rate, yet it may have held by chance: the more so, the more rates were tried.
 fn disagreed_below(found: &Capacity) -> Option<Doubt> {
     let holds_rps = found.holds?.rate_rps;
     let split = found.undecided.iter().filter(|tally| tally.is_over());
@@ -83,7 +83,7 @@ fn tally(tally: &Tally) -> TallyShape {
     }
 }
 
-fn block_shape(block: &BlockRecord, told: BlockVerdict) -> SloBlock {
+fn block_shape(block: &BlockRecord, verdict: BlockVerdict) -> SloBlock {
     let reading = &block.reading;
     let micros = |quantile| {
         let response = &reading.latency.as_ref()?.response;
@@ -91,10 +91,10 @@ fn block_shape(block: &BlockRecord, told: BlockVerdict) -> SloBlock {
     };
     let busy_share = reading.cpu.client_busy_share;
     SloBlock {
-        rate_rps: told.rate_rps,
-        purpose: told.purpose,
-        seen: told.seen.name(),
-        is_trusted: told.trust >= TRUST,
+        rate_rps: verdict.rate_rps,
+        purpose: verdict.purpose,
+        seen: verdict.seen.name(),
+        is_trusted: verdict.trust >= TRUST,
         throughput_rps: reading.throughput_rps(),
         response_us_p50: micros(0.5),
         response_us_p99: micros(0.99),

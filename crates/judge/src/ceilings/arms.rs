@@ -1,4 +1,4 @@
-//! The ceilings of servers under load, by what their blocks spent.
+//! The ceilings of servers under load, from what their blocks spent.
 
 use model::ceiling::{AnswerDemand, ArmCeilings};
 use model::cpus::CpuShare;
@@ -10,7 +10,8 @@ use super::{Served, bounds};
 use crate::median;
 use crate::rounds::Rounds;
 
-/// Of every arm of the climb but the control; none of a server that others load.
+/// The ceilings of every arm of the climb but control and floor; none for a server that others
+/// load.
 pub(crate) fn of_arms(run: &RunRecord, rounds: &Rounds<'_>) -> Vec<ArmCeilings> {
     if run.is_watched() {
         return Vec::new();
@@ -45,7 +46,8 @@ fn of_arm(run: &RunRecord, arm: &Arm, rounds: &Rounds<'_>) -> Vec<ResourceBound>
     })
 }
 
-/// What was seen of it, or what follows from how it was started.
+/// What an answer of the arm demands: as it was observed, or as follows from how the server was
+/// started.
 fn demand(run: &RunRecord, arm: &Arm) -> AnswerDemand {
     let seen = run.demands.iter().find(|demand| demand.arm == arm.name);
     if let Some(seen) = seen {
@@ -54,13 +56,13 @@ fn demand(run: &RunRecord, arm: &Arm) -> AnswerDemand {
     let cpus = run.cpus.as_ref().map(|cpus| workers(run, arm, cpus));
     AnswerDemand {
         cpus,
-        // One worker is one thread of weight, and has one CPU.
+        // One worker is one thread that does all the work, and has one CPU.
         busiest_share: (cpus == Some(1)).then_some(1.0),
         ..AnswerDemand::default()
     }
 }
 
-/// A CPU for each worker, as far as there are any.
+/// How many CPUs the workers use: one each, as far as the server has CPUs.
 fn workers(run: &RunRecord, arm: &Arm, cpus: &CpuShare) -> u32 {
     let of_all = || run.study.workload.workers.counts(1).first().copied();
     let workers = arm.workers.or_else(of_all).unwrap_or(1);

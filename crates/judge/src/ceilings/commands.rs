@@ -1,4 +1,4 @@
-//! The ceilings of commands, as their study names them, by the medians of their metrics.
+//! The ceilings of commands, as their study names them, from the medians of their metrics.
 
 use model::CommandRun;
 use model::ceiling::ArmCeilings;
@@ -10,7 +10,7 @@ use model::study::Role;
 use super::nearest_first;
 use crate::median;
 
-/// Of every arm but the control.
+/// The ceilings of every arm but the control.
 pub(crate) fn of_commands(run: &CommandRun, arms: &[ArmFigures]) -> Vec<ArmCeilings> {
     let arms = arms.iter().filter(|arm| arm.role != Role::Control);
     let of_arm = |arm: &ArmFigures| {
@@ -26,7 +26,7 @@ pub(crate) fn of_commands(run: &CommandRun, arms: &[ArmFigures]) -> Vec<ArmCeili
         .collect()
 }
 
-/// `None` where a figure of it is missing.
+/// One ceiling of an arm; `None` where a figure for it is missing.
 fn bound(run: &CommandRun, spec: &CeilingSpec, arm: &ArmFigures) -> Option<ResourceBound> {
     let rate = value(arm, &spec.of)?;
     let used = spec.used.iter().map(|metric| value(arm, metric));

@@ -1,4 +1,4 @@
-//! What each resource lets through at most: what an answer takes of it, against what there is of it.
+//! How many answers each resource allows at most: what there is of it over what an answer takes.
 
 mod arms;
 mod commands;
@@ -12,10 +12,11 @@ use crate::{cpu_used, median};
 pub(crate) use arms::of_arms;
 pub(crate) use commands::of_commands;
 
-/// Of a bound: what was measured at two times differs by as much, and whatever is beyond it was no bound.
+/// Highest plausible ratio of what was reached to a bound, as figures measured at two times differ
+/// by a tenth. A bound that was exceeded by more was none.
 const MOST_REACHED: f64 = 1.1;
 
-/// What was done within a window, by whom, and what there is for it.
+/// What was done within a window, what it took, and what there is for it.
 pub(crate) struct Served<'a> {
     pub(crate) answered: f64,
     pub(crate) window_ns: f64,
@@ -27,7 +28,8 @@ pub(crate) struct Served<'a> {
     pub(crate) probed: &'a ProbeValues,
 }
 
-/// What an answer took within a look at a program under load; `None` where nothing was answered.
+/// What one answer took of each resource in a look at a program under load; `None` where nothing
+/// was answered.
 #[must_use]
 pub fn answer_demand(arm: &str, seen: &Observation) -> Option<AnswerDemand> {
     let answered = seen.load.filter(|load| load.answered > 0)?.answered as f64;
@@ -51,7 +53,8 @@ pub fn answer_demand(arm: &str, seen: &Observation) -> Option<AnswerDemand> {
     })
 }
 
-/// By a burst that slows the program down, so that its answers are told by the bytes of them.
+/// System calls per answer. They are counted in a burst that slows the program down, so the number
+/// of answers in it follows from the bytes acknowledged.
 fn calls(seen: &Observation, bytes: Option<f64>) -> Option<f64> {
     let calls = seen.calls.as_ref()?;
     let answered = calls.acked_bytes? as f64 / bytes?;
@@ -59,7 +62,7 @@ fn calls(seen: &Observation, bytes: Option<f64>) -> Option<f64> {
     Some(made / answered)
 }
 
-/// Of each resource of which it is known, the nearest first.
+/// The bounds by all resources of which enough is known, nearest first.
 pub(crate) fn bounds(served: &Served<'_>) -> Vec<ResourceBound> {
     let all = [
         served.busiest_thread(),
@@ -72,7 +75,7 @@ pub(crate) fn bounds(served: &Served<'_>) -> Vec<ResourceBound> {
     nearest_first(all.into_iter().flatten().collect())
 }
 
-/// Without those that are no bound: of which no number comes, or that were passed.
+/// Sorts bounds, nearest first, without those that are none: they give no number, or were exceeded.
 fn nearest_first(mut bounds: Vec<ResourceBound>) -> Vec<ResourceBound> {
     bounds.retain(|bound| {
         let all = [bound.demand, bound.most_rps, bound.reached];
@@ -92,7 +95,8 @@ impl Served<'_> {
         self.bound(("busiest-thread", what), (us, "µs of it"), 1e6)
     }
 
-    /// All that the program may use; of one thread alone what more of them could do.
+    /// The bound by all CPUs that the program may use; for one thread alone, what more threads
+    /// could do.
     fn cpus(&self) -> Option<ResourceBound> {
         let us = self.cpu_ns? / 1e3 / self.answered;
         let cpus = f64::from(self.demand.cpus?);
@@ -132,7 +136,7 @@ impl Served<'_> {
     }
 
     fn switches(&self) -> Option<ResourceBound> {
-        let what = "switches of threads alone".to_owned();
+        let what = "switches between threads that do nothing else".to_owned();
         let most = 1e9 / self.probed("context_switch_ns")? * self.threads_at_once()?;
         self.bound(
             ("switches", what),
@@ -149,7 +153,7 @@ impl Served<'_> {
         Some(self.cpu_ns? * self.demand.busiest_share?)
     }
 
-    /// On how many CPUs it works when its busiest thread has one all the time.
+    /// How many CPUs the program uses when its busiest thread has one all the time.
     fn threads_at_once(&self) -> Option<f64> {
         let cpus = f64::from(self.demand.cpus?.max(1));
         let busiest_ns = self.busiest_ns().filter(|ns| *ns > 0.0)?;

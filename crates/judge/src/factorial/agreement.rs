@@ -12,7 +12,7 @@ use super::layout::without;
 pub(super) struct Disagreement<'a> {
     pub(super) cell: Levels,
     pub(super) arms: Vec<&'a str>,
-    /// Two of the things that were printed.
+    /// Two of the texts that were printed.
     pub(super) texts: [&'a str; 2],
 }
 
@@ -45,8 +45,8 @@ pub(super) fn disagreements<'a>(
     found.collect()
 }
 
-/// Two texts that are not alike; `None` where all are. Of numbers that may lie apart these are the
-/// least and the largest: both can be near the first and too far from one another.
+/// Two texts that do not agree; `None` where all do. Of numbers with a tolerance these are the
+/// smallest and the largest: both can be near the first and yet too far from each other.
 fn two_apart<'a>(
     texts: impl Iterator<Item = &'a str>,
     agreement: &Agreement,
@@ -65,7 +65,7 @@ fn two_apart<'a>(
     }
 }
 
-/// The texts as numbers, the least first; `None` where one of them is none.
+/// The texts as numbers, the smallest first; `None` where one of them is not a number.
 fn numbers<'a>(texts: &[&'a str]) -> Option<Vec<(f64, &'a str)>> {
     let number = |text: &&'a str| Some((text.trim().parse().ok()?, *text));
     let mut numbers: Vec<(f64, &str)> = texts.iter().map(number).collect::<Option<_>>()?;

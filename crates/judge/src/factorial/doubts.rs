@@ -11,8 +11,8 @@ use super::layout::Pair;
 use super::{Factorial, agreement, exact, surroundings as beside};
 use crate::{commands, count, doubts, surroundings};
 
-/// The arms that may have no verdict: the runs that did not end in time are the longest, so the
-/// others are a choice of the short ones; and outputs that differ are of different work.
+/// The arms that may have no verdict. Runs that did not end in time are the longest ones, so the
+/// others are a selection of short ones; and outputs that differ come from different work.
 pub(super) fn void_arms<'a>(run: &'a CommandRun, blocks: &'a [CommandBlock]) -> Vec<&'a str> {
     let late = run.arms.iter().filter(|arm| timed_out(arm, blocks) > 0);
     let disagreeing = agreement::disagreements(run, blocks).into_iter();
@@ -27,7 +27,7 @@ pub(super) fn is_smoke(run: &CommandRun) -> bool {
     run.doubts.iter().any(of_sizes)
 }
 
-/// All doubts, of one kind the worst.
+/// All doubts; of each kind only the worst.
 pub(super) fn of(study: &Factorial<'_>, control: Option<&LevelResult>) -> Vec<Doubt> {
     let smallest_visible = study.smallest_visible();
     let whole = [
@@ -70,8 +70,8 @@ fn control_differs(study: &Factorial<'_>, control: &LevelResult) -> Option<Doubt
     }
 }
 
-/// Of the contrast with the fewest pairs. One that has none for want of an arm that never did well
-/// is not short of rounds: that arm's failures are told.
+/// A doubt by the contrast with the fewest pairs. A contrast that has none because one of its arms
+/// always failed is not short of rounds: that arm's failures are reported instead.
 fn too_few_pairs(study: &Factorial<'_>) -> Option<Doubt> {
     let control = study.control_pair();
     let exact = study.pairs.iter().chain(&control);
@@ -90,7 +90,7 @@ fn has_failed(study: &Factorial<'_>, arm: &str) -> bool {
     blocks.any(|block| !block.reading.counts())
 }
 
-/// Of the baseline, which is there from the first round to the last.
+/// A doubt where the machine drifted, by the baseline, which runs in every round.
 fn drift(study: &Factorial<'_>) -> Option<Doubt> {
     let is_baseline = |arm: &&CommandArm| arm.role == Role::Baseline;
     let baseline = study.run.arms.iter().find(is_baseline)?;
@@ -124,7 +124,8 @@ fn of_arm(study: &Factorial<'_>, arm: &CommandArm) -> Vec<CommandDoubt> {
     .collect()
 }
 
-/// Of a time alone: a first run that has more of a rate, or of bytes, is not a slow one.
+/// A doubt about the first run, only where the metric is a time: more of a rate, or of bytes, does
+/// not make a run slow.
 fn first_run(study: &Factorial<'_>, arm: &CommandArm, values: &[f64]) -> Option<CommandDoubt> {
     let metric = &study.metrics[0];
     let is_time = matches!(metric.unit.as_str(), "ns" | "µs" | "ms" | "s");
@@ -161,7 +162,7 @@ fn failed(arm: &CommandArm, runs: &[&Measured]) -> Option<CommandDoubt> {
     })
 }
 
-/// Runs that ended well and yet did not say what verdicts are about.
+/// A doubt where runs ended well and yet gave no value of the metric that verdicts are about.
 fn without_value(
     study: &Factorial<'_>,
     arm: &CommandArm,

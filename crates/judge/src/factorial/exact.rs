@@ -8,7 +8,8 @@ use crate::rules::Rules;
 use crate::values::{Turn, Values};
 use crate::verdict::Direction;
 
-/// Two arms of which each has one value in all its runs; `None` where one of them varies.
+/// The change between two arms that each have one value in all their runs; `None` where one of them
+/// varies.
 pub(crate) fn change(values: &Values<'_>, arm: &str, against: &str) -> Option<ExactChange> {
     let (value, reference) = (values.steady(arm)?, values.steady(against)?);
     let in_both = |turn: &Turn| values.at(against, *turn).is_some();
@@ -20,8 +21,8 @@ pub(crate) fn change(values: &Values<'_>, arm: &str, against: &str) -> Option<Ex
     })
 }
 
-/// The verdict on two such values: less than the smallest effect apart is no difference that
-/// matters, where they have a ratio; a value of none is another from any that is not.
+/// The verdict on two such values. Where they have a ratio, one within the smallest effect is no
+/// difference that matters; 0 differs from every other value.
 pub(crate) fn verdict(change: &ExactChange, direction: Direction, rules: &Rules) -> Verdict {
     let ExactChange { value, against, n } = *change;
     if n < rules.fewest_pairs {
@@ -36,7 +37,7 @@ pub(crate) fn verdict(change: &ExactChange, direction: Direction, rules: &Rules)
     }
 }
 
-/// Whether the two lie no further apart than the smallest effect.
+/// Whether the two values lie no further apart than the smallest effect.
 pub(crate) fn is_near(change: &ExactChange, rules: &Rules) -> bool {
     let ExactChange { value, against, .. } = *change;
     let log_ratio = (value / against).ln().abs();

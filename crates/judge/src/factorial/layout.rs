@@ -1,4 +1,4 @@
-//! Which arms a factorial design sets against which.
+//! Which arms a factorial design compares with which.
 
 use model::CommandStudy;
 use model::command_run::CommandArm;
@@ -9,7 +9,7 @@ use model::study::Role;
 use crate::contrast::Contrast;
 use crate::square::Square;
 
-/// The arms that are there, without the control; those of levels that were left out are not.
+/// The arms of a run without the control; arms of levels that were left out are not among them.
 #[derive(Debug)]
 pub(crate) struct Layout<'a> {
     arms: Vec<&'a CommandArm>,
@@ -39,7 +39,8 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// Every arm with a reference against it, as levels of one factor in a cell of the others.
+    /// Every arm that has a reference against that, as levels of one factor in a cell of the
+    /// others.
     pub(crate) fn pairs(&self, compare: &str) -> Vec<Pair<'a>> {
         let pair = |arm: &&'a CommandArm| {
             let reference = arm.against.as_deref()?;
@@ -73,7 +74,7 @@ impl<'a> Layout<'a> {
         Some((cell, square))
     }
 
-    /// The cells of all factors but some, in the order in which arms first come.
+    /// The cells of all factors but some, in the order of their first arms.
     pub(crate) fn cells(&self, but: &[&str]) -> Vec<Levels> {
         let mut cells: Vec<Levels> = Vec::new();
         for arm in &self.arms {

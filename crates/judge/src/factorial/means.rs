@@ -13,12 +13,12 @@ pub(super) struct Mean<'a> {
     level: &'a str,
     against: &'a str,
     of: Vec<Pair<'a>>,
-    /// Levels that too few rounds have.
+    /// Levels that are left out, because too few rounds have them.
     without: Vec<String>,
 }
 
 impl<'a> Mean<'a> {
-    /// `None` where no level has rounds enough.
+    /// The contrast of the mean; `None` where no level has enough rounds.
     pub(super) fn contrast(&self) -> Option<Contrast<'a>> {
         let pairs: Vec<Contrast<'_>> = self.of.iter().map(Pair::contrast).collect();
         (!pairs.is_empty()).then(|| Contrast::mean(&pairs))
@@ -28,8 +28,8 @@ impl<'a> Mean<'a> {
 /// The means that the study asks for: one for each level and its reference in each cell of the
 /// factors that are neither compared nor averaged over.
 ///
-/// A round counts where all that a mean is over have a value in it, so that it is a mean of the
-/// same things in every round; what most rounds lack is left out of it, and named.
+/// A round counts only where every level of the mean has a value in it, so that the mean is of the
+/// same levels in every round. A level that too few rounds have is left out, and named.
 pub(super) fn of<'a>(
     over: Option<&str>,
     pairs: &[Pair<'a>],

@@ -1,4 +1,4 @@
-//! The metrics of a study of commands: its own, and those that the kernel always tells.
+//! The metrics of a study of commands: its own, and those that the kernel always reports.
 
 use model::CommandRun;
 use model::command::CommandReading;
@@ -9,7 +9,8 @@ use model::run::Phase;
 
 use crate::values::{self, Values};
 
-/// What the kernel tells of every command: names, words, units, and where a study asks for it.
+/// What the kernel reports of every command: name, title, unit, and the source by which a study
+/// asks for it.
 const ALWAYS: [Always; 3] = [
     Always {
         name: "wall_ns",
@@ -42,7 +43,7 @@ struct Always {
     value: fn(&CommandReading) -> f64,
 }
 
-/// The study's metrics in its order, then those that it does not have itself.
+/// The study's metrics in its order, then those of the kernel that the study does not have itself.
 pub(crate) fn of(run: &CommandRun) -> Vec<MetricInfo> {
     let own = run.study.metrics.iter().map(|metric| MetricInfo {
         name: metric.name.clone(),
@@ -67,8 +68,8 @@ pub(crate) fn of(run: &CommandRun) -> Vec<MetricInfo> {
 /// The values of a metric in the runs that did not fail.
 pub(crate) fn values<'a>(run: &CommandRun, name: &str, blocks: &'a [CommandBlock]) -> Values<'a> {
     let is_own = run.study.metrics.iter().any(|metric| metric.name == name);
-    let told = ALWAYS.iter().find(|always| always.name == name);
-    let value = |reading: &Measured| match told {
+    let kernel_metric = ALWAYS.iter().find(|always| always.name == name);
+    let value = |reading: &Measured| match kernel_metric {
         Some(always) if !is_own => Some((always.value)(&reading.command)),
         _ => reading.values.get(name).copied(),
     };

@@ -65,7 +65,7 @@ pub fn judge_commands(run: &CommandRun, blocks: &[CommandBlock]) -> FactorialJud
     }
 }
 
-/// What every part of the judgement looks at.
+/// The data that every part of the judgement uses.
 struct Factorial<'a> {
     run: &'a CommandRun,
     blocks: &'a [CommandBlock],
@@ -76,7 +76,7 @@ struct Factorial<'a> {
     rules: Rules,
     pairs: Vec<Pair<'a>>,
     means: Vec<Mean<'a>>,
-    /// Each with its cell.
+    /// Each square with its cell.
     squares: Vec<(Levels, Square<'a>)>,
     /// The arms that may have no verdict, whatever they are compared with.
     void: Vec<&'a str>,
@@ -106,7 +106,7 @@ impl<'a> Factorial<'a> {
         };
         let over = run.study.design.mean_over.as_deref();
         study.means = means::of(over, &study.pairs, |pair| study.has_most_rounds(pair));
-        // As many as could show that any of the family differs at all.
+        // At least as many pairs as can show that any contrast of the family differs at all.
         let can_tell = fewest_pairs(family::share_of_first(study.family().len()));
         study.rules.fewest_pairs = study.rules.fewest_pairs.max(can_tell);
         study
@@ -146,7 +146,7 @@ impl<'a> Factorial<'a> {
         layout::pair(control, baseline, &self.run.study.design.compare)
     }
 
-    /// The baseline against itself.
+    /// Judges the control: the baseline against itself.
     fn judge_control(&self) -> Option<LevelResult> {
         let pair = self.control_pair()?;
         let change = self.change(&pair, 0, CONTROL_ALPHA);
@@ -203,7 +203,8 @@ impl<'a> Factorial<'a> {
         rounds >= needed as usize && !self.is_void(pair)
     }
 
-    /// Whether nothing may have a verdict: the control leaves none, or the sizes were not those that are asked about.
+    /// Whether nothing may have a verdict: the control forbids it, or the sizes were not those that
+    /// the study is about.
     fn is_all_void(&self, control: Option<&LevelResult>) -> bool {
         family::voids(control.map(|control| control.verdict)) || doubts::is_smoke(self.run)
     }
@@ -230,7 +231,7 @@ impl<'a> Factorial<'a> {
         }
     }
 
-    /// Of one metric, at an error of its own.
+    /// The change of one metric, with an error of its own.
     fn change(&self, pair: &Pair<'_>, metric: usize, alpha: f64) -> Change {
         if let Some(exact) = self.exact(pair, metric) {
             return Change::Exact(exact);
@@ -251,7 +252,7 @@ impl<'a> Factorial<'a> {
         self.squares.iter().map(result).collect()
     }
 
-    /// From the control's pairs.
+    /// The smallest effect that the control's pairs could see.
     fn smallest_visible(&self) -> Option<f64> {
         let noise = self.control_pair()?;
         family::smallest_visible(&noise.contrast(), self.primary(), self.family().len())
@@ -272,7 +273,7 @@ fn rounds_done(run: &CommandRun, blocks: &[CommandBlock]) -> u32 {
     count(run.arms.iter().map(runs_of).min().unwrap_or(0))
 }
 
-/// All contrasts that a study asks about, each once: what is a corner of a square may be a pair too.
+/// All contrasts that a study asks about, each once: a contrast of a square may also be a pair.
 fn each_once<'a, 'b>(
     pairs: impl Iterator<Item = &'b Pair<'a>>,
     means: &[Mean<'a>],

@@ -1,4 +1,4 @@
-//! What a plan will be able to see, before anything of it is measured.
+//! What effects a planned study will be able to see, before anything of it is measured.
 
 use model::CommandStudy;
 use model::command_run::CommandArm;
@@ -27,7 +27,7 @@ pub fn fewest_rounds_of_plan(study: &CommandStudy, arms: &[CommandArm]) -> u32 {
     crate::fewest_pairs(error_of_first(study, arms))
 }
 
-/// The error that the first success of all contrasts of a whole run is given.
+/// The error at which the first success among all contrasts of a whole run is judged.
 fn error_of_first(study: &CommandStudy, arms: &[CommandArm]) -> f64 {
     let layout = Layout::of(arms);
     let pairs = layout.pairs(&study.design.compare);

@@ -6,14 +6,15 @@ use model::{CommandRun, Doubt};
 
 use crate::surroundings::{FOREIGN_SHARE, PRESSURE_SHARE};
 
-/// The totals are counted in ticks of 10 ms, which over less say nothing of a tenth.
+/// Shortest total time for a judgement, ns: the totals are counted in ticks of 10 ms, too coarse to
+/// tell a tenth of a shorter time.
 const FEWEST_NS: f64 = 1e9;
 
 /// What all runs of commands together show.
 #[derive(Default)]
 struct Total {
     window_ns: f64,
-    /// Of everybody else; a little below nought where there was nobody, since ticks are coarse.
+    /// CPU time of everybody else; a little below 0 where there was nobody, since ticks are coarse.
     others_ns: f64,
     waited_ns: f64,
 }
@@ -35,15 +36,15 @@ pub(super) fn doubts(run: &CommandRun, blocks: &[CommandBlock]) -> Vec<Doubt> {
         .collect()
 }
 
-/// Where two hosts are one machine, the agent that times the commands cannot tell the server of the other from the
-/// work of strangers.
+/// Whether both hosts are one machine with a server on it: the agent that times the commands cannot
+/// tell the other agent's server from the work of strangers.
 fn another_agents_server_is_here(run: &CommandRun) -> bool {
     let is_one_machine = run.client.as_ref().is_some_and(|host| host.same_machine);
     is_one_machine && !run.study.workload.server.is_empty()
 }
 
 impl Total {
-    /// Runs whose totals are hidden tell nothing.
+    /// Adds one run; a run whose totals are hidden adds nothing.
     fn with(self, meanwhile: Meanwhile) -> Self {
         let Some(busy_ns) = meanwhile.busy_ns else {
             return self;
@@ -61,8 +62,9 @@ impl Total {
         (cpu_share > FOREIGN_SHARE).then_some(Doubt::ForeignWork { cpu_share })
     }
 
-    /// Who waits, waits while another runs. So no more of the waiting is due to others than they ran;
-    /// the rest is the commands' own, whose processes may wait for one another on their one CPU.
+    /// A doubt where commands waited for others. A task waits while another runs, so others account
+    /// for no more waiting than the time for which they ran; the rest is due to the commands' own
+    /// processes, which may wait for one another on their one CPU.
     fn pressure(&self) -> Option<Doubt> {
         let share = self.waited_ns.min(self.others_ns) / self.window_ns;
         (share > PRESSURE_SHARE).then_some(Doubt::CpuPressure {

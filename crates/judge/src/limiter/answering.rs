@@ -1,23 +1,25 @@
-//! The answer is written and does not arrive: by the kernel's own reasons.
+//! The answer is written and does not arrive; the kernel's counters say why.
 
 use model::explanation::{AccountKind, Hindrance};
 use model::observation::{Doing, Holder};
 
 use super::{Case, Ruling, limiter, percent, ruled_out};
 
-/// A cause is the kernel's where it held for such a part of the time in which there was something to send.
+/// Share of the time in which there was something to send, above which a cause that the kernel
+/// reports is the cause.
 const MOSTLY: f64 = 0.3;
-/// Of all segments: fewer are lost on any path.
+/// Share of all segments that are sent again; a smaller share is lost on any path.
 const LOSSY: f64 = 0.001;
-/// Acknowledgements put off, for each answer.
+/// Delayed acknowledgements for each answer.
 const PUT_OFF: f64 = 0.3;
-/// The kernel puts one off by 40 ms (`TCP_DELACK_MIN` of net/tcp.h), and a machine at work is late.
+/// Waits that fit a delayed acknowledgement, µs: the kernel delays one by 40 ms (`TCP_DELACK_MIN`
+/// of net/tcp.h), and a busy machine is late.
 const PUT_OFF_US: std::ops::Range<f64> = 25_000.0..120_000.0;
 
-/// More packets than this do not wait where nothing is in the way.
+/// Most packets that wait in queues where nothing is in the way.
 const QUEUED: u64 = 16;
 
-/// Name, words, what shows it, what to do.
+/// A cause: its name, a phrase for it, what shows it, and what to do.
 type Cause = (&'static str, &'static str, String, &'static str);
 
 pub(super) fn rule(case: &Case<'_>) -> Ruling {
@@ -26,7 +28,7 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
         return Ruling::Silent;
     }
     let by = format!(
-        "answers are written and not acknowledged for {} of the time",
+        "answers are written but not acknowledged for {} of the time",
         percent(share)
     );
     let (name, words, shown, what_to_do) = cause(case);
@@ -41,22 +43,23 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
         what_to_do,
     );
     found.hindrance = Some(Hindrance::Connections);
-    // A way has a rate that all share, small windows cost the client's CPU, and each connection has its own timers.
+    // All connections share the rate of a path, and small windows cost the client's CPU; but timers
+    // are each connection's own.
     let is_shared = ["loss", "path", "receiver-window", "shaped-link"].contains(&name);
     found.follows = (!is_shared).then_some(true);
     Ruling::by_share(found, || ruled_out("the network", by))
 }
 
 fn cause(case: &Case<'_>) -> Cause {
-    let told = buffer(case)
+    let known = buffer(case)
         .or_else(|| shaped(case))
         .or_else(|| held_back(case));
-    if let Some(told) = told {
-        return told;
+    if let Some(known) = known {
+        return known;
     }
     let seen = case.seen;
     let part = |of: &str, all: &str| seen.rise(of) as f64 / seen.rise(all).max(1) as f64;
-    // Both counts are of all that is in the namespace, so that the time itself must fit.
+    // The counter covers everything in the namespace, so the time itself must fit too.
     let put_off =
         seen.rise("TcpExt.DelayedACKs") as f64 / case.answered().unwrap_or(u64::MAX) as f64;
     let waits_us =
@@ -64,8 +67,8 @@ fn cause(case: &Case<'_>) -> Cause {
     if put_off > PUT_OFF && PUT_OFF_US.contains(&waits_us) {
         return (
             "delayed-acks",
-            "a small rest of each answer waits for an acknowledgement that the other end puts off by 40 ms",
-            format!("{put_off:.2} acknowledgements were put off for each answer (DelayedACKs)"),
+            "the small last part of each answer waits for an acknowledgement that the other end delays by 40 ms",
+            format!("{put_off:.2} acknowledgements were delayed for each answer (DelayedACKs)"),
             "have the server set TCP_NODELAY, or send an answer in one call",
         );
     }
@@ -79,18 +82,19 @@ fn cause(case: &Case<'_>) -> Cause {
                 percent(again),
                 case.rate(seen.rise("TcpExt.TCPTimeouts"))
             ),
-            "find where they are lost: `tc -s qdisc`, `ethtool -S`, the path; another congestion control may bear it better (bbr)",
+            "find where they are lost: `tc -s qdisc`, `ethtool -S`, the path; another congestion control may cope better (bbr)",
         );
     }
     (
         "path",
-        "they are long on the way",
-        "neither window, nor buffer, nor loss: delay or rate of the way itself".to_owned(),
-        "look at the queues on the way (`tc -s qdisc`), at its rate and its round-trip time; a limit that is meant, such as tbf, is found there too",
+        "they take long on the path",
+        "not the window, a buffer or loss, but the delay or rate of the path itself".to_owned(),
+        "look at the queues on the path (`tc -s qdisc`), its rate and its round-trip time; an intended limit, such as tbf, is found there too",
     )
 }
 
-/// A queue of this machine is full, or drops what comes: what it turned away is sent later, as if somebody held it back.
+/// A queue of this machine is full or drops packets. What it turned away is sent later, as if
+/// somebody held it back, so this is looked for before that.
 fn shaped(case: &Case<'_>) -> Option<Cause> {
     let seen = case.seen;
     let (dropped, waiting) = (seen.rise("queues.dropped"), seen.rise("queues.waiting"));
@@ -100,33 +104,33 @@ fn shaped(case: &Case<'_>) -> Option<Cause> {
     is_full.then(|| {
         (
             "shaped-link",
-            "a device of this machine may send no faster",
+            "a device of this machine is not allowed to send faster",
             format!(
                 "{waiting} packets wait in queues of its devices, and {:.0} a second are dropped there (tc -s qdisc)",
                 case.rate(dropped)
             ),
-            "see who limits it, and why: `tc -s qdisc` names the device and the rate (tbf, htb, netem); a limit that is meant is the limit",
+            "see what limits it, and why: `tc -s qdisc` names the device and the rate (tbf, htb, netem); if that limit is intended, there is nothing to fix",
         )
     })
 }
 
-/// Somebody has asked the kernel to wait for more, or to send slowly.
+/// The server has asked the kernel to wait for more data, or to send slowly.
 fn held_back(case: &Case<'_>) -> Option<Cause> {
     let held = case.moments(|it| it.holder == Holder::HeldBack);
     (held > MOSTLY).then(|| {
         (
             "held-back",
-            "the server's kernel keeps a part of each though nothing is on the way",
+            "the server's kernel holds back a part of each although nothing is on the way",
             format!(
-                "at {} of the moments a part was written and not sent, none on the way, and the client had room (tcp_info)",
+                "at {} of the moments a part was written but not sent, nothing was on the way, and the client had room (tcp_info)",
                 percent(held)
             ),
-            "take the cork out at the end of each answer (TCP_CORK, MSG_MORE: it is kept for 200 ms otherwise), or let it be sent faster (SO_MAX_PACING_RATE, `maxrate` of fq)",
+            "remove the cork at the end of each answer (TCP_CORK, MSG_MORE: otherwise the rest is held back for 200 ms), or allow it to be sent faster (SO_MAX_PACING_RATE, `maxrate` of fq)",
         )
     })
 }
 
-/// A buffer at either end that holds too little.
+/// A buffer at either end is too small.
 fn buffer(case: &Case<'_>) -> Option<Cause> {
     let seen = case.seen;
     let part = |of: &str, all: &str| seen.rise(of) as f64 / seen.rise(all).max(1) as f64;
@@ -135,7 +139,7 @@ fn buffer(case: &Case<'_>) -> Option<Cause> {
     if rwnd > MOSTLY {
         return Some((
             "receiver-window",
-            "the receiver's window lets no more be sent",
+            "the receiver's window allows no more to be sent",
             format!(
                 "limited by the receiver's window for {} of the time in which there was something to send (tcp_info)",
                 percent(rwnd)
@@ -148,7 +152,7 @@ fn buffer(case: &Case<'_>) -> Option<Cause> {
     if sndbuf > MOSTLY {
         return Some((
             "send-buffer",
-            "the server's send buffers hold less than the way takes",
+            "the server's send buffers hold less than the path can carry",
             format!(
                 "the send buffer is full, and limits what is sent, for {} of the time (tcp_info, skmeminfo)",
                 percent(sndbuf)

@@ -1,4 +1,4 @@
-//! Who in the program led it into a sleep.
+//! Which function of the program led it into a sleep.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,8 @@ use model::stacks::{CUT, Stack, StackFrame, Stacks};
 use super::lock::INTERPRETERS;
 use super::other_sleep::TIMER;
 
-/// Beginnings of names that say how a program sleeps and not why: those of the C library and of files without names.
+/// Beginnings of names that say how a program sleeps and not why: those of the C library, and of
+/// files without names of functions.
 const PLUMBING: [&str; 9] = [
     "[",
     "__",
@@ -20,7 +21,8 @@ const PLUMBING: [&str; 9] = [
     "PyThread_",
 ];
 
-/// Functions in which the threads of a runtime wait for work: Go's (runtime/proc.go), libuv's and Node's, tokio's.
+/// Functions in which the threads of a runtime wait for work: Go's (runtime/proc.go), libuv's,
+/// Node's and tokio's.
 const IDLE: [&str; 8] = [
     "runtime.stopm",
     "runtime.mPark",
@@ -31,28 +33,31 @@ const IDLE: [&str; 8] = [
     "node::TaskQueue",
     "tokio::runtime::scheduler",
 ];
-/// Half of the time for which it is seen what threads sleep in, µs.
+/// Half of the time for which it is recorded what threads sleep in, µs.
 const SHORT_US: f64 = 150_000.0;
-/// Of so many sleeps, one in three is missed by chance once in fifty times. A burst sees fewer where other programs switch
-/// threads far more often.
+/// In this many sleeps, a kind that makes up one in three is missed by chance once in fifty times.
+/// A burst sees fewer where other programs switch threads far more often.
 const ENOUGH_SLEEPS: u64 = 10;
-/// Functions in which a thread waits to be told something by another.
-const TOLD: [&str; 3] = ["pthread_cond_", "Unsafe_Park", "std::thread::park"];
-/// JavaScript's `Atomics.wait`, which goes through them too, is a lock of the program's own.
+/// Functions in which a thread waits for a signal from another.
+const SIGNALLED: [&str; 3] = ["pthread_cond_", "Unsafe_Park", "std::thread::park"];
+/// JavaScript's `Atomics.wait` also goes through these functions, but is a lock of the program.
 const OWN_LOCK: &str = "v8::internal::FutexEmulation";
 
-/// What threads sleep for that sleep in functions whose names begin alike, as shares of their time, 0 to 1.
+/// What threads wait for while they sleep in functions of the kernel whose names begin alike, as
+/// shares of their time, 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Sleepers {
-    /// For work.
+    /// They wait for work.
     pub(super) idle: f64,
-    /// For something that another thread will tell them.
-    pub(super) told: f64,
+    /// They wait for a signal from another thread.
+    pub(super) signalled: f64,
 }
 
-/// By the functions that lead there. Of a thread that slept all the time they are not known: where answers take less than
-/// that, it had none to give; so it is with sleeps for a chosen time, where enough others were seen and none of these: the
-/// many answers meanwhile needed none.
+/// Finds what threads sleep for from the functions that led there.
+///
+/// For a thread that slept all the time these are not known; where answers take less than that
+/// time, the thread had none to give and was idle. Sleeps for a chosen time are idle too where
+/// enough other sleeps were seen and none of these: the many answers in that time needed none.
 pub(super) fn sleepers(asleep: Option<&Stacks>, at: &str, response_us: Option<f64>) -> Sleepers {
     let are_short = response_us.is_some_and(|us| us < SHORT_US);
     let (mut found, mut all) = (Sleepers::default(), 0.0);
@@ -63,13 +68,13 @@ pub(super) fn sleepers(asleep: Option<&Stacks>, at: &str, response_us: Option<f6
         match () {
             () if goes_through(stack, &INTERPRETERS) || goes_through(stack, &[OWN_LOCK]) => {}
             () if !is_known(stack) || goes_through(stack, &IDLE) => found.idle += weight,
-            () if goes_through(stack, &TOLD) => found.told += weight,
+            () if goes_through(stack, &SIGNALLED) => found.signalled += weight,
             () => {}
         }
     }
     if all > 0.0 {
         found.idle /= all;
-        found.told /= all;
+        found.signalled /= all;
     } else if asleep.is_some_and(saw_enough) && are_short && at == TIMER {
         found.idle = 1.0;
     }
@@ -85,7 +90,7 @@ pub(super) fn sleeps_in(stack: &Stack, at: &str) -> bool {
     kernel.any(|frame| frame.name.starts_with(at))
 }
 
-/// Behind the name of the thread.
+/// Whether a function of the program is known, after the name of the thread.
 fn is_known(stack: &Stack) -> bool {
     let mut frames = stack.frames.iter().skip(1);
     frames.any(|frame| !frame.kernel && frame.name != CUT)
@@ -96,8 +101,9 @@ fn goes_through(stack: &Stack, functions: &[&str]) -> bool {
     stack.frames.iter().any(|frame| begins(&frame.name))
 }
 
-/// The innermost function of the program that is more than plumbing, of the stacks that sleep in functions of the kernel
-/// whose names begin so; the one with most of their time, and its share of it, 0 to 1. A few sleeps tell nothing of the
+/// The function that leads to most of the sleep in functions of the kernel whose names begin with
+/// `at`, and its share of that time, 0 to 1. Of each stack, the innermost function of the program
+/// that is more than plumbing counts. `None` after a few sleeps, which say nothing about the
 /// others.
 pub(super) fn of(asleep: Option<&Stacks>, at: &str) -> Option<(String, f64)> {
     let asleep = asleep.filter(|asleep| saw_enough(asleep))?;
@@ -105,9 +111,9 @@ pub(super) fn of(asleep: Option<&Stacks>, at: &str) -> Option<(String, f64)> {
     for stack in asleep.stacks.iter().filter(|stack| sleeps_in(stack, at)) {
         let weight = stack.weight_ns as f64;
         all += weight;
-        // The outermost is the name of the thread, which called nothing.
+        // The outermost frame is the name of the thread, which called nothing.
         let mut functions = stack.frames.iter().skip(1).rev();
-        if let Some(frame) = functions.find(|frame| is_telling(frame)) {
+        if let Some(frame) = functions.find(|frame| is_own_code(frame)) {
             *sums.entry(&frame.name).or_default() += weight;
         }
     }
@@ -117,7 +123,7 @@ pub(super) fn of(asleep: Option<&Stacks>, at: &str) -> Option<(String, f64)> {
     most.map(|(name, weight)| (name.to_owned(), weight / all))
 }
 
-fn is_telling(frame: &StackFrame) -> bool {
+fn is_own_code(frame: &StackFrame) -> bool {
     !frame.kernel && !PLUMBING.iter().any(|name| frame.name.starts_with(name))
 }
 
@@ -143,7 +149,7 @@ mod tests {
         );
         let expected = Sleepers {
             idle: 0.5,
-            told: 0.3,
+            signalled: 0.3,
         };
         assert_eq!(sleepers(Some(&asleep), "futex_", None), expected);
         assert_eq!(sleepers(None, "futex_", None), Sleepers::default());

@@ -1,11 +1,12 @@
-//! What each resource lets through at most of the answers that a look saw.
+//! How many answers each resource allows at most, by what a look saw.
 
 use model::explanation::ResourceBound;
 
 use super::Case;
 use crate::ceilings::{self, Served, answer_demand};
 
-/// Of each resource of which it is known, the nearest first; none where nobody knows what was answered.
+/// The bounds by all resources of which enough is known, nearest first; none where the number of
+/// answers is not known.
 pub(super) fn bounds(case: &Case<'_>) -> Vec<ResourceBound> {
     let seen = case.seen;
     let (Some(load), Some(demand)) = (seen.load, answer_demand("", seen)) else {

@@ -1,17 +1,17 @@
-//! Who asks is the limit: the answers are there, and are not read.
+//! The client is the limit: the answers have arrived, and are not read.
 
 use model::explanation::Hindrance;
 
 use super::{Case, Ruling, limiter, part, percent, ruled_out};
 
 const WHAT: &str = "the client";
-/// More of its time than this it waits itself.
+/// Part of the time that answers lie unread, above which the client's own wait for a CPU is why.
 const BUSY: f64 = 0.5;
 
 pub(super) fn rule(case: &Case<'_>) -> Ruling {
     let (waits, shares_cpus) = (case.client_waits(), case.shares_cpus_with_client());
     let share = case.client_works();
-    // What a part of its work takes that could be less has a name of its own.
+    // A part of its work that could be less is a limiter with a name of its own.
     let share = share * (1.0 - part::of(case).map_or(0.0, |part| part.of_client));
     if share == 0.0 && case.seen.load.is_none() {
         return Ruling::Silent;
@@ -33,7 +33,7 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     };
     let busy = percent(load.client_busy_share);
     let why = match !shares_cpus && waits > BUSY * share {
-        true => "it is ready, and others have its CPU",
+        true => "it is ready to run, but others have its CPU",
         false => "the server could do more",
     };
     let mut found = limiter(
@@ -53,7 +53,7 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     Ruling::by_share(found, || {
         ruled_out(
             WHAT,
-            format!("{by}; its busiest thread was busy for {busy}"),
+            format!("{by}; its busiest thread was busy for {busy} of the time"),
         )
     })
 }

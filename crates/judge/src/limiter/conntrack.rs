@@ -1,9 +1,10 @@
-//! The table of connection tracking is full: who opens a connection is not answered, and tries again after a second.
+//! The table of connection tracking is full: a client that opens a connection gets no answer, and
+//! tries again after a second.
 
 use super::{Case, Ruling, limiter, percent, ruled_out};
 
 const WHAT: &str = "the table of connection tracking";
-/// Of its most entries: from here on it is full for those whose part of it is.
+/// Share of its most entries from which on the table is full for some, whose part of it is full.
 const FULL: f64 = 0.9;
 
 pub(super) fn rule(case: &Case<'_>) -> Ruling {
@@ -13,7 +14,7 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     };
     let dropped = seen.rise("conntrack.drop");
     let by = format!(
-        "it has {entries} of at most {most} entries; {dropped} packets were dropped for want of one, and {} were not inserted",
+        "it has {entries} of at most {most} entries; {dropped} packets were dropped for lack of one, and {} entries could not be inserted",
         seen.rise("conntrack.insert_failed")
     );
     let opened = seen.rise("Tcp.PassiveOpens");
@@ -39,7 +40,7 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
         share,
         format!("The table of connection tracking is full: {what}."),
         vec![by.clone()],
-        "keep connections open from one request to the next; else a larger table (net.netfilter.nf_conntrack_max), entries that end sooner (nf_conntrack_tcp_timeout_time_wait), or no tracking of this port (a `notrack` rule)",
+        "keep connections open from one request to the next; otherwise a larger table (net.netfilter.nf_conntrack_max), entries that end sooner (nf_conntrack_tcp_timeout_time_wait), or no tracking of this port (a `notrack` rule)",
     );
     found.gain = "the connections that are dropped".to_owned();
     if !is_full(case) {
@@ -48,7 +49,7 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     Ruling::by_share(found, || ruled_out(WHAT, by))
 }
 
-/// Its entries, and the most that it may have.
+/// The number of entries of the table, and the most that it may have.
 fn filled(case: &Case<'_>) -> Option<(u64, u64)> {
     let count = |name| case.seen.counter(name);
     Some((count("conntrack.entries")?, count("conntrack.max")?))
@@ -58,8 +59,8 @@ fn is_full(case: &Case<'_>) -> bool {
     filled(case).is_some_and(|(entries, most)| entries as f64 >= FULL * most as f64)
 }
 
-/// Share of the time of our load's connections in which they wait to try again, 1 s after each that was dropped
-/// (`TCP_TIMEOUT_INIT` of net/tcp.h).
+/// Share of the time of our load's connections in which they wait to try again, 1 s after each
+/// dropped attempt (`TCP_TIMEOUT_INIT` of net/tcp.h).
 pub(super) fn turned_away(case: &Case<'_>) -> Option<f64> {
     let load = case.seen.load.filter(|_| is_full(case))?;
     let again = case.rate(case.seen.rise("conntrack.drop"));

@@ -1,4 +1,4 @@
-//! The control group of the program has used its CPU time up, and waits for the next period.
+//! The control group of the program has used up its CPU time, and waits for the next period.
 
 use model::explanation::Hindrance;
 
@@ -24,26 +24,26 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
         "cpu-quota",
         share,
         format!(
-            "Its control group may use {cpus:.2} CPUs and has used them up: {} of the time it is stopped until the next period.",
+            "Its control group may use {cpus:.2} CPUs and has used them up: for {} of the time it is stopped until the next period.",
             percent(share)
         ),
         vec![
             format!("throttled in {throttled} of {periods} periods (cpu.stat)"),
             format!("it had {:.2} CPUs, of {cpus:.2} allowed", case.cpus_used()),
         ],
-        "raise the quota (cpu.max, `docker update --cpus`, the container's CPU limit), or have as many workers as it allows CPUs",
+        "raise the quota (cpu.max, `docker update --cpus`, the container's CPU limit), or run only as many workers as it allows CPUs",
     );
     (found.hindrance, found.follows) = (Some(Hindrance::Connections), Some(false));
     found.closer = Some(Hindrance::Quota);
     Ruling::by_share(found, || {
         ruled_out(
             WHAT,
-            format!("of {cpus:.2} CPUs: throttled in {throttled} of {periods} periods"),
+            format!("{cpus:.2} CPUs allowed, throttled in {throttled} of {periods} periods"),
         )
     })
 }
 
-/// Of the time that the program could have used.
+/// Share of the time that the program could have used in which its group was throttled.
 pub(super) fn throttled_share(case: &Case<'_>) -> f64 {
     let throttled_ns = case.seen.rise("group.throttled_us") as f64 * 1e3;
     let running_ns = case.cpus_used() * case.seen.window_ns as f64;

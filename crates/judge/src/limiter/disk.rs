@@ -1,4 +1,4 @@
-//! The program sleeps until a disk has done something.
+//! The program sleeps until a disk has finished something.
 
 use model::explanation::{AccountKind, Hindrance};
 use model::observation::Doing;
@@ -48,13 +48,13 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
         "more memory for the page cache, a faster disk, or reads in threads of their own (aio threads, io_uring)",
     );
     found.hindrance = Some(Hindrance::Connections);
-    // Requests in hand may all wait for a disk at once, until it is full.
+    // All requests in hand may wait for a disk at once, until the disk can take no more.
     let is_queue = case.is_queue(|doing| matches!(doing, Doing::Blocked(_)));
     found.follows = is_queue.then_some(false);
     Ruling::by_share(found, || ruled_out("a disk", by))
 }
 
-/// Share of the time in which it is blocked, by no lock.
+/// Share of the time in which the program is blocked, but not by a lock.
 pub(super) fn share(case: &Case<'_>) -> f64 {
     case.sleeping(|kind, at| kind == AccountKind::Blocked && !is_lock(at))
 }

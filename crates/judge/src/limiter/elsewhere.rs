@@ -1,4 +1,5 @@
-//! The program has the request, and waits for something that is no client: another program, or a timer.
+//! The program has the request, and waits for something other than a client: another program, or a
+//! timer.
 
 use std::cmp::Ordering;
 
@@ -8,12 +9,13 @@ use model::observation::{Behind, Observation};
 use super::ledger::Asker;
 use super::{Case, Ruling, called_from, limiter, percent, ruled_out};
 
-/// The name of this limiter.
+/// Name of this limiter.
 pub(super) const NAME: &str = "elsewhere";
-/// Of a connection that is shared, a tenth of the time.
+/// Fewest connections that wait for an answer, in the mean, for the program behind to count: one
+/// connection for a tenth of the time.
 const WAITED_FOR: f64 = 0.1;
 
-/// Who is waited for most.
+/// The program that is waited for most.
 pub(super) fn behind(seen: &Observation) -> Option<&Behind> {
     let behind = seen.behind.iter().max_by(|one, other| {
         let by = |it: &Behind| (it.waiting, it.open);
@@ -22,7 +24,7 @@ pub(super) fn behind(seen: &Observation) -> Option<&Behind> {
     behind.filter(|it| it.waiting >= WAITED_FOR)
 }
 
-/// As it is named in a sentence.
+/// The program behind, as it is named in a sentence.
 fn words(behind: &Behind) -> String {
     let at = behind.address;
     match (behind.is_here, behind.pids.first()) {
@@ -30,29 +32,32 @@ fn words(behind: &Behind) -> String {
             "the process behind it, {} (pid {pid}), at {at}",
             behind.name
         ),
-        (true, None) => format!("the process behind it, which we may not see, at {at}"),
+        (true, None) => {
+            format!("the process behind it, which we are not permitted to see, at {at}")
+        }
         (false, _) => {
             format!("a program on another machine, or in another network namespace, at {at}")
         }
     }
 }
 
-/// What shows it, and how that one is looked at.
+/// Adds what shows that the program behind is waited for, and advises how to look at that program.
 fn lead(found: &mut Limiter, behind: &Behind) {
     found.shown_by.push(format!(
-        "of its {:.1} connections to {} {:.1} wait for an answer, in the mean",
+        "of its {:.1} connections to {}, {:.1} wait for an answer on average",
         behind.open, behind.address, behind.waiting
     ));
     let port = behind.address.port();
     found.advice = vec![match behind.is_here {
         true => format!(
-            "mend what holds that one back; `sudo linerate explain --port {port}` looks at it alone"
+            "fix what holds that program back; `sudo linerate explain --port {port}` looks at it alone"
         ),
         false => format!("look there: `linerate explain --port {port} --on HOST`"),
     }];
 }
 
-/// The wait with what shows it, in words of whoever is waited for; `otherwise` where that is not known.
+/// The wait as a limiter, described by the program that is waited for; `otherwise` where that is
+/// not known.
 fn wait(case: &Case<'_>, otherwise: String, shown_by: Vec<String>) -> Limiter {
     let share = case.ledger.share(AccountKind::Elsewhere);
     let behind = behind(case.seen);
@@ -68,7 +73,7 @@ fn wait(case: &Case<'_>, otherwise: String, shown_by: Vec<String>) -> Limiter {
         share,
         what,
         shown_by,
-        "see what it is connected to (`ss -tnp`), and explain that program in its turn; if it is nothing, it waits for a timer of its own",
+        "see what it is connected to (`ss -tnp`), and explain that program next; if there is none, it waits for a timer of its own",
     );
     if let Some(behind) = behind {
         lead(&mut found, behind);
@@ -91,7 +96,7 @@ fn of_requests(case: &Case<'_>) -> Ruling {
         percent(share)
     );
     let otherwise = format!(
-        "It has the request and waits for something else for {} of the time: a program behind it, a timer, or a limit or lock of its own that no thread sleeps for.",
+        "It has the request and waits for something else for {} of the time: a program behind it, a timer, or a limit or lock of its own on which no thread sleeps.",
         percent(share)
     );
     let mut shown_by = vec![
@@ -103,12 +108,12 @@ fn of_requests(case: &Case<'_>) -> Ruling {
     let at = most.and_then(|account| account.asleep_in.as_deref());
     shown_by.extend(at.and_then(|at| called_from(case.seen, at)));
     let mut found = wait(case, otherwise, shown_by);
-    // What is behind it may be full, and a timer never is.
+    // The program behind it may be at its limit; a timer never is.
     (found.hindrance, found.follows) = (Some(Hindrance::Connections), None);
     Ruling::by_share(found, || ruled_out("a program behind it", by))
 }
 
-/// It was started to do its work, and waits.
+/// Rules on a command, which was started to do its work, and waits.
 fn of_a_command(case: &Case<'_>) -> Ruling {
     let share = case.ledger.share(AccountKind::Elsewhere);
     let accounts = case.ledger.accounts.iter();

@@ -12,7 +12,7 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
         return Ruling::Silent;
     };
     let by = format!("{open} of {limit} files are open");
-    // One or two are opened and closed again at such a moment.
+    // At the limit, one or two files may be opened and closed again.
     if open + 2 < limit {
         return Ruling::Not(ruled_out("the limit of open files", by));
     }

@@ -1,4 +1,5 @@
-//! Requests wait for handshakes of TLS, by the clock of our load: it needs no names of functions, and no symbols.
+//! Requests wait for handshakes of TLS, by the clock of our load. This needs no names of functions,
+//! and so no symbols.
 
 use model::explanation::{AccountKind, Hindrance};
 use model::observation::Observation;
@@ -8,7 +9,7 @@ use super::{Case, Ruling, limiter, part, parts, percent};
 const NAME: &str = "handshakes";
 
 pub(super) fn rule(case: &Case<'_>) -> Ruling {
-    // Where the functions of the program have names they say so themselves, with what it costs.
+    // Where the functions of the program have names, the rule of parts says so, with the cost.
     let is_named = part::of(case).is_some_and(|part| part.name == NAME);
     let Some(shaken) = share(case).filter(|share| *share >= super::ENOUGH && !is_named) else {
         return Ruling::Silent;
@@ -26,7 +27,7 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
             percent(share)
         ),
         vec![format!(
-            "by our load's clock {} of the time of its connections go to handshakes",
+            "by our load's clock, {} of the time of its connections goes to handshakes",
             percent(shaken)
         )],
         parts::advice(NAME),
@@ -38,19 +39,19 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     Ruling::Holds(found)
 }
 
-/// Whether they are most of such a share of the time, in which connections are opened.
+/// Whether handshakes are most of `opening`, the share of the time in which connections are opened.
 pub(super) fn are_most(case: &Case<'_>, opening: f64) -> bool {
     share(case).is_some_and(|shaken| shaken >= super::ENOUGH && shaken >= opening / 2.0)
 }
 
-/// Of the time of our load's connections, 0 to 1.
+/// Share of the time of our load's connections that goes to handshakes, 0 to 1.
 fn share(case: &Case<'_>) -> Option<f64> {
     let shaken_us = us_per_answer(case.seen)? * case.answered()? as f64;
     Some((shaken_us / case.connections_us()?).min(1.0))
 }
 
-/// Time in handshakes for each answer, µs: of those within the look, and no more than one for each. Connections that were
-/// opened before and stay cost nothing.
+/// Time in handshakes for each answer, µs: of handshakes within the look, and no more than one for
+/// each answer. Connections that were opened before and stay open cost nothing.
 pub(super) fn us_per_answer(seen: &Observation) -> Option<f64> {
     let load = seen.load.filter(|load| load.answered > 0)?;
     let each = seen.rise("Tcp.PassiveOpens") as f64 / load.answered as f64;

@@ -1,5 +1,5 @@
-//! The proof: whoever is accused is hindered for alternate moments, or has more to do, and the answers must become fewer or
-//! more by as much, or must not.
+//! The proof: whatever is accused is hindered, or gets more to do, in alternate periods; then the
+//! answers must become fewer or more by as much, or must not.
 
 use model::explanation::{Hindered, Trial};
 
@@ -7,10 +7,12 @@ use crate::{count, signed_rank};
 
 /// Two-sided error of the interval.
 const ALPHA: f64 = 0.05;
-/// What is surely more than this part of the change has followed it, and what is surely less has not.
+/// Answers that surely changed by more than this part of the change have followed it; those that
+/// surely changed by less have not.
 const ENOUGH: f64 = 0.3;
 
-/// What a trial says of somebody of whom answers follow the change, or not, or either. `None` of too few pairs.
+/// Judges a trial. `follows` says whether answers must follow the change (true), must not (false)
+/// or may do either (`None`). Returns `None` for too few pairs.
 pub(super) fn hindered(trial: &Trial, follows: Option<bool>) -> Option<Hindered> {
     let ratios = trial
         .pairs
@@ -37,7 +39,8 @@ pub(super) fn hindered(trial: &Trial, follows: Option<bool>) -> Option<Hindered>
     })
 }
 
-/// Whether answers changed by about as much, as they do where nothing else is in the way.
+/// Whether answers changed by about as much as the resource, as they do where nothing else is in
+/// the way; `None` where the interval decides neither.
 fn followed(change: f64, [low, high]: [f64; 2]) -> Option<bool> {
     let line = (1.0 + change).max(0.0).powf(ENOUGH);
     let (below, above) = (high < line, low > line);

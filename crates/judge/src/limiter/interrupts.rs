@@ -1,13 +1,13 @@
-//! Interrupts for others take the time of its CPUs: packets that are none of its own.
+//! Interrupts for others take time of the program's CPUs: they handle packets that are not its own.
 
 use model::explanation::AccountKind;
 
 use super::{Case, Ruling, limiter, percent, ruled_out};
 
-/// How often its own packets are handled at most where they come from elsewhere: by the card, a bridge and the device
-/// behind it.
+/// How often each of its own packets is handled at most where it comes from elsewhere: by the card,
+/// a bridge and the device behind that.
 const PASSES: f64 = 3.0;
-/// What is handed to sockets of its network namespace, or comes from them.
+/// Counters of packets that go to sockets of its network namespace, or come from them.
 const OWN: [&str; 4] = [
     "Tcp.InSegs",
     "Tcp.OutSegs",
@@ -49,12 +49,13 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     Ruling::by_share(found, || ruled_out("interrupts for others", figures))
 }
 
-/// Of the time for which it is ready without a CPU, what its CPUs are in interrupts for others, 0 to 1.
+/// Share of the time in which the program is ready and its CPUs handle interrupts for others, 0 to
+/// 1.
 pub(super) fn of_ready(case: &Case<'_>) -> f64 {
     of_others(case) * case.ledger.share(AccountKind::NoCpu)
 }
 
-/// Of the time that its CPUs are busy, what goes to packets of others, 0 to 1.
+/// Share of the busy time of its CPUs that goes to packets of others, 0 to 1.
 fn of_others(case: &Case<'_>) -> f64 {
     let handled = case.seen.rise("program.cpus_packets") as f64;
     let own = own_handled(case);
@@ -64,7 +65,8 @@ fn of_others(case: &Case<'_>) -> f64 {
     of_others.max(0.0) * (interrupt_ns / busy_ns.max(1.0)).min(1.0)
 }
 
-/// How often its own packets are handled at most: once over loopback, and else as often as they may be passed on.
+/// How often its own packets are handled at most: once over loopback, and otherwise as often as
+/// they may be passed on.
 fn own_handled(case: &Case<'_>) -> f64 {
     let received = case.seen.rise("Tcp.InSegs") + case.seen.rise("Udp.InDatagrams");
     let looped = case.seen.rise("network.loopback_packets").min(received);

@@ -1,4 +1,5 @@
-//! System calls of the accused that may end later: if they hold it back, answers become fewer by as much.
+//! Which system calls of the accused are made to end later, and by how much: if they hold it back,
+//! answers become fewer by as much.
 
 use std::collections::BTreeMap;
 
@@ -8,20 +9,21 @@ use model::observation::Observation;
 use super::callers::sleeps_in;
 use super::system_calls::{Door, answers, door};
 
-/// So much of the time of those that make them, 0 to 1.
+/// Share of the time of the threads that make the calls which the delay is to take, 0 to 1.
 const TAKE: f64 = 0.15;
-/// Less than this shows nothing.
+/// Smallest share of that time that shows anything.
 const ENOUGH: f64 = 0.05;
-/// Each call, µs: a CPU has no time for anything else meanwhile.
+/// Longest delay of a call, µs: during it a CPU can do nothing else.
 const MOST_US: f64 = 200.0;
-/// What it costs in any case is more.
+/// Shortest delay of a call, µs: the delaying itself costs more in any case.
 const LEAST_US: f64 = 0.1;
 
-/// Calls of this name, made by so many threads or CPUs at once that have nothing else to do; `None` where they are too few.
+/// The delay for calls of this name, made by `at_once` threads or CPUs at a time that have nothing
+/// else to do; `None` where the calls are too few.
 pub(super) fn named(seen: &Observation, name: &str, at_once: f64) -> Option<Hindrance> {
     let calls = seen.calls.as_ref()?;
     let count = *calls.counts.get(name)? as f64;
-    // The burst is short, and an answer takes as many of them in the whole look.
+    // The burst is short, but an answer takes as many calls in it as in the whole look.
     let per_us = match (answers(&calls.counts), seen.load) {
         (Some(answers @ 1..), Some(load)) => {
             count / answers as f64 * load.answered as f64 / (seen.window_ns.max(1) as f64 / 1e3)
@@ -39,7 +41,8 @@ pub(super) fn named(seen: &Observation, name: &str, at_once: f64) -> Option<Hind
     })
 }
 
-/// Those in which most threads sleep that sleep in a function of the kernel for such a share of a request's time, 0 to 1.
+/// The delay for the system call by which threads mostly sleep in a function of the kernel; they do
+/// so for `share` of a request's time, 0 to 1.
 pub(super) fn asleep_in(seen: &Observation, at: &str, share: f64) -> Option<Hindrance> {
     let asleep = seen.asleep.as_ref()?;
     let mut weights = BTreeMap::<&str, u64>::new();
@@ -49,7 +52,7 @@ pub(super) fn asleep_in(seen: &Observation, at: &str, share: f64) -> Option<Hind
         }
     }
     let (name, weight_ns) = weights.into_iter().max_by_key(|(_, weight)| *weight)?;
-    // For the rest of the time these threads do what follows upon it.
+    // For the rest of the time these threads do what follows the sleep.
     let sleeping = weight_ns as f64 / asleep.window_ns.max(1) as f64;
     let all = seen.threads.len().max(1) as f64;
     named(seen, name, (sleeping / share).clamp(1.0, all))

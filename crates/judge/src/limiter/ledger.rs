@@ -1,4 +1,4 @@
-//! Where the time of a request goes, by the moments that were seen.
+//! Where the time of a request goes, by the moments that were observed.
 
 use std::collections::BTreeMap;
 
@@ -9,25 +9,26 @@ use super::other_sleep::TIMER;
 use super::{callers, handshakes};
 use crate::cpu_used;
 
-/// A difference below this part of the time is none.
+/// A difference below this share of the time does not count.
 const ENOUGH: f64 = 0.05;
-/// No thread that waits for a client takes so long to be woken up, ns: it is asleep for something else.
+/// Longest time that a thread which waits for a client takes to wake up, ns. One that takes longer
+/// sleeps for something else.
 const WOKEN_UP_NS: f64 = 500_000.0;
-/// Of one CPU: what threads take that only see to a program's house now and then is less.
+/// Share of one CPU; threads that only do a program's housekeeping now and then use less.
 const HOUSEKEEPING: f64 = 0.01;
 
-/// How the time of threads that run, or could, is dealt out.
+/// How the time of threads that run, or could run, is divided; the shares add up to 1.
 struct Split {
     own_code: f64,
     kernel: f64,
     no_cpu: f64,
-    /// On a CPU, and nobody has told whether in its own code.
+    /// On a CPU, but it is not known whether in its own code.
     unknown: f64,
 }
 
 type Key = (AccountKind, Option<String>);
 
-/// Adds the moments up.
+/// Adds up the moments to a ledger.
 pub(super) fn of(seen: &Observation) -> TimeLedger {
     let all: f64 = seen.moments.iter().map(|moment| moment.count).sum();
     let split = split(seen);
@@ -74,9 +75,10 @@ pub(super) fn of(seen: &Observation) -> TimeLedger {
     }
 }
 
-/// Where the client's own clock tells another time than connections and answers, or than the accounts add up to.
+/// Says where the client's own clock gives another time than connections and answers do, or than
+/// the accounts add up to.
 fn against_the_clock(ledger: &TimeLedger, seen: &Observation) -> Vec<String> {
-    // Its clock begins with the request, when a handshake is over; the moments know no difference.
+    // Its clock starts with the request, after the handshake; the moments include handshakes.
     let clock_us = seen
         .load
         .and_then(|load| Some(load.response_us? + handshakes::us_per_answer(seen).unwrap_or(0.0)));
@@ -92,7 +94,7 @@ fn against_the_clock(ledger: &TimeLedger, seen: &Observation) -> Vec<String> {
     };
     let sums = [
         (
-            "connections and answers a second say",
+            "connections and answers a second give",
             whole_us * (1.0 - opening),
         ),
         (
@@ -101,15 +103,15 @@ fn against_the_clock(ledger: &TimeLedger, seen: &Observation) -> Vec<String> {
         ),
     ];
     let differs = |us: f64| (us / clock_us - 1.0).abs() > ENOUGH + by_chance;
-    let told = sums.into_iter().filter(|(_, us)| differs(*us));
-    told.map(|(who, us)| {
-        format!("an answer takes {clock_us:.0} µs by the client's own clock, and {who} {us:.0} µs")
+    let sums = sums.into_iter().filter(|(_, us)| differs(*us));
+    sums.map(|(who, us)| {
+        format!("an answer takes {clock_us:.0} µs by the client's own clock, but {who} {us:.0} µs")
     })
     .collect()
 }
 
-/// Some threads that sleep have no work, or wait for another to tell them something: beside one that runs they have no
-/// request of their own.
+/// Divides a moment by what the sleeping threads wait for. Threads that have no work, or wait for a
+/// signal from another thread, have no request of their own beside a thread that runs.
 fn without_idlers(moment: &Moment, seen: &Observation, response_us: Option<f64>) -> Vec<Moment> {
     let sleepers = |at| callers::sleepers(seen.asleep.as_ref(), at, response_us);
     let part = |doing, share: f64| Moment {
@@ -127,7 +129,7 @@ fn without_idlers(moment: &Moment, seen: &Observation, response_us: Option<f64>)
         }
         Doing::AsleepBeside(at) => {
             let found = sleepers(at);
-            let others = found.idle + found.told;
+            let others = found.idle + found.signalled;
             [
                 (Doing::Running, others),
                 (Doing::Asleep(at.clone()), 1.0 - others),
@@ -141,21 +143,21 @@ fn without_idlers(moment: &Moment, seen: &Observation, response_us: Option<f64>)
         .collect()
 }
 
-/// Where a moment belongs.
+/// The account to which a moment belongs.
 enum Placed {
     At(AccountKind, Option<String>),
-    /// To the accounts of a thread that has a CPU or wants one.
+    /// The accounts of a thread that has a CPU or wants one, by their shares.
     OnCpu,
 }
 
-/// Who asks the program for what it does.
+/// Who asks the program to do something.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asker {
     /// Our own load.
     Ours,
-    /// Clients of others.
+    /// Clients that are not ours.
     Others,
-    /// Nobody: it was started to do it, and listens nowhere.
+    /// Nobody: it was started to do its work, and listens nowhere.
     Nobody,
 }
 
@@ -169,8 +171,8 @@ impl Asker {
     }
 }
 
-/// Whether requests lie unread for longer, each time that its threads sleep, than any takes to be woken up: as one does
-/// that asks a program behind it and waits for it, while other clients ask.
+/// Whether, at each sleep of its threads, requests lie unread for longer than any thread takes to
+/// wake up. So it is with a program that waits for a program behind it while other clients ask.
 fn is_late(seen: &Observation) -> bool {
     let all: f64 = seen.moments.iter().map(|it| it.count).sum();
     let unread = seen.moments.iter();
@@ -181,10 +183,12 @@ fn is_late(seen: &Observation) -> bool {
     share * seen.window_ns as f64 > WOKEN_UP_NS * sleeps.max(1) as f64
 }
 
-/// Whether clients of others asked for nothing, so that a sleep for a chosen time keeps nobody waiting: its threads hardly
-/// ran, and its connections have neither sent a request that lies unread nor had an answer. Where each answer closes its
-/// connection an answer is not seen, but new connections are: then there must be none at any moment. Who is not seen to
-/// listen may be asked by another way.
+/// Whether clients that are not ours asked for nothing, so that a sleep for a chosen time keeps
+/// nobody waiting.
+///
+/// Then its threads hardly ran, no request lies unread, and no answer was acknowledged. Where each
+/// answer closes its connection, answers are not seen, but new connections are: then no connection
+/// may be there at any moment. A program that is not seen to listen may be asked in another way.
 fn is_left_alone(seen: &Observation) -> bool {
     let used = cpu_used::of(seen);
     let mut moments = seen.moments.iter();
@@ -204,7 +208,7 @@ fn account(moment: &Moment, whose: Asker, is_late: bool) -> Option<Placed> {
     };
     let at = |kind| Some(Placed::At(kind, None));
     let is_ours = whose == Asker::Ours;
-    // Of somebody else's connections most are between two requests: what the program does is what counts.
+    // Most connections of other clients are between two requests, so what the program does counts.
     match (moment.holder, &moment.doing) {
         (Holder::Unknown, _) if is_ours => None,
         (Holder::Opening, _) if is_ours => at(Opening),
@@ -232,12 +236,14 @@ fn account(moment: &Moment, whose: Asker, is_late: bool) -> Option<Placed> {
     }
 }
 
-/// The kernel's own account of each thread is exact where samples cannot tell who has a CPU from who wants one.
+/// Divides the time by the kernel's own account of each thread. It is exact, while moments cannot
+/// tell a thread that has a CPU from one that wants one.
 fn split(seen: &Observation) -> Split {
     let sum = |of: fn(&model::observation::SeenThread) -> u64| -> f64 {
         seen.threads.iter().map(|thread| of(thread) as f64).sum()
     };
-    // A group without quota left counts its own time: its threads are not always counted as ready meanwhile.
+    // A group that has used up its quota counts that time itself; its threads are not always
+    // counted as ready then.
     let throttled = seen.rise("group.throttled_us") as f64 * 1e3;
     let (running, ready) = (
         sum(|it| it.running_ns),
@@ -271,7 +277,7 @@ impl Split {
     }
 }
 
-/// By Little's law: as many requests are under way as there are connections.
+/// The response time by Little's law, µs: as many requests are under way as there are connections.
 fn response_us(seen: &Observation) -> Option<f64> {
     let load = seen.load.filter(|load| load.answered > 0)?;
     Some(f64::from(load.connections) * seen.window_ns as f64 / 1e3 / load.answered as f64)

@@ -1,4 +1,5 @@
-//! More connections arrive than the program accepts in time: they are turned away, and try again after a second.
+//! More connections arrive than the program accepts in time: some are turned away, and try again
+//! after a second.
 
 use super::{Case, Ruling, limiter, percent, ruled_out};
 
@@ -12,7 +13,7 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     let (share, whose) = match overflows > 0 && had_room(case) {
         true => (
             0.0,
-            "; its own had room whenever it was looked at: others listen in its network namespace",
+            "; its own queue had room whenever it was looked at: other programs listen in its network namespace",
         ),
         false => (turned_away(case).unwrap_or(refused), ""),
     };
@@ -29,22 +30,22 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
             percent(refused)
         ),
         vec![by.clone()],
-        "see why it accepts too slowly (more workers, a listener each), and give it a longer queue: its backlog, and net.core.somaxconn",
+        "see why it accepts too slowly (more workers, each with a listener of its own), and give it a longer queue: its backlog, and net.core.somaxconn",
     );
     found.gain = "the connections that are turned away".to_owned();
     Ruling::by_share(found, || ruled_out("the listen queue", by))
 }
 
-/// Whether the program's own queue was full whenever it was looked at. The kernel counts for all of a network namespace, and who has no
-/// load of ours may have no client at all.
+/// Whether the program's own queue had room whenever it was looked at. The kernel counts overflows
+/// for a whole network namespace, and a program without load of ours may have no client at all.
 fn had_room(case: &Case<'_>) -> bool {
     let limit = case.seen.counter("listen.limit");
     let is_seen = limit.filter(|_| case.seen.load.is_none());
     is_seen.is_some_and(|limit| case.seen.rise("listen.waiting_most") < limit)
 }
 
-/// Share of the time of our load's connections in which they wait to try again, 1 s after each that was turned away
-/// (`TCP_TIMEOUT_INIT` of net/tcp.h).
+/// Share of the time of our load's connections in which they wait to try again, 1 s after each that
+/// was turned away (`TCP_TIMEOUT_INIT` of net/tcp.h).
 pub(super) fn turned_away(case: &Case<'_>) -> Option<f64> {
     let load = case.seen.load?;
     let again = case.rate(case.seen.rise("TcpExt.ListenOverflows"));
@@ -86,6 +87,6 @@ mod tests {
         let Ruling::Not(out) = asked(rule, &seen) else {
             panic!("it is not ruled out")
         };
-        assert!(out.by.contains("others listen"), "{}", out.by);
+        assert!(out.by.contains("other programs listen"), "{}", out.by);
     }
 }

@@ -1,13 +1,13 @@
-//! Threads wait for one another: they sleep in futex calls in the midst of work.
+//! Threads wait for one another: they sleep in futex calls in the middle of work.
 
 use model::explanation::Hindrance;
 
 use super::cpu_quota::throttled_share;
 use super::{Case, Ruling, called_from, callers, limiter, percent, ruled_out};
 
-/// All functions in which a futex call sleeps begin so (kernel/futex/).
+/// How the names of all functions begin in which a futex call sleeps (kernel/futex/).
 pub(super) const FUTEX: &str = "futex_";
-/// Those of locks on files, and of the kernel's own (fs/locks.c, kernel/locking/).
+/// Functions that sleep for locks on files and for the kernel's own (fs/locks.c, kernel/locking/).
 const OTHERS: [&str; 6] = [
     "flock_lock_inode_wait",
     "locks_lock_inode_wait",
@@ -16,7 +16,7 @@ const OTHERS: [&str; 6] = [
     "mutex_lock",
     "rwsem_down_",
 ];
-/// Functions that wait for it (`CPython`'s ceval_gil, Ruby's thread_sync).
+/// Functions that wait for an interpreter's lock (`CPython`'s ceval_gil, Ruby's thread_sync).
 pub(super) const INTERPRETERS: [&str; 3] =
     ["take_gil", "gvl_acquire", "thread_sched_wait_running_turn"];
 
@@ -24,14 +24,14 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     if case.seen.threads.len() < 2 {
         return match case.seen.threads.is_empty() {
             true => Ruling::Silent,
-            false => Ruling::Not(ruled_out("locks", "one thread alone has run".to_owned())),
+            false => Ruling::Not(ruled_out("locks", "only one thread has run".to_owned())),
         };
     }
-    // While a quota stops the holder the others wait for the quota.
+    // While a quota stops the thread that holds the lock, the others wait for the quota.
     let share = case.sleeping(|_, at| is_lock(at)) * (1.0 - throttled_share(case));
     let waits: u64 = case.seen.threads.iter().map(|it| it.waits).sum();
     let by = format!(
-        "threads that have work sleep in futex calls, or in those of the kernel's own locks, for {} of the time",
+        "threads that have work sleep in futex calls, or on the kernel's own locks, for {} of the time",
         percent(share)
     );
     let mut found = limiter(
@@ -44,23 +44,23 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
         vec![
             by.clone(),
             format!(
-                "they gave their CPU up {:.0} times a second, of {:.2} CPUs used",
+                "they gave up their CPU {:.0} times a second, and used {:.2} CPUs",
                 case.rate(waits),
                 case.cpus_used()
             ),
         ],
-        "find the lock by the stacks that sleep there, and hold it for less, or split it",
+        "find the lock by the stacks that sleep there, and hold it for less time, or split it",
     );
     found.shown_by.extend(called_from(case.seen, FUTEX));
     (found.hindrance, found.follows) = (Some(Hindrance::Connections), Some(false));
     if is_of_the_interpreter(case) {
         "interpreter-lock".clone_into(&mut found.name);
         found.what = format!(
-            "One of its threads runs at a time: the others wait for the interpreter's own lock for {} of the time.",
+            "Only one of its threads runs at a time: the others wait for the interpreter's own lock for {} of the time.",
             percent(share)
         );
         found.advice = vec![
-            "processes in the place of threads; else what the one that runs does, which stands below as its work, has to become cheaper".to_owned(),
+            "use processes instead of threads; otherwise the work of the thread that runs, shown below as its work, has to become cheaper".to_owned(),
         ];
     }
     Ruling::by_share(found, || ruled_out("locks", by))
@@ -71,7 +71,7 @@ pub(super) fn is_lock(at: &str) -> bool {
     at.starts_with(FUTEX) || OTHERS.iter().any(|name| at.starts_with(name))
 }
 
-/// Whether most wait for the lock that lets one thread of Python run, or of Ruby.
+/// Whether most sleepers wait for the lock that lets one thread of Python, or of Ruby, run.
 fn is_of_the_interpreter(case: &Case<'_>) -> bool {
     let caller = callers::of(case.seen.asleep.as_ref(), FUTEX);
     caller.is_some_and(|(name, share)| share > 0.5 && INTERPRETERS.contains(&name.as_str()))

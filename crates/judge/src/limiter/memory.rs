@@ -1,12 +1,12 @@
-//! Programs wait for memory: pages are given back and fetched again.
+//! Programs wait for memory: pages are evicted and fetched again.
 
 use super::{Case, Ruling, disk, limiter, part, percent, ruled_out};
 
 /// The kernel counts pages of the smallest size.
 const PAGE_BYTES: u64 = 4096;
-/// CPU time for which one page may be fetched again, with the others that are read beside it, at most, ns.
+/// Most CPU time that fetching a page again takes, with its neighbours that are read ahead, ns.
 const FETCHED_NS: f64 = 10_000.0;
-/// The part of the work in which that is done.
+/// The part of the work that fetches pages.
 const FAULTS: &str = "page-faults";
 
 pub(super) fn rule(case: &Case<'_>) -> Ruling {
@@ -38,39 +38,40 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     );
     if share > pressure {
         found.shown_by.push(format!(
-            "it waits for a disk for {} of the time, and most of what it reads there had just left the memory",
+            "it waits for a disk for {} of the time, and most of what it reads there had just been evicted from memory",
             percent(share)
         ));
     }
     if at_work > 0.0 {
         found.shown_by.push(format!(
-            "it is at work for {} of the time to fetch them",
+            "it spends {} of the time fetching pages again",
             percent(at_work)
         ));
     }
     Ruling::by_share(found, || ruled_out("memory", by))
 }
 
-/// Pages that were in memory just before (mm/workingset.c).
+/// Pages fetched again that were in memory shortly before (mm/workingset.c).
 fn fetched(case: &Case<'_>) -> u64 {
     let kinds = ["file", "anon"].map(|kind| format!("memory.workingset_refault_{kind}"));
     kinds.iter().map(|name| case.seen.rise(name)).sum()
 }
 
-/// Share of the time in which the program itself is at work to fetch pages again.
+/// Share of the time in which the program itself works to fetch pages again.
 fn fetching(case: &Case<'_>) -> f64 {
     let faults = part::of(case).filter(|part| is_fetching(case, part));
     faults.map_or(0.0, |part| case.at_work() * part.of_cpu)
 }
 
-/// Whether such a part of the work is that, and not memory that is taken for the first time.
+/// Whether a part of the work is fetching pages again, and not the first use of memory.
 pub(super) fn is_fetching(case: &Case<'_>, part: &part::NamedPart) -> bool {
     let cpu_ns = part.of_cpu * case.cpus_used() * case.seen.window_ns as f64;
     part.name == FAULTS && fetched(case) as f64 * FETCHED_NS >= cpu_ns
 }
 
-/// Whether most of what the program reads was in memory just before, and had to leave (mm/workingset.c). Pages are counted
-/// of the whole machine: one that reads next to nothing waits for none of them, and one that writes more for its writes.
+/// Whether most of what the program reads was in memory shortly before, and had to leave
+/// (mm/workingset.c). Pages are counted for the whole machine: a program that reads next to nothing
+/// waits for none of them, and one that writes more than it reads waits for its writes.
 pub(super) fn is_read_again(case: &Case<'_>) -> bool {
     let again = case
         .seen
@@ -100,7 +101,7 @@ mod tests {
         seen.counters
             .insert("memory.workingset_refault_file".to_owned(), 900);
         assert!(is_accused(rule, &seen) && !is_accused(disk::rule, &seen));
-        // Of pressure no more is told than the kernel tells.
+        // No more pressure is reported than the kernel reports.
         let shown_by = held(rule, &seen).shown_by;
         assert!(shown_by[0].contains("for 0 % of"), "{shown_by:?}");
         assert!(shown_by[1].contains("a disk for 50 %"), "{shown_by:?}");

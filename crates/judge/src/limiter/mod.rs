@@ -1,5 +1,5 @@
-//! What holds a program back: from what was seen of it to one answer. Every rule is a file of its own, and a pure
-//! function of the observation and its ledger; the largest share of the time wins.
+//! Finds what holds a program back from what was observed of it. Every rule is a file of its own,
+//! and a pure function of the observation and its ledger; the largest share of the time wins.
 
 mod answering;
 mod callers;
@@ -43,30 +43,32 @@ use model::stacks::Stacks;
 use crate::cpu_used;
 use hindered::hindered;
 
-/// From this share of the time on something is named: what costs a fiftieth is never, what costs a fifth always is.
+/// Share of the time from which on a limiter is named: one that costs a fiftieth never is, one that
+/// costs a fifth always is.
 const ENOUGH: f64 = 0.10;
 
-/// Somebody works all the time, and most of it is work: what can be taken away stands before it from this share on.
-const TOLD_FIRST: f64 = 0.15;
-/// What there is in any case.
+/// Share of the time from which on what can be removed is named before what is always there. Some
+/// part always works, and most of the time is work.
+const NAMED_FIRST: f64 = 0.15;
+/// Limiters that are there in any case.
 const ALWAYS_THERE: [&str; 5] = ["work", "hot-function", "client", "wake-ups", "not-asked"];
 
-/// A client that has a CPU or wants one for such a part of the time can read no faster.
+/// A client that has or wants a CPU for this share of the time can read no faster.
 const CLIENT_IS_FULL: f64 = 0.7;
 
-/// What a rule is asked.
+/// What a rule judges.
 struct Case<'a> {
     seen: &'a Observation,
     ledger: &'a TimeLedger,
 }
 
-/// What a rule says.
+/// The answer of a rule.
 enum Ruling {
-    /// It holds the program back.
+    /// This holds the program back.
     Holds(Limiter),
-    /// It does not, and this says so.
+    /// The rule's limiter does not hold the program back, with what shows that.
     Not(RuledOut),
-    /// There is nothing of the kind here, or it was not looked at.
+    /// There is nothing of this kind here, or it was not observed.
     Silent,
 }
 
@@ -98,7 +100,7 @@ static RULES: [Rule; 23] = [
     part::rule,
 ];
 
-/// Explains what was seen, and says whether the trial bears it out.
+/// Explains an observation, and says whether the trial confirms the explanation.
 #[must_use]
 pub fn explain_look(looked: &Looked) -> Explanation {
     let trial = looked.trial.as_ref();
@@ -116,7 +118,8 @@ pub fn explain_look(looked: &Looked) -> Explanation {
     }
 }
 
-/// Whether answers become more or fewer with what is changed.
+/// Whether answers must become more or fewer with what the trial changed; `None` where either may
+/// happen.
 fn follows(limiter: &Limiter, whom: &Hindrance) -> Option<bool> {
     match whom {
         Hindrance::Calls(_) | Hindrance::Quota => Some(true),
@@ -124,14 +127,14 @@ fn follows(limiter: &Limiter, whom: &Hindrance) -> Option<bool> {
     }
 }
 
-/// The program behind the one that was seen, where that holds it back.
+/// The program behind the observed one, where it holds that one back.
 #[must_use]
 pub fn leads_to(seen: &Observation) -> Option<&Behind> {
     let limiter = explain(seen).limiter?;
     elsewhere::behind(seen).filter(|_| limiter.name == elsewhere::NAME)
 }
 
-/// Explains what was seen.
+/// Explains an observation.
 #[must_use]
 pub fn explain(seen: &Observation) -> Explanation {
     let ledger = ledger::of(seen);
@@ -147,7 +150,7 @@ pub fn explain(seen: &Observation) -> Explanation {
             Ruling::Silent => {}
         }
     }
-    // What is left of a program's time that nothing else explains is its work.
+    // The rest of a program's time, which nothing else explains, is its work.
     let is_explained = limiters
         .iter()
         .any(|limiter: &Limiter| limiter.share >= 0.5);
@@ -161,13 +164,13 @@ pub fn explain(seen: &Observation) -> Explanation {
     let ceilings = ceilings::bounds(&case);
     let mut limiters = merged(limiters);
     limiters.sort_by(|one, other| {
-        let rank = |it: &Limiter| (could_be_done_without(it), it.share);
+        let rank = |it: &Limiter| (is_avoidable(it), it.share);
         rank(other)
             .partial_cmp(&rank(one))
             .unwrap_or(Ordering::Equal)
     });
     if seen.command.is_some() {
-        limiters.iter_mut().for_each(of_a_run);
+        limiters.iter_mut().for_each(reword_for_command);
     }
     let mut limiters = limiters.into_iter();
     Explanation {
@@ -183,7 +186,8 @@ pub fn explain(seen: &Observation) -> Explanation {
     }
 }
 
-/// Two rules may see the same thing from two sides: the larger speaks for both.
+/// Merges limiters of one name. Two rules may see one thing from two sides: the larger share speaks
+/// for both.
 fn merged(mut limiters: Vec<Limiter>) -> Vec<Limiter> {
     limiters.sort_by(|one, other| other.share.total_cmp(&one.share));
     let mut all: Vec<Limiter> = Vec::new();
@@ -196,13 +200,13 @@ fn merged(mut limiters: Vec<Limiter>) -> Vec<Limiter> {
     all
 }
 
-/// What there is in any case is the answer where nothing else takes enough to be told first.
-fn could_be_done_without(limiter: &Limiter) -> bool {
-    limiter.share >= TOLD_FIRST && !ALWAYS_THERE.contains(&&*limiter.name)
+/// Whether a limiter is one that can be removed and costs enough to be named first.
+fn is_avoidable(limiter: &Limiter) -> bool {
+    limiter.share >= NAMED_FIRST && !ALWAYS_THERE.contains(&&*limiter.name)
 }
 
 impl Ruling {
-    /// What holds the program back where it takes enough of the time, and else by what it is ruled out.
+    /// The limiter where it takes enough of the time, and otherwise what rules it out.
     fn by_share(limiter: Limiter, out: impl FnOnce() -> RuledOut) -> Self {
         match limiter.share >= ENOUGH {
             true => Self::Holds(limiter),
@@ -217,34 +221,35 @@ impl Case<'_> {
         cpu_used::of(self.seen) as f64 / self.seen.window_ns.max(1) as f64
     }
 
-    /// Share of the time in which it runs, or a thread of it waits for another to leave the CPU.
+    /// Share of the time in which the program runs, or waits for its own threads to leave a CPU.
     fn at_work(&self) -> f64 {
         let running =
             [AccountKind::OwnCode, AccountKind::Kernel].map(|kind| self.ledger.share(kind));
         running.iter().sum::<f64>() + no_cpu::for_own_threads(self)
     }
 
-    /// Per second of the look.
+    /// A count per second of the look.
     fn rate(&self, count: u64) -> f64 {
         count as f64 / (self.seen.window_ns.max(1) as f64 / 1e9)
     }
 
-    /// Share of the time in which it sleeps so, by the kind of the sleep and the function of the kernel.
+    /// Share of the time in which it sleeps as `is_so` demands, by the kind of the sleep and the
+    /// function of the kernel.
     fn sleeping(&self, is_so: impl Fn(AccountKind, &str) -> bool) -> f64 {
         let accounts = self.ledger.accounts.iter();
         let so = accounts.filter(|it| it.asleep_in.as_deref().is_some_and(|at| is_so(it.kind, at)));
         so.map(|it| it.share).sum()
     }
 
-    /// Share of the moments that are so, 0 to 1.
+    /// Share of the moments for which `is_so` holds, 0 to 1.
     fn moments(&self, is_so: impl Fn(&Moment) -> bool) -> f64 {
         let all: f64 = self.seen.moments.iter().map(|it| it.count).sum();
         let those = self.seen.moments.iter().filter(|it| is_so(it));
         those.map(|it| it.count).sum::<f64>() / all.max(1.0)
     }
 
-    /// Share of the time in which the answer lies at the client's end and the server may send no more, though our load has
-    /// a CPU and time to read: its receive buffer is too small.
+    /// Share of the time in which the answer lies at the client's end and the server may send no
+    /// more, though our load has a CPU and time to read: its receive buffer is too small.
     fn held_by_window(&self) -> f64 {
         let Some(load) = self.seen.load else {
             return 0.0;
@@ -258,7 +263,8 @@ impl Case<'_> {
         }
     }
 
-    /// Share of the time in which the answer lies at the client's end, for want of nothing that the program has.
+    /// Share of the time in which the answer lies at the client's end because of the client's own
+    /// work: neither its receive buffer nor a CPU that it shares with the program holds it up.
     fn client_works(&self) -> f64 {
         let waits = match self.shares_cpus_with_client() {
             true => self.client_waits(),
@@ -267,7 +273,8 @@ impl Case<'_> {
         (self.ledger.share(AccountKind::Client) - self.held_by_window() - waits).max(0.0)
     }
 
-    /// Share of the time in which the answer lies at the client's end, and our load is ready and has no CPU.
+    /// Share of the time in which the answer lies at the client's end, and our load is ready but
+    /// has no CPU.
     fn client_waits(&self) -> f64 {
         let (busy, ready) = self.seen.load.map_or((0.0, 0.0), |load| {
             (load.client_busy_share, load.client_ready_share)
@@ -282,7 +289,7 @@ impl Case<'_> {
         let shared = self.seen.rise("load.shared_cpus");
         let widest = self.seen.threads.iter().map(|it| u64::from(it.cpus)).max();
         let most = match widest <= Some(shared) {
-            // It has no others.
+            // The program has no CPUs that are not shared.
             true => self
                 .seen
                 .rise("load.cpus_busy_ns")
@@ -292,7 +299,7 @@ impl Case<'_> {
         shared > 0 && own.min(client_ns) > most
     }
 
-    /// Whether most requests lie unread while it does this, so that they stand in a queue before it.
+    /// Whether most requests lie unread while the program does this, so that they queue for it.
     fn is_queue(&self, is_it: impl Fn(&Doing) -> bool) -> bool {
         let moments = self.seen.moments.iter().filter(|it| is_it(&it.doing));
         let counts = moments.map(|it| (it.count, it.holder == Holder::Unread));
@@ -302,13 +309,13 @@ impl Case<'_> {
         balance > 0.0
     }
 
-    /// Time of all connections of our load within the look, µs: 1 at least.
+    /// Time of all connections of our load within the look together, µs; at least 1.
     fn connections_us(&self) -> Option<f64> {
         let load = self.seen.load?;
         Some((f64::from(load.connections) * self.seen.window_ns as f64 / 1e3).max(1.0))
     }
 
-    /// Answers of our load within the look.
+    /// Answers to our load within the look; `None` without any.
     fn answered(&self) -> Option<u64> {
         self.seen
             .load
@@ -317,7 +324,7 @@ impl Case<'_> {
     }
 }
 
-/// A limiter without hindrance, which gains what all of its share of the time would give.
+/// Makes a limiter without a hindrance; its gain is what removing its whole share would give.
 fn limiter(
     name: &str,
     share: f64,
@@ -345,7 +352,7 @@ fn ruled_out(what: &str, by: String) -> RuledOut {
     }
 }
 
-/// `23 %`, and one digit more below a tenth.
+/// A share as `23 %`, with one more digit below a tenth.
 fn percent(share: f64) -> String {
     // The sum of nothing is -0.0.
     let percent = share * 100.0 + 0.0;
@@ -355,7 +362,8 @@ fn percent(share: f64) -> String {
     }
 }
 
-/// What taking a share of the time away would give at most (Amdahl): all of it, where nothing else waits behind it.
+/// The most that removing a share of the time would give (Amdahl), as where nothing else is in the
+/// way.
 fn gain(share: f64) -> String {
     match share {
         ..0.5 => format!("up to {} more answers", percent(share / (1.0 - share))),
@@ -364,17 +372,17 @@ fn gain(share: f64) -> String {
     }
 }
 
-/// Of a command, which answers nobody.
-fn of_a_run(limiter: &mut Limiter) {
+/// Rewords the gain for a command, which answers nobody.
+fn reword_for_command(limiter: &mut Limiter) {
     let gain = limiter.gain.replace("more answers", "faster");
     limiter.gain = gain.replace("times the answers", "times as fast");
 }
 
-/// Who calls for a sleep there, as part of what shows it; none where it was not seen.
+/// A sentence on which function calls for the sleep in `at`; `None` where that was not seen.
 fn called_from(seen: &Observation, at: &str) -> Option<String> {
     let (caller, share) = callers::of(seen.asleep.as_ref(), at)?;
     Some(format!(
-        "they sleep there called from {caller}, for {} of it",
+        "they sleep there called from {caller}, for {} of that time",
         percent(share)
     ))
 }
@@ -406,7 +414,7 @@ mod cases {
         Doing::Idle(at.to_owned())
     }
 
-    /// A thread that had a CPU for so many milliseconds of the second, three quarters of it in the kernel.
+    /// A thread that had a CPU for `running_ms` of the second, three quarters of it in the kernel.
     pub(super) fn thread(id: u32, running_ms: u64) -> SeenThread {
         SeenThread {
             pid: 1,
@@ -458,7 +466,7 @@ mod cases {
         }
     }
 
-    /// What a rule says of it.
+    /// What a rule answers on an observation.
     pub(super) fn asked(rule: Rule, seen: &Observation) -> Ruling {
         let ledger = ledger::of(seen);
         rule(&Case {

@@ -1,4 +1,4 @@
-//! The program could run and has no CPU: others have it.
+//! The program could run and has no CPU, since others use the CPUs.
 
 use model::explanation::{AccountKind, Hindrance};
 use model::observation::SeenThread;
@@ -7,15 +7,16 @@ use super::{Case, Ruling, interrupts, limiter, percent, ruled_out};
 use crate::cpu_used;
 
 const WHAT: &str = "waiting for a CPU";
-/// No more is promised than where such a part of the time is left.
+/// Least divisor of the gain: no more is promised than where other things take this share of the
+/// time.
 const LEAST_LEFT: f64 = 0.1;
-/// The most others that are named.
+/// At most this many other programs are named.
 const NAMED: usize = 3;
 
 pub(super) fn rule(case: &Case<'_>) -> Ruling {
     let throttled_ns = case.seen.rise("group.throttled_us") * 1_000;
     let ready: u64 = case.seen.threads.iter().map(|it| it.ready_ns).sum();
-    // What a quota takes is the quota's.
+    // Waits that a CPU quota causes are ruled on by the rule of the quota.
     let others_part = ready.saturating_sub(throttled_ns) as f64 / ready.max(1) as f64;
     let of_client = match case.shares_cpus_with_client() {
         true => case.client_waits(),
@@ -49,7 +50,7 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
         true => {
             let gain = share / (1.0 - share).max(LEAST_LEFT);
             found.hindrance = Some(Hindrance::ClientElsewhere { gain });
-            // Elsewhere it may be the limit.
+            // On CPUs elsewhere, our load may be the limit.
             found.follows = None;
         }
         false => found.hindrance = Some(Hindrance::ServerCpus),
@@ -65,8 +66,9 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     })
 }
 
-/// Share of the time in which a thread of the program waits for another of it to leave the CPU: that is the work of the
-/// other. Whoever else is on these CPUs has its part of the wait.
+/// Share of the time in which a thread of the program waits for another of its threads to leave the
+/// CPU. Such a wait is work of the other thread. Other programs on these CPUs account for their
+/// share of the wait.
 pub(super) fn for_own_threads(case: &Case<'_>) -> f64 {
     let own = cpu_used::of(case.seen);
     let outside = case.seen.rise("program.cpus_busy_ns").saturating_sub(own);
@@ -79,13 +81,13 @@ pub(super) fn for_own_threads(case: &Case<'_>) -> f64 {
     case.ledger.share(AccountKind::NoCpu) * for_own / ready.max(1) as f64
 }
 
-/// Who has the CPUs, and what to do about it.
+/// Limiter's name, who uses the CPUs, and what to do about it.
 fn competitor(case: &Case<'_>) -> (&'static str, String, &'static str) {
     if case.shares_cpus_with_client() {
         return (
             "client-on-server-cpu",
             "our own load runs on the same CPUs".to_owned(),
-            "hold the program on fewer CPUs (taskset -cp CPUS PID), so that the client has some of its own, or load it from another machine: this says nothing of the server",
+            "keep the program on fewer CPUs (taskset -cp CPUS PID), so that the client has some of its own, or load it from another machine: this result says nothing about the server",
         );
     }
     let named = case.seen.others.iter().take(NAMED).map(|other| {
@@ -133,7 +135,7 @@ mod tests {
         let found = held(rule, &seen);
         assert_eq!(found.name, "run-queue");
         assert!(found.what.contains("cc1 (0.50 CPUs)"), "{}", found.what);
-        // The load has them instead.
+        // The load has the CPUs instead.
         seen.others.clear();
         seen.counters.insert("load.shared_cpus".to_owned(), 1);
         let found = held(rule, &seen);

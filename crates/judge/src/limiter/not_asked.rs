@@ -1,4 +1,4 @@
-//! Nobody asks for more than the program does.
+//! The clients ask for no more than the program already does.
 
 use model::explanation::AccountKind;
 

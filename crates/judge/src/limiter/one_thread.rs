@@ -4,11 +4,12 @@ use model::explanation::{AccountKind, Hindrance};
 
 use super::{Case, Ruling, limiter, percent, ruled_out};
 
-/// Of the look: such a thread has all of a CPU but what the kernel needs to count.
+/// Least share of the look for which such a thread has a CPU: all of it, less what the kernel needs
+/// to count.
 const ALL_OF_IT: f64 = 0.85;
-/// The next thread has less than such a part of that.
+/// Most that the next thread may use, as a share of what the busiest uses.
 const ALONE: f64 = 0.5;
-/// From so much of a CPU on, that nobody uses, more threads would help.
+/// From this many idle CPUs on, more threads would help.
 const IDLE_CPUS: f64 = 0.5;
 
 pub(super) fn rule(case: &Case<'_>) -> Ruling {
@@ -46,7 +47,8 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
         "up to {:.1} times the answers, with a thread for each idle CPU",
         1.0 + idle
     );
-    // Time taken from a CPU would send it to an idle one. All requests stand in its queue instead.
+    // Taking time from its CPU would only move the thread to an idle one. More connections show it
+    // instead: all requests queue for this thread, so answers stay as many.
     (found.hindrance, found.follows) = (Some(Hindrance::Connections), Some(false));
     Ruling::by_share(found, || ruled_out(what, by))
 }

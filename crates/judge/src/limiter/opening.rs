@@ -1,19 +1,20 @@
-//! Requests wait for a connection, of which each has one of its own.
+//! Requests wait for connections to open, since each request uses a connection of its own.
 
 use model::explanation::{AccountKind, Hindrance};
 
 use super::{Case, Ruling, conntrack, gain, handshakes, limiter, listen_queue, parts, percent};
 
-/// Opened connections for each answer: more are one for each.
+/// Connections opened per answer; from this on, each answer has its own connection.
 const EACH: f64 = 0.5;
-/// Packets that open a connection and are sent again, as of no other kind (`tcp_retransmit_skb`).
+/// Counts packets that open a connection and are sent again, and no other packets
+/// (`tcp_retransmit_skb`).
 const SENT_AGAIN: &str = "TcpExt.TCPSynRetrans";
 
 pub(super) fn rule(case: &Case<'_>) -> Ruling {
     let share = case.ledger.share(AccountKind::Opening);
     let opened = case.seen.rise("Tcp.PassiveOpens");
     let each = opened as f64 / case.answered().unwrap_or(u64::MAX) as f64;
-    // Some of them wait since they were turned away.
+    // Some of them wait because they were turned away before.
     let turned_away = [
         listen_queue::turned_away(case),
         conntrack::turned_away(case),
@@ -41,24 +42,24 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     let lost = lost(case).map(|lost| lost - turned_away);
     if let Some(lost) = lost.filter(|lost| *lost >= share / 2.0) {
         found.shown_by.push(format!(
-            "{:.1} packets that open a connection are sent again a second, each after 1 s (TCPSynRetrans)",
+            "{:.1} packets that open a connection are sent again each second, each after a wait of 1 s (TCPSynRetrans)",
             case.rate(case.seen.rise(SENT_AGAIN))
         ));
         "loss".clone_into(&mut found.name);
         found.what = format!(
-            "Packets that open connections are lost, and sent again after 1 s: {} of the time waits for that.",
+            "Packets that open connections are lost, and sent again after 1 s: {} of the time is spent waiting for that.",
             percent(lost.min(share))
         );
         found.advice = vec![
-            "find where they are lost: a firewall's limit (`nft list ruleset`, iptables hashlimit), a full queue on the way; or keep connections open, which need none of them".to_owned(),
+            "find where they are lost: a firewall's limit (`nft list ruleset`, iptables hashlimit), a full queue on the way; or keep connections open, so that few such packets are needed".to_owned(),
         ];
         (found.hindrance, found.gain) = (None, gain(lost.min(share)));
     }
     Ruling::Holds(found)
 }
 
-/// Share of the time of our load's connections in which packets that were lost wait to be sent again, 1 s after each
-/// (`TCP_TIMEOUT_INIT` of net/tcp.h).
+/// Share of the time of our load's connections in which lost packets wait to be sent again: 1 s for
+/// each (`TCP_TIMEOUT_INIT` of net/tcp.h).
 fn lost(case: &Case<'_>) -> Option<f64> {
     let load = case.seen.load?;
     Some(case.rate(case.seen.rise(SENT_AGAIN)) / f64::from(load.connections.max(1)))

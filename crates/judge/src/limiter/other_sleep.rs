@@ -1,4 +1,5 @@
-//! The program sleeps in the midst of work, and no other rule has a name for it: the function of the kernel says most.
+//! The program sleeps during work, and no other rule names the reason. The kernel's function in
+//! which it sleeps says most about it.
 
 use model::explanation::{AccountKind, Hindrance};
 use model::observation::Doing;
@@ -6,9 +7,9 @@ use model::observation::Doing;
 use super::lock::is_lock;
 use super::{Case, Ruling, called_from, later_calls, limiter, parts, percent};
 
-/// The function in which a thread sleeps that asked for no more than that.
+/// Function in which a thread sleeps that only asked to sleep for some time.
 pub(super) const TIMER: &str = "hrtimer_nanosleep";
-/// Why threads sleep in functions that begin so.
+/// Beginnings of names of kernel functions, and why a thread sleeps in them.
 const REASONS: [(&str, &str); 8] = [
     (
         TIMER,
@@ -34,12 +35,12 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
         .filter(|it| it.kind == AccountKind::Asleep);
     let named = accounts.filter_map(|it| Some((it.asleep_in.as_deref()?, it.share)));
     let mut others = named.filter(|(at, _)| !is_lock(at));
-    // They are in order of their shares.
+    // Accounts are sorted by share, the largest first.
     let Some((at, share)) = others.next() else {
         return Ruling::Silent;
     };
     let reason = REASONS.iter().find(|(name, _)| at.starts_with(name));
-    let reason = reason.map_or("the stack that leads there says why", |(_, words)| words);
+    let reason = reason.map_or("the stacks that sleep there show why", |(_, words)| words);
     let part = parts::of_sleep(at);
     let mut found = limiter(
         part.map_or("sleep", |part| part.name),
@@ -53,14 +54,15 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
             percent(share)
         )],
         part.map_or(
-            "look at who calls for it: the stacks that sleep there are in the report",
+            "look at what calls it: the stacks that sleep there are in the report",
             |part| part.advice,
         ),
     );
     found.shown_by.extend(called_from(case.seen, at));
     found.hindrance = Some(Hindrance::Connections);
     found.follows = follows(case, at);
-    // What it waits for else may go on with the next meanwhile.
+    // Calls are delayed only for a timer: anything else that it waits for may go on with the next
+    // request during the delay.
     if found.follows == Some(false) && at.starts_with(TIMER) {
         found.closer = later_calls::asleep_in(case.seen, at, share);
     }
@@ -70,12 +72,13 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     }
 }
 
-/// More requests sleep at once where each has its own thread; one behind the other wait no less.
+/// Whether more connections bring more answers. They do where each request has its own thread,
+/// since more of them then sleep at once. Requests that queue one behind another wait no less.
 fn follows(case: &Case<'_>, at: &str) -> Option<bool> {
     let is_queue = case.is_queue(|doing| matches!(doing, Doing::Asleep(there) if there == at));
     match is_queue {
         true => Some(false),
-        // What others are waited for may be full.
+        // Another program that it waits for may be at its limit, so either result is possible.
         false => at.starts_with(TIMER).then_some(true),
     }
 }

@@ -1,4 +1,4 @@
-//! The part of the work that takes most of its CPU time and could be less.
+//! The part of the work that takes most of the program's CPU time and could be less.
 
 use model::explanation::Hindrance;
 
@@ -7,14 +7,14 @@ use super::{Case, Ruling, later_calls, limiter, memory, parts, percent, system_c
 /// A part of the work that has a name.
 pub(super) struct NamedPart {
     pub(super) name: &'static str,
-    /// As part of a sentence.
+    /// Phrase for it within a sentence.
     pub(super) what: String,
     pub(super) advice: &'static str,
-    /// Of the program's CPU time, 0 to 1.
+    /// Share of the program's CPU time, 0 to 1.
     pub(super) of_cpu: f64,
-    /// Of that of our load, 0 to 1.
+    /// Share of our load's CPU time, 0 to 1.
     pub(super) of_client: f64,
-    /// The system call that it is.
+    /// Name of the system call, where the part is one call.
     pub(super) call: Option<String>,
 }
 
@@ -28,7 +28,7 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
         part.name,
         share,
         format!(
-            "Of its CPU time {} goes to {}.",
+            "{} of its CPU time goes to {}.",
             percent(part.of_cpu),
             part.what
         ),
@@ -55,7 +55,7 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     }
 }
 
-/// The one that takes most of the program's CPU time.
+/// The named part that takes most of the program's CPU time.
 pub(super) fn of(case: &Case<'_>) -> Option<NamedPart> {
     let stacks = case.seen.stacks.as_ref()?;
     let largest = parts::largest(stacks).map(|(part, of_cpu)| NamedPart {

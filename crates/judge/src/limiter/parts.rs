@@ -1,25 +1,27 @@
-//! Which part of the work takes most, by the functions that were under way on a CPU.
+//! Finds the part of the work that takes most CPU time, by the functions that were under way on a
+//! CPU.
 
 use std::collections::BTreeMap;
 
 use model::stacks::{Stack, StackFrame, Stacks};
 
-/// A part of the work that could be less, by functions that only it goes through.
+/// A part of the work that could be less, recognised by functions that only this part goes through.
 pub(super) struct WorkPart {
     /// Short stable name of the limiter.
     pub(super) name: &'static str,
-    /// As part of a sentence.
+    /// Phrase for it within a sentence.
     pub(super) what: &'static str,
     /// Beginnings of names of functions, of the kernel or of the program.
     functions: &'static [&'static str],
     pub(super) advice: &'static str,
 }
 
-/// In the order in which a stack is asked whose it is: what lies further in stands first.
+/// All parts. A stack belongs to the first that matches, so parts whose functions lie further in
+/// stand first.
 pub(super) const PARTS: [WorkPart; 11] = [
     WorkPart {
         name: "observers",
-        what: "somebody traces it",
+        what: "being traced by another program",
         functions: &[
             "perf_trace_",
             "uprobe_",
@@ -41,9 +43,9 @@ pub(super) const PARTS: [WorkPart; 11] = [
     },
     WorkPart {
         name: "audit",
-        what: "audit, which is told of each system call",
+        what: "audit, which sees each system call",
         functions: &["__audit_syscall", "audit_filter"],
-        advice: "a rule `never,task`, and a restart of the program; `linerate levers show audit` says more",
+        advice: "add a rule `never,task` and restart the program; `linerate levers show audit` says more",
     },
     WorkPart {
         name: "netfilter",
@@ -55,11 +57,11 @@ pub(super) const PARTS: [WorkPart; 11] = [
             "nf_conntrack",
             "nf_nat",
         ],
-        advice: "sets or maps in the place of rules in a row, an early accept, no tracking where none is needed; `linerate levers try` measures it",
+        advice: "sets or maps instead of rules in a row, an early accept, no tracking where none is needed; `linerate levers try` measures it",
     },
     WorkPart {
         name: "packet-tap",
-        what: "packets that are copied for somebody who listens in",
+        what: "packets that are copied for a packet tap",
         functions: &["packet_rcv", "tpacket_rcv", "dev_queue_xmit_nit"],
         advice: "end the capture, the DHCP client or the agent that has the tap: `ss -0 -p` names it",
     },
@@ -72,7 +74,7 @@ pub(super) const PARTS: [WorkPart; 11] = [
             "rwsem_down_",
             "osq_lock",
         ],
-        advice: "fewer CPUs at one thing: a listener for each worker, a table of files of its own, less mapping and unmapping of memory",
+        advice: "let fewer CPUs share one thing: a listener and a table of files for each worker, less mapping and unmapping of memory",
     },
     WorkPart {
         name: "garbage-collector",
@@ -95,7 +97,7 @@ pub(super) const PARTS: [WorkPart; 11] = [
         name: "processes",
         what: "starting and ending processes or threads",
         functions: &["kernel_clone", "do_wait", "do_exit", "bprm_execve"],
-        advice: "keep processes and threads from one request to the next (a pool, FastCGI in the place of CGI)",
+        advice: "keep processes and threads from one request to the next (a pool, FastCGI instead of CGI)",
     },
     WorkPart {
         name: "page-faults",
@@ -151,14 +153,15 @@ pub(super) const PARTS: [WorkPart; 11] = [
     },
 ];
 
-/// A part that takes less of the CPU time is none to speak of, 0 to 1.
+/// A part that takes a smaller share of the CPU time is not named, 0 to 1.
 const ENOUGH: f64 = 0.15;
-/// A function that takes so much by itself is the work.
+/// A function that takes this share of the CPU time by itself is named as the limiter.
 const HOT: f64 = 0.25;
-/// Of fewer samples the share of a function is not known to within some 20 points.
+/// With fewer samples, the share of a function may be wrong by more than about 20 points.
 const ENOUGH_SAMPLES: u64 = 30;
 
-/// Of the CPU time, 0 to 1.
+/// The part that takes the largest share of the CPU time, with that share, 0 to 1; `None` where
+/// each takes little.
 pub(super) fn largest(stacks: &Stacks) -> Option<(&'static WorkPart, f64)> {
     let shares = PARTS.iter().map(|part| (part, part.share(stacks)));
     shares
@@ -166,7 +169,7 @@ pub(super) fn largest(stacks: &Stacks) -> Option<(&'static WorkPart, f64)> {
         .max_by(|one, other| one.1.total_cmp(&other.1))
 }
 
-/// What to do about a part, by its name; empty where there is none of that name.
+/// What to do about the part of this name; empty where there is none.
 pub(super) fn advice(name: &str) -> &'static str {
     let mut parts = PARTS.iter();
     parts
@@ -174,14 +177,15 @@ pub(super) fn advice(name: &str) -> &'static str {
         .map_or("", |part| part.advice)
 }
 
-/// The part that threads which sleep there wait for, where they wait for one.
+/// The part that threads which sleep in `at` wait for, if any.
 pub(super) fn of_sleep(at: &str) -> Option<&'static WorkPart> {
     let mut parts = PARTS.iter();
     parts.find(|part| part.functions.iter().any(|name| at.starts_with(name)))
 }
 
-/// The function of the program that takes most by itself, and of the kernel what it calls, as a share of the CPU time. A
-/// file without names, which stands in brackets, is no function, and nobody can make all of it cheaper.
+/// The program's own function that takes most CPU time by itself, with its share; time in the
+/// kernel does not count. A name in brackets stands for a file without symbols: that is no
+/// function, and nobody can make all of it cheaper.
 pub(super) fn hot(stacks: &Stacks) -> Option<(String, f64)> {
     if stacks.samples < ENOUGH_SAMPLES {
         return None;
@@ -193,14 +197,15 @@ pub(super) fn hot(stacks: &Stacks) -> Option<(String, f64)> {
     most.filter(|(_, share)| *share >= HOT)
 }
 
-/// The functions in which most of the CPU time was, with their shares.
+/// The `count` innermost functions that took most of the CPU time, with their shares.
 pub(super) fn busiest(stacks: &Stacks, count: usize) -> Vec<(String, f64)> {
     let mut all = innermost(stacks, |_| true);
     all.truncate(count);
     all
 }
 
-/// Such functions in which a CPU was itself, with their shares of all its time: the largest first.
+/// The innermost functions that `is_such` accepts, with their shares of all CPU time, the largest
+/// first.
 fn innermost(stacks: &Stacks, is_such: impl Fn(&StackFrame) -> bool) -> Vec<(String, f64)> {
     let all = stacks.weight_ns().max(1) as f64;
     let mut sums = BTreeMap::<&str, f64>::new();
@@ -218,7 +223,7 @@ fn innermost(stacks: &Stacks, is_such: impl Fn(&StackFrame) -> bool) -> Vec<(Str
 }
 
 impl WorkPart {
-    /// Its share of the CPU time, 0 to 1: of the stacks that are no earlier part's.
+    /// Its share of the CPU time, 0 to 1, over stacks that belong to no earlier part.
     pub(super) fn share(&self, stacks: &Stacks) -> f64 {
         let is_its = |stack: &&Stack| {
             let mut parts = PARTS.iter().filter(|part| part.has(stack));
@@ -244,7 +249,7 @@ mod tests {
 
     use super::*;
 
-    /// With these weights, of as many samples as a function needs.
+    /// Stacks with these weights, and just enough samples to name a function.
     fn stacks(seen: &[(&[&str], u64)]) -> Stacks {
         let frame = |name: &&str| match name.strip_suffix("_[k]") {
             Some(name) => StackFrame::of_kernel(name),

@@ -1,9 +1,9 @@
-//! Connections to one address have used up the ports that there are for them.
+//! Connections to one address have used up the ports that are available for them.
 
 use super::{Case, Ruling, limiter, percent, ruled_out};
 
 const WHAT: &str = "ports for connections to a program behind it";
-/// Of those that may be used: of the last some are kept by others.
+/// Share of the available ports from which on they are used up: others hold some of the last ones.
 const ALL_BUT_FEW: f64 = 0.9;
 
 pub(super) fn rule(case: &Case<'_>) -> Ruling {
@@ -13,7 +13,7 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     ) else {
         return Ruling::Silent;
     };
-    let by = format!("connections to one address keep {used} of {all} ports");
+    let by = format!("connections to one address occupy {used} of {all} ports");
     if (used as f64) < ALL_BUT_FEW * all as f64 {
         return Ruling::Not(ruled_out(WHAT, by));
     }
@@ -31,7 +31,7 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
             by.clone(),
             format!("{} of the requests failed", percent(share)),
         ],
-        "keep the connections to the program behind it open (upstream keepalive); else more ports (net.ipv4.ip_local_port_range), more addresses there, or tcp_tw_reuse",
+        "keep the connections to the program behind it open (upstream keepalive); otherwise more ports (net.ipv4.ip_local_port_range), more addresses there, or tcp_tw_reuse",
     );
     found.gain = "the requests that fail".to_owned();
     found.follows = None;

@@ -20,7 +20,7 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
             percent(share)
         ),
         vec![by.clone()],
-        "see its log: a limit of requests or connections that is meant (limit_req, limit_conn) is the limit; a program behind it that refuses or is full is to be looked at in its turn",
+        "see its log: it may be an intended limit of requests or connections (limit_req, limit_conn); if a program behind it refuses or is full, look at that program next",
     );
     found.gain = "the requests that are refused".to_owned();
     Ruling::by_share(found, || ruled_out("errors", by))

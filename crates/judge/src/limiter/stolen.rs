@@ -19,11 +19,11 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
             percent(share)
         ),
         vec![by.clone()],
-        "another machine, a larger one, or one whose CPUs are its own; burst credit that is spent looks so too",
+        "use another machine, a larger one, or one with dedicated CPUs; spent burst credit looks the same",
     );
-    // Not all hypervisors tell.
+    // Not all hypervisors report stolen time.
     Ruling::by_share(found, || {
-        ruled_out("stolen time, as far as the hypervisor tells", by)
+        ruled_out("stolen time, as far as the hypervisor reports it", by)
     })
 }
 

@@ -1,4 +1,4 @@
-//! Somebody stops the program again and again: a debugger, a signal, a frozen control group.
+//! Somebody stops the program repeatedly: a debugger, a signal, or a frozen control group.
 
 use model::explanation::AccountKind;
 
@@ -10,14 +10,14 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
         "stopped",
         share,
         format!(
-            "Somebody stops the program: {} of the time it may not run at all.",
+            "Something stops the program: for {} of the time it cannot run at all.",
             percent(share)
         ),
         vec![format!(
             "threads in the state T of /proc/PID/stat at {} of the moments",
             percent(share)
         )],
-        "look for a debugger or tracer (TracerPid in /proc/PID/status) and for whoever sends SIGSTOP: auditd, a batch system, a limiter of CPU time",
+        "look for a debugger or tracer (TracerPid in /proc/PID/status) and for what sends SIGSTOP: auditd, a batch system, a limiter of CPU time",
     );
     Ruling::by_share(found, || {
         ruled_out(

@@ -1,4 +1,4 @@
-//! One system call, made again and again for each answer.
+//! One system call that is made many times for each answer.
 
 use std::collections::BTreeMap;
 
@@ -7,19 +7,21 @@ use model::stacks::{Stack, Stacks};
 
 use super::part::NamedPart;
 
-/// A program of so few for each answer makes them for that answer.
+/// Calls per answer; a program that makes fewer may need them all for that answer.
 const MANY: f64 = 10.0;
-/// Less of the CPU time is none to speak of, 0 to 1.
+/// A call that takes a smaller share of the CPU time is not named, 0 to 1.
 const ENOUGH: f64 = 0.15;
-/// Calls by which requests come and by which answers go: each request takes one of either at least.
+/// Calls by which requests arrive. Each request takes at least one of these, and each answer one of
+/// `OUT`.
 const IN: [&str; 6] = ["recvfrom", "recvmsg", "recvmmsg", "read", "readv", "splice"];
 const OUT: [&str; 7] = [
     "sendto", "sendmsg", "sendmmsg", "write", "writev", "sendfile", "splice",
 ];
-/// What the kernel's functions of system calls begin with, by architecture (`SYSCALL_DEFINE` of linux/syscalls.h).
+/// What the kernel's functions of system calls begin with, by architecture (`SYSCALL_DEFINE` of
+/// linux/syscalls.h).
 const DOORS: [&str; 3] = ["__x64_sys_", "__arm64_sys_", "__ia32_sys_"];
 
-/// The call that is made many times for each answer; `None` where none is.
+/// The system call that is made many times for each answer, if any.
 pub(super) fn part(seen: &Observation) -> Option<NamedPart> {
     let counts = &seen.calls.as_ref()?.counts;
     let answers = answers(counts)?;
@@ -34,7 +36,7 @@ pub(super) fn part(seen: &Observation) -> Option<NamedPart> {
     let part = NamedPart {
         name: "system-calls",
         what: format!("the system call {call}, which it makes {each:.0} times for each answer"),
-        advice: "make it once and keep what it says, or do more with each call",
+        advice: "make it once and keep its result, or do more with each call",
         of_cpu,
         of_client: 0.0,
         call: Some(call.clone()),
@@ -42,14 +44,16 @@ pub(super) fn part(seen: &Observation) -> Option<NamedPart> {
     (each >= MANY && of_cpu >= ENOUGH).then_some(part)
 }
 
-/// How many answers were given meanwhile, by these calls.
+/// Number of answers behind these counts: the smaller of the most frequent receiving and the most
+/// frequent sending call.
 pub(super) fn answers(counts: &BTreeMap<String, u64>) -> Option<u64> {
     let most_of = |names: &[&str]| names.iter().filter_map(|name| counts.get(*name)).max();
     Some(*most_of(&IN)?.min(most_of(&OUT)?))
 }
 
-/// Of the CPU time: what goes through the call itself, and of the way into the kernel and out of it, at which no call is
-/// seen yet, as much as it has of all calls.
+/// Share of the CPU time that a call takes. All time in the call itself counts. The way into and
+/// out of the kernel, where no call is visible in the stack yet, counts by `of_calls`, the call's
+/// share of all calls.
 fn share(stacks: &Stacks, call: &str, of_calls: f64) -> f64 {
     let all = stacks.weight_ns().max(1) as f64;
     let weights = stacks.stacks.iter().map(|stack| {
@@ -63,13 +67,13 @@ fn share(stacks: &Stacks, call: &str, of_calls: f64) -> f64 {
     weights.sum::<f64>() / all
 }
 
-/// How a stack came into the kernel.
+/// How a stack entered the kernel.
 pub(super) enum Door<'a> {
-    /// By this call.
+    /// By this system call.
     Call(&'a str),
-    /// By a call that is not known.
+    /// By a call that the stack does not show.
     Way,
-    /// Not at all.
+    /// The stack is not in the kernel.
     None,
 }
 
@@ -127,7 +131,7 @@ mod tests {
             "{}",
             part.what
         );
-        // And nine tenths of the way.
+        // With nine tenths of the way into the kernel and out of it.
         assert!(
             (part.of_cpu - 118.0 / 300.0).abs() < 1e-9,
             "{}",

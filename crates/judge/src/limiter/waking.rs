@@ -1,4 +1,4 @@
-//! The request is there, and the program sleeps still: waking it up takes a large part of the time.
+//! A request has arrived and the program still sleeps: waking it up takes a large part of the time.
 
 use model::explanation::{AccountKind, Hindrance};
 
@@ -20,13 +20,14 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
         "wake-ups",
         share,
         format!(
-            "It wakes up late: {} of the time a request is there and the program sleeps.",
+            "It wakes up late: for {} of the time a request is there while the program sleeps.",
             percent(share)
         ),
         vec![by.clone()],
-        "see whether it accepts and reads all that it could (a limit of connections, of files); with few connections the wake-up itself is long: halt polling, idle states, busy polling",
+        "see whether it accepts and reads all that it could (a limit of connections, of files); with few connections the wake-up itself takes long: halt polling, idle states, busy polling",
     );
-    // It may read no more than so many connections, and else sleeps less.
+    // It may read only a limited number of connections at once; if not, it sleeps less under more
+    // of them.
     (found.hindrance, found.follows) = (Some(Hindrance::Connections), None);
     Ruling::by_share(found, || ruled_out("waking up", by))
 }

@@ -4,7 +4,7 @@ use model::explanation::{AccountKind, Hindrance};
 
 use super::{Case, Ruling, Stacks, gain, limiter, part, parts, percent, ruled_out};
 
-/// The functions that are named.
+/// At most this many functions or calls are named.
 const NAMED: usize = 4;
 
 pub(super) fn rule(case: &Case<'_>) -> Ruling {
@@ -13,7 +13,7 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     }
     let [own, kernel] =
         [AccountKind::OwnCode, AccountKind::Kernel].map(|kind| case.ledger.share(kind));
-    // What a part of it takes has a name of its own.
+    // A part of the work that has its own name is a limiter of its own.
     let share = case.at_work() * (1.0 - part::of(case).map_or(0.0, |part| part.of_cpu));
     let each = case.answered().map(|answered| {
         let used_us = case.cpus_used() * case.seen.window_ns as f64 / 1e3;
@@ -34,7 +34,7 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
         ),
         false => (
             "mostly in the kernel on its behalf",
-            "fewer and larger system calls and packets; `linerate doctor` names what makes each dearer",
+            "fewer and larger system calls and packets; `linerate doctor` names what makes each more expensive",
         ),
     };
     let mut found = limiter(
@@ -60,7 +60,7 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
         if let Some((function, of_cpu)) = parts::hot(stacks) {
             "hot-function".clone_into(&mut found.name);
             found.what = format!(
-                "Of its CPU time {} goes to its function {function}.",
+                "{} of its CPU time goes to its function {function}.",
                 percent(of_cpu)
             );
             found.gain = gain(of_cpu * found.share);
@@ -72,7 +72,8 @@ pub(super) fn rule(case: &Case<'_>) -> Ruling {
     Ruling::by_share(found, || ruled_out("its own work", by))
 }
 
-/// Which system calls it makes most. To count them slows it down, so that how many it makes elsewhere is not known.
+/// Names the system calls that it makes most. Only shares are given: counting slows the program
+/// down, so how many calls it makes otherwise is not known.
 pub(super) fn calls(case: &Case<'_>) -> Option<String> {
     let counts = &case.seen.calls.as_ref()?.counts;
     let all: f64 = counts.values().map(|count| *count as f64).sum();
@@ -88,19 +89,19 @@ pub(super) fn calls(case: &Case<'_>) -> Option<String> {
     (all > 0.0).then(|| format!("system calls: {}", named.join(", ")))
 }
 
-/// The functions in which most of its CPU time was.
+/// Names the functions in which it spent most of its CPU time.
 pub(super) fn functions(stacks: &Stacks) -> Option<String> {
     let busiest = parts::busiest(stacks, NAMED).into_iter();
     let named: Vec<String> = busiest
         .map(|(name, share)| format!("{name} {}", percent(share)))
         .collect();
-    let told = format!(
-        "functions under way: {} ({} samples, {} of them cut)",
+    let sentence = format!(
+        "busiest functions: {} ({} samples, {} of them cut)",
         named.join(", "),
         stacks.samples,
         stacks.cut
     );
-    (!named.is_empty()).then_some(told)
+    (!named.is_empty()).then_some(sentence)
 }
 
 #[cfg(test)]

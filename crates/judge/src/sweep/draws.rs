@@ -1,19 +1,19 @@
-//! Drawing again (bootstrap): what the levels might have come to with other blocks and rounds.
+//! Resampling (bootstrap): what the levels might have come to with other blocks and rounds.
 
 use model::random::SplitMix64;
 
 use crate::{median, student};
 
-/// How often is drawn: so that ten draws lie beyond each end of an interval.
+/// Number of draws; ten of them lie beyond each end of an interval.
 pub(super) const DRAWS: usize = 400;
-/// Two-sided error of the intervals, and how many standard deviations the normal law has for it.
+/// Two-sided error of the intervals, and the normal quantile for it in standard deviations.
 const ALPHA: f64 = 0.05;
 const NORMAL_REACH: f64 = 1.96;
 
-/// Logarithms of blocks by level and round, taken apart: log = level + round + rest.
+/// Logarithms of blocks by level and round, decomposed: log = level + round + rest.
 ///
-/// A round that is slow as a whole moves all levels alike, so rounds are drawn for all of them at
-/// once; what is left is drawn for each level by itself.
+/// A round that is slow as a whole moves all levels alike, so rounds are drawn for all levels
+/// together. The rests are drawn for each level by itself.
 #[derive(Debug)]
 pub(super) struct Draws {
     levels: Vec<f64>,
@@ -22,7 +22,8 @@ pub(super) struct Draws {
 }
 
 impl Draws {
-    /// Takes complete rounds alone; `None` without two, which tell no spread, or without levels.
+    /// Uses complete rounds alone; `None` without levels or with fewer than two rounds, which show
+    /// no spread.
     pub(super) fn of(logs: &[Vec<f64>]) -> Option<Self> {
         let rounds = logs
             .iter()
@@ -52,7 +53,7 @@ impl Draws {
         &self.levels
     }
 
-    /// The variance of a level's blocks, what whole rounds do left out.
+    /// The variance of a level's blocks, without what whole rounds do.
     pub(super) fn variance(&self, level: usize) -> f64 {
         let rest = &self.rests[level];
         let squares: f64 = rest.iter().map(|value| value * value).sum();
@@ -63,10 +64,10 @@ impl Draws {
         self.rounds.len()
     }
 
-    /// The levels as they might have been.
+    /// Draws the levels as they might have been.
     pub(super) fn draw(&self, random: &mut SplitMix64) -> Vec<f64> {
         let freedom = self.rounds.len() as f64 - 1.0;
-        // Six blocks tell their spread only roughly: Student's reach in the place of the normal.
+        // Six blocks show their spread only roughly, so Student's quantile replaces the normal one.
         let reach = student::two_sided_quantile(ALPHA, freedom) / NORMAL_REACH;
         let mut drawn_mean = |values: &[f64]| reach * mean_of_draw(values, random);
         let shift = drawn_mean(&self.rounds);
@@ -76,10 +77,11 @@ impl Draws {
     }
 }
 
-/// The mean of as many values as there are, drawn with replacement; the values' own mean is 0.
+/// The mean of as many values as there are, drawn with replacement; the mean of the values
+/// themselves is 0.
 ///
-/// Means of draws vary by (n − 1)/n of what means of samples do, so they are made longer by as
-/// much (Davison and Hinkley 1997, §2.3).
+/// Means of draws vary by (n − 1)/n of what means of samples do, so they are scaled up by as much
+/// (Davison and Hinkley 1997, §2.3).
 fn mean_of_draw(values: &[f64], random: &mut SplitMix64) -> f64 {
     let n = values.len() as f64;
     let drawn: f64 = (0..values.len())
@@ -92,7 +94,7 @@ pub(super) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The central 95 % of what was drawn; `None` without draws.
+/// The central 95 % of the drawn values; `None` without draws.
 pub(super) fn central(drawn: &[f64]) -> Option<[f64; 2]> {
     let beyond = ALPHA / 2.0;
     Some([

@@ -6,11 +6,13 @@ use model::random::SplitMix64;
 use super::Level;
 use super::draws::{DRAWS, Draws};
 
-/// The interval of the knee; where it reaches the edge of the sweep, power may go on rising there.
+/// The interval of the knee; where it reaches the edge of the sweep, power may still rise beyond
+/// that edge.
 const CENTRAL: [f64; 2] = [0.025, 0.975];
 
-/// Finds the knee of levels in rising order of load. Drawing blocks again, it is between the two ends in 95 of 100: the
-/// levels next to those at which power was highest, as between levels nothing was measured.
+/// Finds the knee of levels in rising order of load. In 95 of 100 draws of other blocks it lies
+/// between the two ends: the levels next to those at which power was highest, since nothing was
+/// measured between levels.
 pub fn knee(levels: &[Level], mut random: SplitMix64) -> KneeShape {
     let elsewhere = |is| KneeShape {
         is,
@@ -30,7 +32,7 @@ pub fn knee(levels: &[Level], mut random: SplitMix64) -> KneeShape {
     let last = levels.len() - 1;
     match (low == 0, high == last) {
         (true, true) => elsewhere("not_seen"),
-        // Power may fall from the lowest level on.
+        // Power may fall from the lowest level onwards.
         (true, false) => elsewhere("below"),
         // Power may still rise at the highest level.
         (false, true) => elsewhere("above"),
@@ -55,7 +57,7 @@ fn log_powers(level: &Level) -> Vec<f64> {
         .collect()
 }
 
-/// The level with the highest value; the first of none.
+/// Index of the highest value, the last of equal ones; 0 for an empty slice.
 fn highest(means: &[f64]) -> usize {
     let levels = 0..means.len();
     levels

@@ -1,6 +1,6 @@
-//! Weighted linear least squares with three coefficients, of which two must not be negative.
+//! Weighted linear least squares with three coefficients, two of which must not be negative.
 
-/// One observation: what it is, the three values that it depends on, and its weight.
+/// One observation: its value, the three values that it depends on, and its weight.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Observation {
     pub(super) value: f64,
@@ -8,12 +8,12 @@ pub(super) struct Observation {
     pub(super) weight: f64,
 }
 
-/// Which coefficients are left free; the others are nought. With so few of them, all sets are
-/// tried, and the best that keeps the signs is the solution (Kuhn and Tucker).
+/// Sets of coefficients that are left free; the others are 0. There are so few that all sets are
+/// tried. The best one that keeps the signs is the solution (Kuhn and Tucker).
 const FREE: [&[usize]; 4] = [&[0, 1, 2], &[0, 1], &[0, 2], &[0]];
 
 /// The coefficients with the smallest weighted sum of squares, the second and third at least 0;
-/// `None` where none can be told.
+/// `None` where no set of them fits.
 pub(super) fn solve(observations: &[Observation]) -> Option<[f64; 3]> {
     let solutions = FREE
         .iter()
@@ -22,7 +22,7 @@ pub(super) fn solve(observations: &[Observation]) -> Option<[f64; 3]> {
     valid.min_by(|one, other| error(observations, one).total_cmp(&error(observations, other)))
 }
 
-/// What the coefficients say of an observation.
+/// The value that the coefficients predict for an observation.
 pub(super) fn predict(coefficients: &[f64; 3], depends_on: &[f64; 3]) -> f64 {
     coefficients
         .iter()
@@ -39,7 +39,7 @@ fn error(observations: &[Observation], coefficients: &[f64; 3]) -> f64 {
     observations.iter().map(squared).sum()
 }
 
-/// Solves the normal equations of the free coefficients, their columns scaled to one length: N² of
+/// Solves the normal equations of the free coefficients, with columns scaled to unit length: N² of
 /// 512 connections beside 1 would cost half of the digits.
 fn solve_free(observations: &[Observation], free: &[usize]) -> Option<[f64; 3]> {
     let dot = |value: &dyn Fn(&Observation) -> f64| observations.iter().map(value).sum::<f64>();
@@ -63,8 +63,8 @@ fn solve_free(observations: &[Observation], free: &[usize]) -> Option<[f64; 3]> 
     Some(coefficients)
 }
 
-/// Gauss–Jordan elimination of rows with their right side last; `None` where a pivot vanishes. The
-/// matrix is that of normal equations, so the diagonal needs no pivoting.
+/// Gauss–Jordan elimination of rows whose last value is the right side; `None` where a pivot
+/// vanishes. The matrix is that of normal equations, so the diagonal needs no pivoting.
 fn eliminate(mut rows: Vec<Vec<f64>>) -> Option<Vec<f64>> {
     const VANISHED: f64 = 1e-12;
     for pivot in 0..rows.len() {

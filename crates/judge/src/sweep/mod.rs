@@ -1,5 +1,5 @@
-//! What a sweep over levels of load says: the Universal Scalability Law and the knee, with
-//! intervals from drawing blocks again.
+//! What a sweep over levels of load shows: the Universal Scalability Law and the knee, with
+//! intervals from resampled blocks.
 
 mod draws;
 mod knee;
@@ -11,7 +11,7 @@ pub use knee::knee;
 pub use run::judge_sweep;
 pub use usl::{FEWEST_LEVELS, Usl, fit};
 
-/// One level of load and what its blocks came to.
+/// One level of load and the blocks measured at it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Level {
     /// Connections, or requests/s offered: above 0.
@@ -23,8 +23,8 @@ pub struct Level {
 /// One block at a level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Block {
-    /// Right answers per second.
+    /// Correct answers per second.
     pub throughput_rps: f64,
-    /// Mean time to an answer, in any unit that is the same throughout.
+    /// Mean time to an answer, in one unit for all blocks.
     pub response: f64,
 }

@@ -1,4 +1,4 @@
-//! A sweep from its blocks to its judgement.
+//! Judges a sweep from its blocks.
 
 use model::doubt::worded;
 use model::judgement::{LevelShape, LoadSweep, RoundsEstimate, SweepBlock};
@@ -14,15 +14,15 @@ use crate::signed_rank::SignedRank;
 
 /// Two-sided error of the intervals.
 const ALPHA: f64 = 0.05;
-/// The most rounds of a sweep, as `--rounds` has them.
+/// The most rounds of a sweep, as `--rounds` allows.
 const MOST_ROUNDS: u32 = 1000;
 
-/// One level, its blocks, and what knee and law are told from.
+/// One level, its blocks, and the values from which knee and law are computed.
 struct Measured<'a> {
     load: f64,
     blocks: Vec<&'a Reading>,
     level: Level,
-    /// In half of its blocks or more.
+    /// Whether the client was the limit in half of the level's blocks or more.
     client_is_limit: bool,
 }
 
@@ -34,7 +34,7 @@ pub fn judge_sweep(
 ) -> LoadSweep {
     let study = &run.study;
     let is_open = range.axis == Axis::Rate;
-    // A folder may be a stranger's: the range alone says what its levels are.
+    // A run folder may come from a stranger: its range alone defines the levels.
     let levels = load_run::Level::all_of(&range);
     let blocks: Vec<(f64, &BlockRecord)> = blocks
         .iter()
@@ -50,10 +50,10 @@ pub fn judge_sweep(
         Measured::of(level.load, of.collect(), range.axis)
     });
     let measured: Vec<Measured<'_>> = measured.filter(|level| !level.blocks.is_empty()).collect();
-    let told = measured.iter().filter(|level| level.is_told());
-    let told: Vec<Level> = told.map(|level| level.level.clone()).collect();
+    let usable = measured.iter().filter(|level| level.is_usable());
+    let usable: Vec<Level> = usable.map(|level| level.level.clone()).collect();
     let random = SplitMix64::new(run.seed);
-    let usl = fit(&told, random.clone().stream(1)).filter(|_| !is_open);
+    let usl = fit(&usable, random.clone().stream(1)).filter(|_| !is_open);
     LoadSweep {
         linerate_version: run.linerate_version.clone(),
         target: study.target.clone(),
@@ -74,7 +74,7 @@ pub fn judge_sweep(
             .iter()
             .map(|level| level.shape(range.axis))
             .collect(),
-        knee: knee(&told, random.stream(2)),
+        knee: knee(&usable, random.stream(2)),
         usl,
         blocks: blocks.iter().map(block_shape).collect(),
         doubts: worded(&run.doubts),
@@ -109,9 +109,8 @@ impl<'a> Measured<'a> {
         }
     }
 
-    /// Whether knee and law are told from it too: of a block without one right answer no logarithm can
-    /// be taken.
-    fn is_told(&self) -> bool {
+    /// Whether knee and law may use this level. A block without a correct answer has no logarithm.
+    fn is_usable(&self) -> bool {
         !self.client_is_limit && self.level.blocks.len() == self.blocks.len()
     }
 
@@ -130,7 +129,7 @@ impl<'a> Measured<'a> {
             latency_us_p99: pooled.estimate(0.99).map(Into::into),
             server_cpu_us_per_request: self.estimate(&Reading::server_cpu_us_per_request),
             client_cpu_us_per_request: self.estimate(&Reading::client_cpu_us_per_request),
-            // A block may be too short for the ticks that it is counted in.
+            // A block may be shorter than the ticks in which this time is counted.
             machine_cpu_us_per_request: self
                 .estimate(&|block| block.machine_cpu_us_per_request().filter(|us| *us > 0.0)),
             machine_us_per_request: MachinePerUnit::of(self.machine(), per_request_us),
@@ -146,8 +145,8 @@ impl<'a> Measured<'a> {
         Some(sum)
     }
 
-    /// The Hodges–Lehmann estimate of the logarithms with its signed-rank interval, as figures again;
-    /// `None` where a block has none.
+    /// The Hodges–Lehmann estimate of the logarithms with its signed-rank interval, converted back
+    /// to the figure's unit; `None` where a block has no figure.
     fn estimate(&self, of: &dyn Fn(&Reading) -> Option<f64>) -> Option<RoundsEstimate> {
         let values: Option<Vec<f64>> = self.blocks.iter().map(|block| of(block)).collect();
         let logs: Vec<f64> = values?.iter().map(|value| value.ln()).collect();
@@ -162,7 +161,8 @@ impl<'a> Measured<'a> {
     }
 }
 
-/// What a user waits in open loop; in closed loop nothing but the service time is measured.
+/// The times of a block: in open loop what users wait; in closed loop the service times, since
+/// nothing else is measured.
 fn times(reading: &Reading, axis: Axis) -> Option<&Histogram> {
     let latency = reading.latency.as_ref()?;
     Some(match axis {

@@ -7,51 +7,52 @@ use super::Level;
 use super::draws::{DRAWS, Draws, central, mean};
 use super::least_squares::{Observation, predict, solve};
 
-/// Fewer levels carry no three coefficients.
+/// Fewest levels for a fit of three coefficients.
 pub const FEWEST_LEVELS: usize = 6;
-/// Steps of the fit at most. It ends when the coefficients stand to this share of the first: far
-/// below any interval.
+/// Most steps of the fit. It ends earlier when the coefficients move by less than this share of the
+/// first one, far below any interval.
 const STEPS: usize = 30;
 const STANDS: f64 = 1e-7;
-/// A level's own variance and that of all count alike: six blocks tell theirs only roughly.
+/// Weight of a level's own variance; the rest goes to the mean of all levels, since six blocks show
+/// their own only roughly.
 const OWN_SHARE: f64 = 0.5;
 
 /// The law's three coefficients.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Usl {
-    /// λ: requests/s of one connection alone, as fitted; not what was measured with one.
+    /// λ: requests/s of a single connection, as fitted; not what was measured with one.
     pub lambda_rps: f64,
-    /// σ, contention: the share of the work that is done one by one. At least 0.
+    /// σ, contention: the share of the work that is serial. At least 0.
     pub sigma: f64,
-    /// κ, coherency: what each pair of connections costs one another. At least 0.
+    /// κ, coherency: what each pair of connections costs each other. At least 0.
     pub kappa: f64,
 }
 
 impl Usl {
-    /// The law at so many connections, requests/s.
+    /// The law's throughput with this many connections, requests/s.
     pub fn throughput_rps(&self, connections: f64) -> f64 {
         let others = connections - 1.0;
         self.lambda_rps * connections
             / (1.0 + self.sigma * others + self.kappa * connections * others)
     }
 
-    /// Where throughput is highest: N* = √((1 − σ)/κ).
+    /// The load at which throughput is highest: N* = √((1 − σ)/κ).
     fn peak(&self) -> f64 {
         ((1.0 - self.sigma).max(0.0) / self.kappa).sqrt().max(1.0)
     }
 }
 
-/// What is fitted: a level's load, the mean logarithm of its throughput, its weight.
+/// One point of the fit: a level's load, the mean logarithm of its throughput, and its weight.
 struct Point {
     load: f64,
     log: f64,
     weight: f64,
 }
 
-/// Fits the law to the logarithms of the throughput, each level weighed by how well its blocks
-/// agree; the intervals come from drawing rounds and blocks again. The n-th blocks of all levels
-/// are of one round; a round that is not complete is left out. `None` with fewer than
-/// [`FEWEST_LEVELS`], or where the levels carry no fit.
+/// Fits the law to the logarithms of the throughput. Each level is weighed by how well its blocks
+/// agree; the intervals come from resampled rounds and blocks. The n-th blocks of all levels are of
+/// one round; an incomplete round is left out. `None` with fewer than [`FEWEST_LEVELS`], or where
+/// the levels allow no fit.
 pub fn fit(levels: &[Level], mut random: SplitMix64) -> Option<UslShape> {
     if levels.len() < FEWEST_LEVELS {
         return None;
@@ -94,7 +95,7 @@ fn logs_of(level: &Level) -> Vec<f64> {
 
 /// The inverse of each level's variance.
 fn weights(draws: &Draws) -> Vec<f64> {
-    /// No block is known better than to a thousandth.
+    /// Floor of the variance: no block is known better than to a thousandth.
     const LEAST_VARIANCE: f64 = 1e-6;
     let levels = 0..draws.levels().len();
     let variances: Vec<f64> = levels.map(|level| draws.variance(level)).collect();
@@ -104,8 +105,8 @@ fn weights(draws: &Draws) -> Vec<f64> {
     variances.iter().map(weight).collect()
 }
 
-/// N/X is linear in 1/λ, σ/λ and κ/λ. Gauss and Newton's steps on the logarithms are linear fits
-/// of the same kind, to what the law said before and by how much it missed.
+/// N/X is linear in 1/λ, σ/λ and κ/λ. The Gauss–Newton steps on the logarithms are linear fits of
+/// this kind: each fits what the law predicted before, corrected by how far that missed.
 fn fit_points(points: &[Point]) -> Option<Usl> {
     let depends_on = |load: f64| [1.0, load - 1.0, load * (load - 1.0)];
     let observe = |of: &dyn Fn(&Point) -> f64, value: &dyn Fn(&Point) -> f64| -> Vec<Observation> {
@@ -120,12 +121,12 @@ fn fit_points(points: &[Point]) -> Option<Usl> {
     let mut found = solve(&observe(&measured, &measured))?;
     for _ in 0..STEPS {
         let before = found;
-        let said = |point: &Point| predict(&before, &depends_on(point.load));
+        let predicted = |point: &Point| predict(&before, &depends_on(point.load));
         let corrected = |point: &Point| {
-            let missed = (measured(point) / said(point)).ln();
-            said(point) * (1.0 + missed)
+            let missed = (measured(point) / predicted(point)).ln();
+            predicted(point) * (1.0 + missed)
         };
-        found = solve(&observe(&said, &corrected))?;
+        found = solve(&observe(&predicted, &corrected))?;
         let moved = found
             .iter()
             .zip(before)
@@ -162,7 +163,7 @@ fn peak(levels: &[Level], kappa: RoundsEstimate, peak: RoundsEstimate) -> PeakSe
     let loads = || levels.iter().map(|level| level.load);
     let most = loads().fold(0.0, f64::max);
     let least = loads().fold(f64::INFINITY, f64::min);
-    // κ may be nought: these levels tell of no peak.
+    // κ may be zero, so these levels show no peak.
     if kappa.low <= 0.0 || !peak.high.is_finite() {
         PeakSeen::NotSeen
     } else if peak.low < least || peak.high > most {

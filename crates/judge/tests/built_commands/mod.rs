@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 /// A factor and its levels.
 pub(crate) type Factor = (&'static str, &'static [&'static str]);
 
-/// What is asked beside the factors.
+/// The questions that a study asks about its factors.
 #[derive(Clone, Copy)]
 pub(crate) struct Questions {
     pub(crate) compare: &'static str,
@@ -29,7 +29,7 @@ impl Questions {
 }
 
 /// A run of every combination of levels, with a control, a smallest effect of 3 % and the metrics
-/// `time_ns`, on which verdicts are, and `count`.
+/// `time_ns`, by which verdicts are reached, and `count`.
 pub(crate) fn run(factors: &[Factor], asked: Questions, rounds: u32) -> CommandRun {
     let metric = |name: &str, unit: &str| {
         json!({ "name": name, "title": name, "unit": unit, "better": "lower",
@@ -67,8 +67,8 @@ pub(crate) fn run(factors: &[Factor], asked: Questions, rounds: u32) -> CommandR
     run
 }
 
-/// Every combination, the first factor turning slowest; the first is the baseline, and the control
-/// comes second.
+/// One arm for every combination; the first factor changes slowest. The first arm is the baseline,
+/// and the control comes second.
 fn arms(factors: &[Factor], asked: Questions) -> Vec<CommandArm> {
     let mut combinations: Vec<Vec<(&str, usize)>> = vec![vec![]];
     for (name, levels) in factors {

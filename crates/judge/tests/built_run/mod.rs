@@ -51,7 +51,7 @@ pub(crate) fn with_arms(arms: &[Value], rounds: u32) -> RunRecord {
     serde_json::from_value(run).expect("the run has the shape in which runs are saved")
 }
 
-/// A throughput block of half a second at which each answer cost the server so many µs.
+/// A throughput block of half a second, in which each answer cost the server `server_cpu_us`.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "nanoseconds of a made-up block"

@@ -1,4 +1,4 @@
-//! What each resource lets a rate be at most.
+//! The highest rate that each resource allows.
 
 use judge::judge_commands;
 use model::command_study::CeilingSpec;
@@ -31,7 +31,7 @@ fn the_nearest_ceiling_of_a_rate_is_by_the_share_of_each_resource_that_is_in_use
     ];
     run.probed = [("read".to_owned(), vec![2_450.0; 3])].into();
     let ceilings = judge_commands(&run, &blocks(&run, |_| 20.0)).ceilings;
-    // Seven of a count each: of the CPUs 7 of 14 are in use, of the memory 490 of 2,450.
+    // Each count is 7: of the CPUs 7 of 14 are in use, of the memory 10 · 7 · 7 = 490 of 2,450.
     assert_eq!(ceilings.len(), 2, "the control is left out");
     let told = ceilings[0].bounds.iter().map(|it| {
         let rate_unit = it.rate_unit.clone().unwrap();

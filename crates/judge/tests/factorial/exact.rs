@@ -8,7 +8,7 @@ use model::{CommandDoubt, Doubt, Verdict};
 use crate::blocks;
 use crate::built_commands::{Questions, run};
 
-/// A run whose verdicts are about a count.
+/// The judgement of a run whose verdicts are about a count.
 fn counted(change: impl Fn(&mut CommandBlock)) -> FactorialJudgement {
     let mut run = run(
         &[("version", &["a", "b"])],
@@ -103,7 +103,7 @@ fn a_control_that_never_varies_and_is_near_is_no_difference_that_matters() {
 }
 
 #[test]
-fn one_round_in_which_it_varies_makes_it_an_estimate() {
+fn a_count_that_varies_in_one_round_becomes_an_estimate() {
     let judgement = counted(|block| {
         if block.arm == "b" && block.round == 3 {
             set(block, 8.0);

@@ -18,7 +18,7 @@ fn averaged() -> CommandRun {
     run(&[BENCHMARKS, VERSIONS], asked, 16)
 }
 
-/// The new one takes a half, four fifths and five quarters: on the geometric mean ∛0.5.
+/// The new version takes a half, four fifths and five quarters: on the geometric mean ∛0.5.
 fn cost(arm: &str) -> f64 {
     match arm {
         "one.new" => 10.0,

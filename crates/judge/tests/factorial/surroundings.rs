@@ -11,12 +11,12 @@ use crate::{blocks, has};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// A run each of whose commands had this beside it, on two CPUs.
+/// The judgement of a run on two CPUs, where each command had this other work beside it.
 fn beside(meanwhile: Meanwhile) -> FactorialJudgement {
     beside_on(|_| (), meanwhile)
 }
 
-/// The same of a run that is edited before.
+/// As [`beside`], with a run that is edited before.
 fn beside_on(edit: impl FnOnce(&mut CommandRun), meanwhile: Meanwhile) -> FactorialJudgement {
     let mut run = run(
         &[("version", &["a", "b"])],

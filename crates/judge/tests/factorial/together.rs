@@ -20,7 +20,7 @@ fn square() -> CommandRun {
 }
 
 /// What the four arms cost: with neither, the watcher alone, the cache alone, and both.
-fn of(costs: [f64; 4]) -> InteractionResult {
+fn interaction_of(costs: [f64; 4]) -> InteractionResult {
     let judgement = judged(&square(), |arm| match arm {
         "off.on" => costs[1],
         "on.off" => costs[2],
@@ -35,7 +35,7 @@ fn of(costs: [f64; 4]) -> InteractionResult {
 
 #[test]
 fn two_settings_that_only_pay_together_are_told_so_with_an_interval() {
-    let found = of([30.0, 29.8, 35.0, 0.6]);
+    let found = interaction_of([30.0, 29.8, 35.0, 0.6]);
     assert_eq!(found.square.together, Together::OnlyTogether);
     assert_eq!(found.square.alone[0].verdict, Verdict::Worse);
     assert_eq!(
@@ -51,7 +51,7 @@ fn two_settings_that_only_pay_together_are_told_so_with_an_interval() {
 
 #[test]
 fn gains_that_multiply_are_independent_and_others_are_more_or_less_than_their_product() {
-    let together = |both| of([20.0, 16.0, 10.0, both]).square.together;
+    let together = |both| interaction_of([20.0, 16.0, 10.0, both]).square.together;
     assert_eq!(together(8.0), Together::Independent);
     assert_eq!(together(4.0), Together::MoreTogether);
     assert_eq!(together(10.0), Together::LessTogether);
@@ -61,7 +61,7 @@ fn gains_that_multiply_are_independent_and_others_are_more_or_less_than_their_pr
 fn a_contrast_that_is_asked_for_twice_spends_its_error_once() {
     // Two cells, and of the square the cache alone, both, and both beyond each alone: the watcher
     // alone is the contrast of the first cell.
-    let found = of([30.0, 24.0, 35.0, 0.6]);
+    let found = interaction_of([30.0, 24.0, 35.0, 0.6]);
     let judged = [
         found.square.alone[0],
         found.square.alone[1],

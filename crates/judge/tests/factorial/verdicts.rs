@@ -79,7 +79,7 @@ fn all_contrasts_share_the_error_by_holm_and_the_metrics_beside_them_have_five_p
 }
 
 #[test]
-fn where_more_is_better_twice_as_much_is() {
+fn where_more_is_better_twice_as_much_is_better() {
     let mut run = two_by_three("first");
     run.study.metrics[0].better = model::command_study::Better::Higher;
     let judgement = judged(&run, cost);

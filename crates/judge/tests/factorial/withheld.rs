@@ -37,7 +37,7 @@ fn verdicts(judgement: &FactorialJudgement) -> Vec<Verdict> {
         .collect()
 }
 
-fn command(is_kind: impl Fn(&CommandDoubt) -> bool) -> impl Fn(&Doubt) -> bool {
+fn command_doubt(is_kind: impl Fn(&CommandDoubt) -> bool) -> impl Fn(&Doubt) -> bool {
     move |doubt| matches!(doubt, Doubt::Command(doubt) if is_kind(doubt))
 }
 
@@ -58,7 +58,7 @@ fn a_first_run_is_called_slow_of_a_time_and_not_of_a_rate() {
             }
         });
         let is_slow = |doubt: &CommandDoubt| matches!(doubt, CommandDoubt::FirstRunSlower { .. });
-        has(&judgement, command(is_slow))
+        has(&judgement, command_doubt(is_slow))
     };
     let mut run = two_cells();
     assert!(is_called(&run));
@@ -101,7 +101,7 @@ fn runs_that_failed_have_no_figures_and_a_few_of_them_cost_no_verdict() {
     assert_eq!((arm.runs, arm.failed), (16, 3));
     assert!(has(
         &judgement,
-        command(|doubt| matches!(
+        command_doubt(|doubt| matches!(
             doubt,
             CommandDoubt::LeftOut {
                 failed: 3,
@@ -137,7 +137,7 @@ fn one_run_that_did_not_end_in_time_voids_its_cell_because_it_was_the_longest() 
     assert_eq!(verdicts(&judgement), [Verdict::Invalid, Verdict::Better]);
     assert!(has(
         &judgement,
-        command(|doubt| matches!(doubt, CommandDoubt::TimedOut { runs: 1, .. }))
+        command_doubt(|doubt| matches!(doubt, CommandDoubt::TimedOut { runs: 1, .. }))
     ));
 }
 
@@ -151,7 +151,7 @@ fn a_run_that_does_not_print_its_figure_is_told_of() {
     assert_eq!(judgement.contrasts[1].change.effect().unwrap().n, 15);
     assert!(has(
         &judgement,
-        command(|doubt| matches!(doubt, CommandDoubt::SaysNothing { runs: 1, .. }))
+        command_doubt(|doubt| matches!(doubt, CommandDoubt::SaysNothing { runs: 1, .. }))
     ));
 }
 
@@ -179,7 +179,7 @@ fn outputs_that_must_agree_and_do_not_void_their_cell_alone() {
     assert_eq!(verdicts(&apart), [Verdict::Better, Verdict::Invalid]);
     assert!(has(
         &apart,
-        command(|doubt| matches!(
+        command_doubt(|doubt| matches!(
             doubt,
             CommandDoubt::OutputsDiffer { cell, .. } if cell == "large"
         ))
@@ -255,7 +255,7 @@ fn smoke_sizes_leave_figures_and_no_verdict() {
         .into();
     let doubt = Doubt::Command(run.study.shorten_for_smoke(16).unwrap());
     assert!(
-        doubt.what().contains("far 4 in the place of 100"),
+        doubt.what().contains("far 4 instead of 100"),
         "{}",
         doubt.what()
     );
@@ -284,7 +284,7 @@ fn an_unfinished_run_says_how_far_it_came() {
     assert_eq!(verdicts(&judgement), [Verdict::Better; 2]);
 }
 
-/// Nothing of such a run counts, whatever its exit code.
+/// Makes a command fail: nothing of such a run counts, whatever its exit code.
 fn fails(block: &mut CommandBlock) {
     block.reading.failed = Some("`b` exited with 3; its last words: no straw".to_owned());
 }
@@ -317,7 +317,7 @@ fn each_arm_that_fails_is_told() {
             fails(block);
         }
     });
-    let is_told = command(|doubt| matches!(doubt, CommandDoubt::LeftOut { .. }));
+    let is_told = command_doubt(|doubt| matches!(doubt, CommandDoubt::LeftOut { .. }));
     let told = judgement.doubts.iter().filter(|doubt| is_told(doubt));
     assert_eq!(told.count(), 2, "{:?}", judgement.doubts);
 }

@@ -1,6 +1,8 @@
-//! Noise as shared machines make it, from a seed: for simulations that come out alike everywhere.
+//! Noise like that of shared machines, made from a seed, so that simulations give the same results
+//! everywhere.
 
-/// SplitMix64: small, seeded by any number, and good enough for the last bit of a sign.
+/// SplitMix64: a small generator that takes any seed, and good enough even where one bit decides a
+/// sign.
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -15,7 +17,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// Evenly from 0 to 1, without 1.
+    /// A number from 0 to 1, evenly distributed, without 1.
     pub(crate) fn share(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
@@ -24,7 +26,7 @@ impl Random {
         self.share() < probability
     }
 
-    /// Standard normal, by Box and Muller.
+    /// A standard normal number, by the method of Box and Muller.
     pub(crate) fn normal(&mut self) -> f64 {
         let radius = (-2.0 * (1.0 - self.share()).ln()).sqrt();
         radius * (std::f64::consts::TAU * self.share()).cos()
@@ -58,16 +60,16 @@ pub(crate) const HARSH: Noise = Noise {
     sigma: 0.4515,
     episode_starts: MANY_EPISODES,
 };
-/// Robust CV 17 %, likewise.
+/// Robust CV 17 %, computed in the same way.
 pub(crate) const MILD: Noise = Noise {
     phi: 0.71,
     sigma: 0.1706,
     episode_starts: MANY_EPISODES,
 };
 
-/// From −10 % at one end of the series to +10 % at the other, or the other way round.
+/// Drift over a series: from −10 % at one end to +10 % at the other, rising or falling.
 const DRIFT: f64 = 0.10;
-/// Blocks that an episode lasts, and what it leaves of their value.
+/// Length of an episode, in blocks, and the factor by which it multiplies their values.
 const EPISODE_BLOCKS: usize = 10;
 const EPISODE_FACTOR: f64 = 0.5;
 const SPIKES: f64 = 0.02;
@@ -88,8 +90,8 @@ impl Noise {
                 if random.happens(self.episode_starts) {
                     episode_left = EPISODE_BLOCKS;
                 }
-                let way = 2.0 * block as f64 / (blocks.max(2) - 1) as f64 - 1.0;
-                let mut log = level + (sign * DRIFT * way).ln_1p();
+                let position = 2.0 * block as f64 / (blocks.max(2) - 1) as f64 - 1.0;
+                let mut log = level + (sign * DRIFT * position).ln_1p();
                 if episode_left > 0 {
                     episode_left -= 1;
                     log += EPISODE_FACTOR.ln();

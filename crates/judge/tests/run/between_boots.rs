@@ -1,4 +1,4 @@
-//! What is made of the last state in boots with and without a step.
+//! How the last state is compared between boots with a step and boots without it.
 
 use judge::judge;
 use model::judgement::BetweenBoots;
@@ -13,7 +13,7 @@ use super::rounds;
 
 const ROUNDS: u32 = 16;
 
-/// A ladder of which the last state was measured in some boots, with the step or without it.
+/// A ladder whose last state was measured in one boot per flag, with the step where it is `true`.
 fn run(boots: &[bool]) -> RunRecord {
     let mut run = ladder(1, ROUNDS);
     run.study.whole = Some(Whole {
@@ -48,7 +48,7 @@ fn measured(has_step: bool) -> MeasuredBoot {
     }
 }
 
-/// The blocks of boots in which a request costs the last state so many µs, and its control.
+/// Blocks of one boot per pair of costs: µs per request of the last state and of its control.
 fn blocks(costs: &[(f64, f64)]) -> Vec<BlockRecord> {
     let boots = (0..).zip(costs);
     let of_boot = |(boot, (last, again)): (u32, &(f64, f64))| {
@@ -65,10 +65,10 @@ fn blocks(costs: &[(f64, f64)]) -> Vec<BlockRecord> {
 fn judged(boots: &[(bool, f64)]) -> BetweenBoots {
     let (kinds, costs): (Vec<bool>, Vec<(f64, f64)>) =
         boots.iter().map(|(kind, us)| (*kind, (*us, *us))).unzip();
-    of(&run(&kinds), &blocks(&costs))
+    between_boots(&run(&kinds), &blocks(&costs))
 }
 
-fn of(run: &RunRecord, blocks: &[BlockRecord]) -> BetweenBoots {
+fn between_boots(run: &RunRecord, blocks: &[BlockRecord]) -> BetweenBoots {
     let ladder = judge(run, blocks).ladder.expect("a whole ladder");
     ladder.between_boots.expect("a step that takes a reboot")
 }
@@ -104,18 +104,18 @@ fn from_four_boots_of_each_on_there_is_an_interval_and_not_before() {
 #[test]
 fn a_boot_that_is_not_measured_in_full_counts_for_nothing() {
     let whole = blocks(&[(20.0, 20.0), (15.0, 15.0)]);
-    let found = of(&run(&[false, true]), &whole[..whole.len() - 1]);
+    let found = between_boots(&run(&[false, true]), &whole[..whole.len() - 1]);
     assert_eq!(found.estimate, None);
     assert_eq!(found.boots[1].rounds_done, ROUNDS - 1);
     assert!(!found.waits, "the boot with the step has begun");
     assert!(judged(&[(false, 20.0)]).waits);
-    let begun = of(&run(&[false]), &blocks(&[(20.0, 20.0)])[..5]);
+    let begun = between_boots(&run(&[false]), &blocks(&[(20.0, 20.0)])[..5]);
     assert!(!begun.waits, "there is more to measure without a reboot");
 }
 
 #[test]
 fn drift_within_a_boot_is_that_of_the_last_state_against_itself() {
-    let found = of(&run(&[false, true]), &blocks(&[(20.0, 20.0), (20.0, 24.0)]));
+    let found = between_boots(&run(&[false, true]), &blocks(&[(20.0, 20.0), (20.0, 24.0)]));
     let verdicts = [0, 1].map(|boot| found.boots[boot].control.verdict);
     assert_eq!(
         verdicts,
@@ -128,7 +128,7 @@ fn drift_within_a_boot_is_that_of_the_last_state_against_itself() {
 }
 
 #[test]
-fn failures_of_the_last_state_in_a_boot_are_told_of_its_control_too() {
+fn failures_of_the_last_states_control_in_a_boot_are_doubts_too() {
     let mut blocks = blocks(&[(20.0, 20.0)]);
     for block in blocks.iter_mut().filter(|block| block.arm == "last-again") {
         block.reading.answered = 0;

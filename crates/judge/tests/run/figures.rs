@@ -38,14 +38,15 @@ fn arms_have_medians_an_implied_rate_and_their_share_of_the_floor() {
 }
 
 #[test]
-fn each_arm_has_its_nearest_ceiling_by_what_its_blocks_spent_and_what_was_seen_of_its_answers() {
+fn ceilings_of_an_arm_follow_from_what_its_blocks_spent_and_what_was_seen_of_its_answers() {
     let mut run = ladder(1, 16);
     run.cpus = Some(CpuShare {
         server_cpus: 1,
         ..CpuShare::default()
     });
     let blocks = rounds(16, &LADDER[..3]);
-    // 100,000 answers a second at 20 µs: that it had one CPU, and half of that at most, is not so.
+    // 100,000 answers a second at 20 µs each need two CPUs. One CPU would allow only half as many,
+    // so it is no ceiling.
     let ceilings = judge(&run, &blocks).ceilings;
     let arms: Vec<&str> = ceilings.iter().map(|it| it.arm.as_str()).collect();
     assert_eq!(arms, ["baseline", "step-1"]);
@@ -75,7 +76,7 @@ fn each_arm_has_its_nearest_ceiling_by_what_its_blocks_spent_and_what_was_seen_o
 fn the_machine_s_account_is_a_median_with_its_parts_over_all_blocks() {
     let mut blocks = rounds(16, &LADDER);
     assert!(judged(&blocks).arms.iter().all(|arm| arm.machine.is_none()));
-    // Counted in ticks, so that soft interrupts are seen in every other block only.
+    // Soft interrupts are counted in ticks, so that only every other block shows any.
     change(&mut blocks, "baseline", |block| {
         let softirq_ns = u64::from(block.round % 2) * 200_000_000;
         block.reading.cpu.machine = Some(MachineCpu {
@@ -91,7 +92,7 @@ fn the_machine_s_account_is_a_median_with_its_parts_over_all_blocks() {
         panic!("no arms")
     };
     let machine = baseline.machine.unwrap();
-    // A second in 50,000 answers.
+    // One second of CPU time for 50,000 answers.
     assert!((machine.cpu_us_per_request.value - 20.0).abs() < 1e-9);
     let [softirq, stolen] = [
         machine.softirq_us_per_request,
@@ -150,8 +151,8 @@ fn the_smallest_visible_effect_is_that_of_the_control_pairs_at_the_first_error_o
         .collect();
     let expected = judge::smallest_visible(&control_pairs, 16, 0.05 / 3.0);
     assert_eq!(judged(&blocks).smallest_visible, expected);
-    let of = |count| judged(&rounds(count, &LADDER)).smallest_visible.is_some();
-    assert_eq!([4, 9, 10].map(of), [false, false, true]);
+    let is_known = |count| judged(&rounds(count, &LADDER)).smallest_visible.is_some();
+    assert_eq!([4, 9, 10].map(is_known), [false, false, true]);
 }
 
 #[test]

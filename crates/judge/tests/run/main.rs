@@ -20,7 +20,7 @@ fn noise(round: u32, position: u32) -> f64 {
     1.0 + f64::from((round * 31 + position * 17) % 23) / 2300.0 - 0.005
 }
 
-/// Sixteen rounds of a ladder in which each arm costs its µs per request, a noise of ±0.5 % added.
+/// Rounds of a ladder in which each arm costs its µs per request, with a noise of ±0.5 %.
 pub(crate) fn rounds(count: u32, costs: &[(&str, f64)]) -> Vec<BlockRecord> {
     (0..count)
         .flat_map(|round| {

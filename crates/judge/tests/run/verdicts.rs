@@ -1,4 +1,4 @@
-//! Which of the words a comparison gets.
+//! Which verdict a comparison gets.
 
 use judge::judge;
 use model::judgement::Outcome;
@@ -84,8 +84,8 @@ fn a_control_that_differs_by_one_percent_voids_nothing() {
     reason = "nanoseconds of a made-up block"
 )]
 fn a_step_no_further_from_none_than_the_control_is_inconclusive() {
-    // The control comes out 4 % dearer, give or take 12 %: too unsteady to void the run, but
-    // further from none than a steady 3.7 %.
+    // The control costs 4 % more, give or take 12 %: too unsteady to void the run, but further from
+    // no effect than the steady 3.7 % of the step.
     let mut blocks = rounds(
         16,
         &[LADDER[0], LADDER[1], ("step-1", 19.25), ("step-2", 19.25)],
@@ -119,7 +119,7 @@ fn one_block_without_the_targets_cpu_time_makes_throughput_the_outcome() {
 
 #[test]
 fn ten_pairs_cannot_clear_the_error_that_27_comparisons_leave_them() {
-    // All ten agreeing has a chance of 2/1024; 0.05/27 is less.
+    // The chance that all ten pairs agree is 2/1024, and 0.05/27 is less than that.
     let costs: Vec<(String, f64)> = (1..=26)
         .map(|step| (format!("step-{step}"), 20.0 * 0.8_f64.powi(step)))
         .collect();

@@ -1,4 +1,4 @@
-//! What a whole ladder has besides its climb.
+//! What a whole ladder is judged on besides its climb.
 
 use judge::judge;
 use model::judgement::{LadderJudgement, Together};
@@ -13,7 +13,7 @@ use super::rounds;
 
 const ROUNDS: u32 = 16;
 
-/// Two steps, of which the second was dropped, and what both do together.
+/// A ladder of two steps, with an arm for the second step alone and one for both together.
 fn whole_ladder() -> RunRecord {
     let pair = ["one", "two"].map(str::to_owned);
     let mut run = with_arms(
@@ -37,6 +37,7 @@ fn whole_ladder() -> RunRecord {
     run
 }
 
+/// The confirmation after the second step was dropped.
 fn confirmation() -> Confirmation {
     let arms = [
         arm("baseline", "baseline", None),
@@ -51,7 +52,7 @@ fn confirmation() -> Confirmation {
     }
 }
 
-/// Alone, the steps take a fifth and nothing; both together half.
+/// Blocks of the climb: alone, the first step saves a fifth and the second nothing; together, half.
 fn climbed() -> Vec<BlockRecord> {
     rounds(
         ROUNDS,
@@ -79,14 +80,14 @@ fn judged(run: &RunRecord, blocks: &[BlockRecord]) -> LadderJudgement {
 }
 
 #[test]
-fn a_climb_alone_has_nothing_besides() {
+fn a_run_of_the_climb_alone_has_no_ladder_judgement() {
     let mut run = whole_ladder();
     run.study.whole = None;
     assert_eq!(judge(&run, &climbed()).ladder, None);
 }
 
 #[test]
-fn the_first_step_is_alone_on_its_rung_and_another_in_an_arm_of_its_own() {
+fn the_first_step_alone_is_judged_from_its_rung_and_a_later_one_from_an_arm_of_its_own() {
     let ladder = judged(&whole_ladder(), &climbed());
     let verdicts: Vec<_> = ladder
         .rungs
@@ -100,7 +101,7 @@ fn the_first_step_is_alone_on_its_rung_and_another_in_an_arm_of_its_own() {
 }
 
 #[test]
-fn blocks_of_a_round_in_which_the_run_went_on_later_complete_it_and_are_no_pairs() {
+fn a_round_resumed_after_a_break_is_complete_but_gives_no_pair_across_the_break() {
     let mut blocks = climbed();
     let later = |block: &BlockRecord| block.round > 3 || block.round == 3 && block.position > 2;
     for block in &mut blocks {
@@ -133,7 +134,7 @@ fn what_two_steps_do_beyond_the_product_of_each_alone_is_told() {
 }
 
 #[test]
-fn arms_of_the_ends_are_no_rungs() {
+fn alone_and_both_arms_are_not_steps_of_the_climb() {
     let judgement = judge(&whole_ladder(), &climbed());
     let names: Vec<_> = judgement.arms.iter().map(|arm| arm.name.as_str()).collect();
     assert_eq!(names, ["baseline", "control", "one", "two"]);

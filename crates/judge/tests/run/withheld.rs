@@ -1,4 +1,4 @@
-//! When verdicts are withheld, and that figures are not.
+//! When verdicts are withheld although the figures are given.
 
 use model::{BlockRecord, Doubt, Verdict};
 

@@ -1,5 +1,5 @@
-//! What starts the kernel of this machine, and the commands that have it do so with an option: the tables of
-//! `boot.toml`.
+//! What starts the kernel of this machine, and the commands that make it start the kernel with an
+//! option: the tables of `boot.toml`.
 
 use model::reboot::BootChange;
 use serde::Deserialize;
@@ -8,63 +8,64 @@ use super::TABLES;
 use crate::template::fill;
 use crate::tree::Tree;
 
-/// A way in which machines are started.
+/// A way in which machines start their kernel.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Loader {
     name: String,
-    /// A file without which it is not meant.
+    /// File that must exist for this loader; empty where none is needed.
     #[serde(default)]
     needs: String,
-    /// Files of which one is there, each with the word that it stands for in the commands.
+    /// Files, one of which exists on such a machine, each with the word that the commands use for
+    /// it.
     #[serde(default)]
     by: Vec<(String, String)>,
     make: Vec<String>,
     undo: Vec<String>,
-    /// Where another option stands in the place of the one that is wanted.
+    /// Commands that undo the change where another option stood in the place of the wanted one.
     undo_to_what_stands: Option<Vec<String>>,
 }
 
-/// How this machine is started with an option, in whose place another one stands now, if any does;
-/// its warning is left empty.
+/// How this machine is started with an option. `stands` is the option that now stands in its place,
+/// if any. The warning is left empty.
 pub(super) fn change(tree: &Tree, option: &str, stands: Option<&str>) -> BootChange {
     let has = |file: &str| tree.path(file).exists();
     let known = TABLES.loader.iter().filter(|loader| has(&loader.needs));
     let mut known = known.flat_map(Loader::with_each_word);
     let found = known.find(|(_, file, _)| has(file) && is_plain(option));
     let (loader, word) = found.map_or((&TABLES.unknown, ""), |(loader, _, word)| (loader, word));
-    loader.told(option, word, stands.filter(|stands| is_plain(stands)))
+    loader.filled(option, word, stands.filter(|stands| is_plain(stands)))
 }
 
-/// Every way to start a machine with an option that is known here.
+/// All known ways to start a machine with an option.
 pub(super) fn all(option: &str, stands: Option<&str>) -> Vec<BootChange> {
     let known = TABLES.loader.iter().filter(|_| is_plain(option));
     let known = known
         .flat_map(Loader::with_each_word)
         .flat_map(|(loader, _, word)| {
             let stands = stands.filter(|stands| is_plain(stands));
-            [None, stands].map(|stands| loader.told(option, word, stands))
+            [None, stands].map(|stands| loader.filled(option, word, stands))
         });
-    let unknown = TABLES.unknown.told(option, "", None);
+    let unknown = TABLES.unknown.filled(option, "", None);
     known.chain([unknown]).collect()
 }
 
-/// Whether a shell and sed take it as it is.
+/// Whether a shell and sed take the option literally.
 fn is_plain(option: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"=,:_-".contains(&byte);
     option.bytes().all(plain)
 }
 
 impl Loader {
-    /// Each file by which it is known, and the word for it.
+    /// Each file by which the loader is known, with its word.
     fn with_each_word(&self) -> impl Iterator<Item = (&Self, &str, &str)> {
         self.by
             .iter()
             .map(move |(file, word)| (self, &**file, &**word))
     }
 
-    fn told(&self, option: &str, word: &str, stands: Option<&str>) -> BootChange {
-        let stood = stands.and(self.undo_to_what_stands.as_ref());
+    fn filled(&self, option: &str, word: &str, stands: Option<&str>) -> BootChange {
+        let own_undo = stands.and(self.undo_to_what_stands.as_ref());
         let stands = stands.unwrap_or_default();
         let fill = |text: &String| {
             fill(
@@ -75,7 +76,7 @@ impl Loader {
         BootChange {
             loader: fill(&self.name),
             make: self.make.iter().map(fill).collect(),
-            undo: stood.unwrap_or(&self.undo).iter().map(fill).collect(),
+            undo: own_undo.unwrap_or(&self.undo).iter().map(fill).collect(),
             warning: String::new(),
         }
     }

@@ -1,4 +1,4 @@
-//! How the kernel was started, and how a person has it started otherwise.
+//! How the kernel was started, and how a person can start it with other options.
 
 mod loader;
 
@@ -18,18 +18,18 @@ static TABLES: LazyLock<Tables> =
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Tables {
-    /// Options of the command line that are told.
+    /// Options of the command line that are reported.
     told: Vec<String>,
     loader: Vec<Loader>,
     unknown: Loader,
 }
 
-/// What is told of this machine's boot, and of how it starts with what a lever of the boot wants:
-/// such a lever is called as its option of the kernel is.
+/// Describes this machine's boot, and how to start it with what a boot lever wants. Such a lever
+/// has the name of its kernel option.
 pub fn tell(wanted: &LeverSetting) -> BootTell {
     let tree = Tree::of_this_machine();
     let boot = Boot {
-        // A machine that does not say which boot this is has none that is like another's.
+        // A machine that does not report a boot id has none that could equal another's.
         boot_id: journal::boot_id().unwrap_or_default(),
         kernel_build: tree.text("proc/sys/kernel/version").unwrap_or_default(),
         options: options(&tree.text("proc/cmdline").unwrap_or_default()),
@@ -44,23 +44,23 @@ pub fn tell(wanted: &LeverSetting) -> BootTell {
     }
 }
 
-/// Whether this is how a machine, whatever it is, has a boot started with an option: words that we
-/// would say ourselves. Its warning is a sentence and is not looked at.
+/// Whether a change is one that we would describe ourselves, on any machine, for a boot with this
+/// option. Its warning is free text and is not compared.
 pub fn knows(option: &str, boot: &Boot, change: &BootChange) -> bool {
-    let said = |known: &BootChange| {
+    let ours = |known: &BootChange| {
         (&known.loader, &known.make, &known.undo) == (&change.loader, &change.make, &change.undo)
     };
-    loader::all(option, boot.settles(option)).iter().any(said)
+    loader::all(option, boot.settles(option)).iter().any(ours)
 }
 
-/// The options of a command line that are told.
+/// The options of a command line that are reported.
 pub(crate) fn options(command_line: &str) -> Vec<String> {
-    let is_told = |option: &&str| {
+    let is_reported = |option: &&str| {
         let name = option.split('=').next().unwrap_or_default();
-        TABLES.told.iter().any(|told| told == name)
+        TABLES.told.iter().any(|known| known == name)
     };
-    let told = command_line.split_whitespace().filter(is_told);
-    told.map(str::to_owned).collect()
+    let reported = command_line.split_whitespace().filter(is_reported);
+    reported.map(str::to_owned).collect()
 }
 
 fn warning(lever: &str) -> String {

@@ -1,4 +1,5 @@
-//! What the drivers of network devices tell and take, as ethtool(8) asks them, and of what takes their packets.
+//! What the drivers of network devices report and accept, as ethtool(8) asks them, and the NAPIs
+//! that take their packets.
 
 #[cfg(test)]
 #[path = "tests/recorded.rs"]
@@ -12,40 +13,40 @@ use sys::netdev::{self, Napi};
 
 use crate::rtnetlink;
 
-/// Who answers for the drivers: the kernel, or in a test what another machine's kernel would say.
+/// Who answers for the drivers: the kernel, or in a test a recording of another machine's.
 pub(crate) trait Drivers: Debug + Send + Sync {
-    /// One number, and the most that it can be where the driver says so.
+    /// A setting's number, and its maximum where the driver reports one.
     ///
     /// # Errors
-    /// As those of [`Ethtool::setting`].
+    /// Those of [`Ethtool::setting`].
     fn setting(&self, device: &str, setting: Setting) -> io::Result<(u32, Option<u32>)>;
 
     /// # Errors
-    /// As those of [`Ethtool::set`].
+    /// Those of [`Ethtool::set`].
     fn set(&self, device: &str, setting: Setting, number: u32) -> io::Result<()>;
 
     /// # Errors
-    /// As those of [`Ethtool::features`].
+    /// Those of [`Ethtool::features`].
     fn features(&self, device: &str) -> io::Result<Vec<Feature>>;
 
     /// # Errors
-    /// As those of [`Ethtool::switch_feature`].
+    /// Those of [`Ethtool::switch_feature`].
     fn switch_feature(&self, device: &str, name: &str, on: bool) -> io::Result<()>;
 
     /// # Errors
-    /// As those of [`Ethtool::receive_hash_table`].
+    /// Those of [`Ethtool::receive_hash_table`].
     fn receive_hash_table(&self, device: &str) -> io::Result<Vec<u32>>;
 
     /// # Errors
-    /// As those of [`netdev::napis`].
+    /// Those of [`netdev::napis`].
     fn napis(&self, device: &str) -> io::Result<Vec<Napi>>;
 
     /// # Errors
-    /// As those of [`netdev::suspend_for`].
+    /// Those of [`netdev::suspend_for`].
     fn suspend_for(&self, napi_id: u32, timeout_ns: u32) -> io::Result<()>;
 }
 
-/// The drivers of the network namespace that the caller is in.
+/// The drivers of the caller's network namespace.
 #[derive(Debug)]
 pub(crate) struct OfThisMachine;
 

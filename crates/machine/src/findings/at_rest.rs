@@ -1,17 +1,19 @@
-//! What a look at the machine at rest tells: whether others use its CPUs or are served, and whether its speed is
-//! steady.
+//! What watching the machine at rest shows: whether other work uses its CPUs, whether others are
+//! served, and whether its speed is steady.
 
 use model::finding::Finding;
 
 use super::{Subject, counted};
 
-/// Shares of all CPUs: from the first on others' work shows, from the second a study wants the owner's word.
+/// Shares of all CPUs: from the first on, other work is reported; above the second, a study needs
+/// the owner's consent.
 const WORK_SHOWS: f64 = 0.03;
 const TOO_MUCH_WORK: f64 = 0.10;
-/// Per cent of the last ten seconds in which a task waited; above it, a study wants the owner's word.
+/// Per cent of the last ten seconds in which a task waited; above it, a study needs the owner's
+/// consent.
 const TOO_MUCH_WAITING: f64 = 5.0;
-/// Robust spread of the duration of a fixed piece of work that a quiet machine stays below, and one above which
-/// pairs of blocks can see only large effects.
+/// Robust spread of the duration of a fixed piece of work: a quiet machine stays below the first.
+/// Above the second, pairs of blocks can show only large effects.
 const STEADY: f64 = 0.02;
 const UNSTEADY: f64 = 0.15;
 

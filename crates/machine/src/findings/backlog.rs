@@ -1,10 +1,10 @@
-//! Whether connections wait in too short a queue to be accepted.
+//! Whether connections wait in a queue that is too short before they are accepted.
 
 use model::finding::Finding;
 
 use super::Subject;
 
-/// The kernel's default since Linux 5.4; 128 before.
+/// The kernel's default length since Linux 5.4; before, it was 128.
 const USUAL: u64 = 4096;
 
 pub(super) fn check(subject: &Subject) -> Option<Finding> {
@@ -25,7 +25,7 @@ pub(super) fn judge(most: Option<u64>, overflows: Option<u64>) -> Finding {
     }
 }
 
-/// The column `ListenOverflows`: a line of names is followed by one of values.
+/// Reads the column `ListenOverflows`: a line of names is followed by a line of values.
 fn overflows(netstat: &str) -> Option<u64> {
     let mut lines = netstat
         .lines()

@@ -1,4 +1,4 @@
-//! Programs that somebody runs in the kernel for each packet or call.
+//! BPF programs that somebody runs in the kernel for each packet or call.
 
 use std::io;
 
@@ -10,7 +10,8 @@ use crate::errno::denied;
 use crate::links::{self, Device};
 use crate::packet_filters::{self, Filter, FilterHook};
 
-/// Types of program, by number in linux/bpf.h, that run for a packet, a socket call or any call: a line each.
+/// Program types, by number in linux/bpf.h, that run for a packet, a socket call or any call: one
+/// per line.
 const ON_THE_PATH: &str = "\
 2 kprobe
 3 tc filter
@@ -34,7 +35,7 @@ const ON_THE_PATH: &str = "\
 29 security module
 32 netfilter";
 
-/// What sees packets on devices needs no privilege to be listed, the programs do.
+/// What was listed. Listing what sees packets on devices needs no privilege; listing programs does.
 pub(super) struct BpfPrograms {
     devices: Vec<Device>,
     filters: Vec<Filter>,
@@ -54,7 +55,7 @@ impl BpfPrograms {
         }
     }
 
-    /// None on any device, and nothing is told of the programs.
+    /// Nothing on any device, and the programs hidden.
     #[cfg(test)]
     pub(super) fn hidden() -> Self {
         Self {
@@ -143,7 +144,7 @@ mod tests {
     #[test]
     fn programs_for_packets_and_calls_count_and_others_do_not() {
         let seen = BpfPrograms {
-            // The last is of a control group's devices.
+            // The last one guards the devices of a control group.
             programs: Ok(vec![program(8, "sd_fw_egress"), program(15, "sd_devices")]),
             ..nothing()
         };

@@ -1,11 +1,11 @@
-//! Whether looking at the clock takes a system call.
+//! Whether reading the clock takes a system call.
 
 use model::finding::Finding;
 
 use super::Subject;
 
 const FOLDER: &str = "sys/devices/system/clocksource/clocksource0";
-/// Those that the vDSO can read without entering the kernel.
+/// Clock sources that the vDSO can read without entering the kernel.
 const FAST: [&str; 5] = [
     "tsc",
     "kvm-clock",

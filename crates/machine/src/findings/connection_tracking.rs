@@ -8,7 +8,7 @@ use super::Subject;
 use crate::errno::errno;
 
 const FOLDER: &str = "proc/sys/net/netfilter";
-/// Share of the table from which new connections are soon dropped.
+/// Share of the table from which on new connections may soon be dropped.
 const NEARLY_FULL: f64 = 0.8;
 
 pub(super) fn check(subject: &Subject) -> Option<Finding> {

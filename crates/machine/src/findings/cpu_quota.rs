@@ -5,7 +5,7 @@ use sys::cgroup::{Controller, Group, Throttling};
 
 use super::Subject;
 
-/// Share of the periods in which the group was stopped, from which tails are the quota's work.
+/// Share of the periods in which the group was throttled; above it, the quota causes slow tails.
 const OFTEN: f64 = 0.01;
 
 pub(super) fn check(subject: &Subject) -> Option<Finding> {

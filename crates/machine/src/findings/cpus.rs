@@ -1,4 +1,4 @@
-//! Whether server and client can have CPUs of their own.
+//! Whether server and client can have separate CPUs.
 
 use model::finding::Finding;
 

@@ -9,7 +9,7 @@ use super::{Subject, counted};
 use crate::errno::{denied, errno};
 use crate::nftables::ListedRule;
 
-/// Legacy tables of either IP version; the files are there once the module is.
+/// Lists of legacy tables for both IP versions; the files exist once the module is loaded.
 const LEGACY: [&str; 2] = ["proc/net/ip_tables_names", "proc/net/ip6_tables_names"];
 
 pub(super) fn check(subject: &Subject) -> Option<Finding> {
@@ -43,7 +43,7 @@ fn in_the_way([rules, tables]: [usize; 2]) -> String {
     parts.join(" and ")
 }
 
-/// Rules per table; tables are named by whoever made them, as `filter` or `nat`.
+/// Counts rules per table; whoever makes a table names it, such as `filter` or `nat`.
 fn nft_evidence(nft: &io::Result<Vec<ListedRule>>) -> String {
     match nft {
         Ok(rules) if rules.is_empty() => "nftables lists no rule".to_owned(),
@@ -70,7 +70,7 @@ fn legacy_evidence(legacy: &io::Result<Vec<String>>) -> String {
     }
 }
 
-/// Names of the legacy tables; the files are only for root.
+/// Names of the legacy tables; only root may read the files.
 fn legacy_tables(subject: &Subject) -> io::Result<Vec<String>> {
     let mut tables = Vec::new();
     for file in LEGACY {

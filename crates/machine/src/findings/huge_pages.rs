@@ -1,4 +1,4 @@
-//! Whether the kernel makes huge pages unasked.
+//! Whether the kernel uses huge pages without being asked.
 
 use model::finding::Finding;
 

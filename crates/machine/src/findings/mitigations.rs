@@ -1,4 +1,4 @@
-//! What the kernel does against speculative execution, in short.
+//! What the kernel does against speculative execution attacks, in short.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use model::finding::Finding;
 use super::Subject;
 use crate::facts;
 
-/// Words of those that cost something at each entry into the kernel.
+/// Words in the states of those mitigations that cost time at each entry into the kernel.
 const COSTLY: [&str; 6] = [
     "Retpolines",
     "PTI",

@@ -1,8 +1,8 @@
-//! What is looked at on a machine before it is trusted or tuned: one file per check, one line each
-//! in a list. Nothing is changed and no load is put on anything.
+//! Checks of a machine before it is trusted or tuned: one file per check, and one line each in a
+//! list. The checks change nothing and put no load on anything.
 
-/// What a check found, by the name of the check and of its outcome in `findings.toml`, with the values of
-/// these variables for the names in it.
+/// The finding of an outcome, which `findings.toml` holds by check and outcome name. Names in its
+/// texts are replaced by the values of these variables.
 macro_rules! say {
     ($outcome:literal $(, $name:ident)*) => {
         $crate::findings::said($outcome, &[$((stringify!($name), &$name)),*])
@@ -46,13 +46,13 @@ use crate::template::fill;
 use crate::tree::Tree;
 pub use summary::{Summary, summary};
 
-/// How long the machine is watched at rest; the checks have two seconds altogether.
+/// How long the machine is watched at rest, ms; all checks together may take two seconds.
 const WATCH_MS: u32 = 600;
 
-/// What the checks look at, gathered once.
+/// What the checks read, gathered once.
 struct Subject {
     tree: Tree,
-    /// The process asked about.
+    /// The process that was asked about.
     pid: Option<u32>,
     watched: Watched,
     nft_rules: io::Result<Vec<ListedRule>>,
@@ -87,8 +87,8 @@ static CHECKS: [Check; 22] = [
     at_rest::check_speed,
 ];
 
-/// Everything that was looked at, the most serious first. With `pid`, also how that process is set
-/// up. Takes less than two seconds.
+/// Runs all checks and sorts their findings, the most serious first. With `pid`, they include how
+/// that process is set up. Takes less than two seconds.
 pub fn look(pid: Option<u32>) -> Vec<Finding> {
     let subject = Subject {
         tree: Tree::of_this_machine(),
@@ -102,7 +102,7 @@ pub fn look(pid: Option<u32>) -> Vec<Finding> {
     findings
 }
 
-/// What one check finds, for those that need no watching; `None` where it does not apply.
+/// Runs one check that needs no watching; `None` where it does not apply.
 pub(crate) fn look_at(name: &str, tree: &Tree) -> Option<Finding> {
     let subject = Subject {
         tree: tree.clone(),
@@ -115,19 +115,19 @@ pub(crate) fn look_at(name: &str, tree: &Tree) -> Option<Finding> {
     findings.find(|finding| finding.name == name)
 }
 
-/// What the checks say, by their names.
+/// The texts of all checks, by check name.
 static TEXTS: LazyLock<BTreeMap<String, Texts>> =
     LazyLock::new(|| crate::tables::own(include_str!("../../findings.toml")));
 
-/// What one check says.
+/// The texts of one check.
 #[derive(Deserialize)]
 struct Texts {
-    /// What each of its outcomes that costs speed costs, and what to do.
+    /// Cost of those outcomes that cost speed, and what to do about it in `advice`.
     #[serde(default)]
     cost: String,
     #[serde(default)]
     advice: String,
-    /// The lever whose row has both.
+    /// The lever whose row has both instead.
     lever: Option<String>,
     #[serde(flatten)]
     outcomes: BTreeMap<String, Outcome>,
@@ -139,7 +139,7 @@ struct Outcome {
     severity: Option<Severity>,
     what: String,
     evidence: String,
-    /// Of this outcome alone.
+    /// Cost and advice of this outcome alone.
     cost: Option<String>,
     advice: Option<String>,
 }
@@ -154,12 +154,12 @@ impl Texts {
     }
 }
 
-/// What is said of an outcome, named as `check.outcome`.
+/// The finding of an outcome, named as `check.outcome`.
 fn said(name: &str, words: &[(&str, &dyn Display)]) -> Finding {
     let (check, outcome) = name.split_once('.').unwrap_or_default();
     let texts = &TEXTS[check];
-    let said = &texts.outcomes[outcome];
-    let severity = said.severity.unwrap_or(Severity::Fine);
+    let text = &texts.outcomes[outcome];
+    let severity = text.severity.unwrap_or(Severity::Fine);
     let (cost, advice) = match severity {
         Severity::Fine | Severity::Unknown => ("", ""),
         Severity::Notice | Severity::Problem => texts.costs(),
@@ -167,14 +167,14 @@ fn said(name: &str, words: &[(&str, &dyn Display)]) -> Finding {
     Finding {
         name: check.to_owned(),
         severity,
-        what: fill(&said.what, words),
-        evidence: fill(&said.evidence, words),
-        cost: said.cost.as_deref().unwrap_or(cost).to_owned(),
-        advice: said.advice.as_deref().unwrap_or(advice).to_owned(),
+        what: fill(&text.what, words),
+        evidence: fill(&text.evidence, words),
+        cost: text.cost.as_deref().unwrap_or(cost).to_owned(),
+        advice: text.advice.as_deref().unwrap_or(advice).to_owned(),
     }
 }
 
-/// One thing or so many things.
+/// `one thing` or a number of things.
 fn counted(count: usize, one: &str, several: &str) -> String {
     if count == 1 {
         format!("one {one}")

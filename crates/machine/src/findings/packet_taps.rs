@@ -1,4 +1,4 @@
-//! Sockets that are shown every packet, and who holds them.
+//! Sockets that get a copy of every packet, and who holds them.
 
 use model::finding::Finding;
 
@@ -29,7 +29,7 @@ pub(super) fn judge(inodes: &[u64], holders: &str) -> Finding {
     }
 }
 
-/// The processes that hold the sockets, by command name and number.
+/// The processes that hold the sockets, by command name and process number.
 fn holders(subject: &Subject, inodes: &[u64]) -> String {
     if inodes.is_empty() {
         return String::new();

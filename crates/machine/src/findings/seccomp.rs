@@ -1,4 +1,4 @@
-//! Whether a process lives under a system call filter.
+//! Whether a process runs under a system call filter.
 
 use model::finding::Finding;
 
@@ -26,7 +26,7 @@ pub(super) fn judge(status: &str, whose: &str) -> Finding {
     let Some(mode) = number("Seccomp:") else {
         return say!("seccomp.absent");
     };
-    // Before Linux 5.9 the number of filters is not shown.
+    // Kernels before Linux 5.9 do not show the number of filters.
     let filters = number("Seccomp_filters:").unwrap_or_else(|| usize::from(mode == 2));
     let counted = counted(filters, "system call filter", "system call filters");
     match mode {

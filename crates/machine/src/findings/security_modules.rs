@@ -1,4 +1,4 @@
-//! Which security modules are asked for each access.
+//! Which security modules the kernel asks at each access.
 
 use model::finding::Finding;
 
@@ -6,8 +6,8 @@ use super::Subject;
 use crate::errno::denied;
 
 const FILE: &str = "sys/kernel/security/lsm";
-/// Those that the kernel has built in for its own, and that decide nothing per packet or call of a
-/// server: they are always there, or rule over tracing, loading and one's own children.
+/// Modules that decide nothing per packet or call of a server: they are always built in, or govern
+/// tracing, loading and a process's own children.
 const QUIET: [&str; 8] = [
     "capability",
     "integrity",

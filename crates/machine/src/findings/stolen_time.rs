@@ -1,11 +1,11 @@
-//! Whether the hypervisor gave our CPUs to others.
+//! Whether the hypervisor gives our CPUs to others.
 
 use model::finding::Finding;
 
 use super::Subject;
 use crate::cpu_ticks::{self, CpuTicks};
 
-/// Share of the wanted time, since boot, that was not given.
+/// Share of the CPU time wanted since boot that was stolen; from this on it is reported.
 const SHOWS: f64 = 0.01;
 
 pub(super) fn check(subject: &Subject) -> Option<Finding> {

@@ -1,8 +1,8 @@
-//! The answer over all findings: is this machine fit to measure, and what costs it speed?
+//! The conclusion from all findings: is this machine fit to measure, and what costs it speed?
 
 use model::finding::{Finding, Severity};
 
-/// The answer in one sentence.
+/// The conclusion in one sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
     /// Whether measurements made here and now can be trusted.
@@ -10,7 +10,7 @@ pub struct Summary {
     pub answer: String,
 }
 
-/// Sums findings up.
+/// Sums up findings.
 pub fn summary(findings: &[Finding]) -> Summary {
     let count = |severity| {
         findings
@@ -40,7 +40,7 @@ pub fn summary(findings: &[Finding]) -> Summary {
     }
 }
 
-/// A sentence as part of another.
+/// Turns a sentence into a clause of another sentence.
 fn as_clause(sentence: &str) -> String {
     let mut letters = sentence.trim_end_matches('.').chars();
     let first = letters
@@ -60,12 +60,12 @@ fn costs(count: usize) -> String {
 fn unseen(count: usize) -> String {
     match count {
         0 => String::new(),
-        1 => ", and one could not be looked at".to_owned(),
-        several => format!(", and {} could not be looked at", in_words(several)),
+        1 => ", and one could not be checked".to_owned(),
+        several => format!(", and {} could not be checked", in_words(several)),
     }
 }
 
-/// Numbers up to twelve are words in a sentence.
+/// Numbers up to twelve in words, larger ones in digits.
 fn in_words(number: usize) -> String {
     const WORDS: [&str; 13] = [
         "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(
             busy.answer,
             "This machine is not fit to measure now: other work uses 40 % of the CPUs; nothing \
-             that was found costs you speed, and one could not be looked at."
+             that was found costs you speed, and one could not be checked."
         );
     }
 }

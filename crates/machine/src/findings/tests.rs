@@ -1,4 +1,4 @@
-//! What each check makes of what it sees, and that each has its words.
+//! How each check judges what it sees, and that each outcome has its text.
 
 use std::collections::BTreeSet;
 
@@ -53,7 +53,7 @@ fn each_check_weighs_what_it_sees() {
         (huge_pages::judge(Some("[always] madvise never")), Notice),
         (huge_pages::judge(Some("always [madvise] never")), Fine),
         (huge_pages::judge(None), Fine),
-        // Only a guest that could poll and does not is told.
+        // Only a guest that could poll and does not gets a notice.
         (halt_polling::judge(guest, Some(0)), Notice),
         (halt_polling::judge(guest, Some(200_000)), Fine),
         (halt_polling::judge(Some("intel_idle"), Some(0)), Fine),
@@ -62,12 +62,12 @@ fn each_check_weighs_what_it_sees() {
         (governed(&["performance"]), Fine),
         (governed(&["performance", "powersave"]), Notice),
         (governed(&["schedutil"]), Notice),
-        // A quota that was hit is worse than one.
+        // A quota that was hit is worse than one that was only set.
         (cpu_quota::judge(None, throttled(0)), Fine),
         (cpu_quota::judge(Some(2.0), None), Notice),
         (cpu_quota::judge(Some(2.0), throttled(5)), Notice),
         (cpu_quota::judge(Some(2.0), throttled(200)), Problem),
-        // Tracking is told by connections or by rules, and a table that is nearly full is worse.
+        // Tracking is recognised by connections or by rules; a table that is nearly full is worse.
         (connection_tracking::judge(Some(0), Some(1000), Ok(0)), Fine),
         (
             connection_tracking::judge(Some(3), Some(1000), Ok(0)),
@@ -98,7 +98,7 @@ fn each_check_weighs_what_it_sees() {
         (mitigated(&[]), Unknown),
         (cpus::judge(&split(1)), Fine),
         (cpus::judge(&split(0)), Notice),
-        // A hundredth of the wanted time shows.
+        // Stolen time is reported from a hundredth of the CPU time wanted.
         (stolen_time::judge(ticks(2)), Fine),
         (stolen_time::judge(ticks(50)), Notice),
         (stolen_time::judge(Some(CpuTicks::default())), Fine),
@@ -142,7 +142,7 @@ fn what_is_found_is_said_in_a_sentence() {
     ]);
     let modules = security_modules::judge("lockdown,capability,yama,apparmor,bpf");
     let filtered = "Name:\tnginx\nSeccomp:\t2\nSeccomp_filters:\t3\n";
-    let no_module = "No security module is asked for each call.";
+    let no_module = "No security module checks system calls.";
     let said = [
         (
             packet_taps::judge(&[7], "").what,
@@ -154,11 +154,11 @@ fn what_is_found_is_said_in_a_sentence() {
         ),
         (
             seccomp::judge(filtered, "Process 9").what,
-            "Process 9 lives under 3 system call filters.",
+            "Process 9 runs under 3 system call filters.",
         ),
         (
             seccomp::judge("Seccomp:\t2\n", "It").what,
-            "It lives under one system call filter.",
+            "It runs under one system call filter.",
         ),
         (
             security_modules::judge("capability,landlock").what,
@@ -167,7 +167,7 @@ fn what_is_found_is_said_in_a_sentence() {
         (security_modules::judge("").what, no_module),
         (
             dear.what,
-            "One mitigation makes entering the kernel dearer: meltdown.",
+            "One mitigation makes entering the kernel more expensive: meltdown.",
         ),
         (
             at_rest::connections(1).what,
@@ -175,7 +175,7 @@ fn what_is_found_is_said_in_a_sentence() {
         ),
         (
             backlog::judge(Some(4096), Some(7)).what,
-            "7 connections found no place to wait until they were accepted.",
+            "7 connections found the accept queue full.",
         ),
     ];
     for (said, wanted) in said {
@@ -185,7 +185,10 @@ fn what_is_found_is_said_in_a_sentence() {
     let hidden = connection_tracking::judge(Some(0), None, Err(&refused));
     let parts = [
         (modules.what, "apparmor, bpf;"),
-        (hidden.evidence, "a state: Operation not permitted (EPERM)"),
+        (
+            hidden.evidence,
+            "connection state: Operation not permitted (EPERM)",
+        ),
         (
             packet_taps::judge(&[7], "dhclient (pid 411)").evidence,
             "dhclient (pid 411)",
@@ -212,7 +215,7 @@ fn every_check_copes_with_a_machine_that_shows_nothing() {
     }
 }
 
-/// Of this folder, tests and all.
+/// The source text of this folder, tests included.
 fn code() -> String {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/findings");
     let files = std::fs::read_dir(folder)
@@ -223,7 +226,7 @@ fn code() -> String {
 }
 
 #[test]
-fn each_outcome_is_one_that_a_check_names_and_each_that_is_named_is_one() {
+fn the_outcomes_that_a_check_names_are_exactly_those_of_its_texts() {
     let code = code();
     for (check, texts) in &*TEXTS {
         let beginning = format!("\"{check}.");

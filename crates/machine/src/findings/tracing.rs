@@ -17,10 +17,10 @@ const LISTS: [&str; 4] = [
     "uprobe_events",
     "enabled_functions",
 ];
-/// What a descriptor of perf links to.
+/// What the file descriptor of a perf event links to.
 const PERF: &str = "anon_inode:[perf_event]";
 
-/// What was seen, and what was not.
+/// Signs of tracing, what was looked at, and what was hidden.
 #[derive(Default)]
 struct Traces {
     signs: Vec<String>,
@@ -73,7 +73,7 @@ fn judge(seen: &Traces) -> Finding {
     }
 }
 
-/// The lists that are not empty, and the tracer if one is on.
+/// The lists that are not empty, and the tracer if one is active.
 fn left_on(tree: &Tree) -> Vec<String> {
     let text = |name: &str| tree.text(&format!("{FOLDER}/{name}")).unwrap_or_default();
     let lists = LISTS.iter().filter(|list| !text(list).is_empty());

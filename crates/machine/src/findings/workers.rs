@@ -1,4 +1,4 @@
-//! Whether a server has as many busy threads as it may use CPUs.
+//! Whether a server has as many busy threads as CPUs that it may use.
 
 use std::cmp::Ordering;
 
@@ -7,12 +7,13 @@ use model::finding::Finding;
 use super::{Subject, counted};
 use crate::tree::Tree;
 
-/// A thread is a worker when it has used at least this share of what the busiest has.
+/// A thread is a worker if it has used at least this share of the CPU time of the busiest thread.
 const BUSY_SHARE: f64 = 0.1;
-/// Ticks, of 10 ms, that the busiest must have used before workers can be told from other threads.
+/// Ticks of 10 ms that the busiest thread must have used before workers can be told from other
+/// threads.
 const ENOUGH: u64 = 10;
 
-/// Only of a process that was asked about.
+/// Applies only to a process that was asked about.
 pub(super) fn check(subject: &Subject) -> Option<Finding> {
     let pid = subject.pid?;
     let status = subject.tree.text(&format!("proc/{pid}/status"));
@@ -36,7 +37,7 @@ fn judge(pid: u32, ticks: &[u64], cpus: usize) -> Finding {
     }
 }
 
-/// CPU time of each thread of the process and of its children, in ticks.
+/// CPU time of each thread of the process and of its descendants, in ticks.
 fn thread_ticks(tree: &Tree, pid: u32) -> Vec<u64> {
     let mut ticks = Vec::new();
     let mut waiting = vec![pid];
@@ -64,8 +65,8 @@ fn thread_ticks(tree: &Tree, pid: u32) -> Vec<u64> {
     ticks
 }
 
-/// User and system time: the 14th and 15th field. The second is the name in parentheses, which may
-/// itself hold spaces and parentheses.
+/// User plus system time, the 14th and 15th fields. The second field is the name in parentheses,
+/// which may itself contain spaces and parentheses.
 fn ticks_in(stat: &str) -> Option<u64> {
     let (_, after) = stat.rsplit_once(')')?;
     let mut fields = after.split_whitespace().skip(11);
@@ -85,7 +86,7 @@ mod tests {
         assert_eq!(finding.severity, Severity::Fine);
         assert_eq!(
             judge(7, &[5000], 4).what,
-            "Some CPUs have no worker: 1 against 4."
+            "Some CPUs have no worker (workers: 1, CPUs: 4)."
         );
         assert!(judge(7, &[90, 90, 90], 1).what.starts_with("More workers"));
     }

@@ -1,4 +1,5 @@
-//! Whom a program waits for: the connections that it opened itself, and who is at their other end.
+//! Finds what a program waits for: the connections that it opened itself, and who is at their other
+//! end.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -10,18 +11,18 @@ use sys::tcp_queues::{Ends, OpenEnd, QueueLook};
 use super::moments::Watchee;
 use crate::targets;
 
-/// The most programs that are told of, those that are waited for first.
+/// The most programs that are reported; those that are waited for most come first.
 const MOST: usize = 5;
 
-/// What was seen of connections so far.
+/// What was seen so far of the connections that the program opened.
 #[derive(Debug, Default)]
 pub(super) struct BehindWatch {
     glances: u32,
-    /// By the address at the other end.
+    /// Sums by the address at the other end.
     seen: BTreeMap<SocketAddr, Sum>,
 }
 
-/// Over all glances.
+/// Sums over all glances.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sum {
     open: u32,
@@ -30,7 +31,7 @@ struct Sum {
 }
 
 impl BehindWatch {
-    /// Looks at all that the program has open.
+    /// Takes one glance at the connections that the program has open.
     pub(super) fn see(&mut self, look: &QueueLook, watchee: &Watchee) {
         let Ok(all) = look.all() else { return };
         let processes = targets::family(&watchee.pids).into_iter();
@@ -38,14 +39,15 @@ impl BehindWatch {
         self.add(&all, &own, &watchee.listens);
     }
 
-    /// Of all sockets those with such inodes that did not come in where the program listens.
+    /// Adds the sockets with these inodes, except connections that arrived where the program
+    /// listens.
     fn add(&mut self, all: &[OpenEnd], own: &BTreeSet<u64>, listens: &[SocketAddr]) {
         self.glances += 1;
         let ends: BTreeSet<Ends> = all.iter().map(|it| plain(it.ends)).collect();
-        let came_in = |at: SocketAddr| listens.iter().any(|listens| targets::takes(*listens, at));
+        let inbound = |at: SocketAddr| listens.iter().any(|listens| targets::takes(*listens, at));
         for it in all.iter().filter(|it| own.contains(&it.inode)) {
             let at = plain(it.ends);
-            if came_in(at.local) || came_in(at.remote) {
+            if inbound(at.local) || inbound(at.remote) {
                 continue;
             }
             let sum = self.seen.entry(at.remote).or_default();
@@ -55,7 +57,7 @@ impl BehindWatch {
         }
     }
 
-    /// Who is there.
+    /// The programs at the other ends.
     pub(super) fn end(self) -> Vec<Behind> {
         let mut most: Vec<(SocketAddr, Sum)> = self.seen.into_iter().collect();
         most.sort_by_key(|(_, sum)| std::cmp::Reverse((sum.waiting, sum.open)));
@@ -83,7 +85,7 @@ fn name(pid: u32) -> Option<String> {
     kernel_file::text(format!("/proc/{pid}/comm"))
 }
 
-/// A socket for IPv6 writes an address of IPv4 as one of its own.
+/// Converts IPv4 addresses that a socket for IPv6 writes as IPv6 addresses back to IPv4.
 fn plain(ends: Ends) -> Ends {
     let plain = |at: SocketAddr| SocketAddr::new(at.ip().to_canonical(), at.port());
     Ends {
@@ -112,7 +114,7 @@ mod tests {
     #[test]
     fn connections_of_its_own_are_told_by_who_is_waited_for_and_whether_he_is_here() {
         let all = [
-            // A client of the program's.
+            // A connection from a client of the program.
             standing("127.0.0.1:80", "127.0.0.1:5000", 1, true),
             standing("127.0.0.1:6000", "127.0.0.1:3000", 2, true),
             standing(

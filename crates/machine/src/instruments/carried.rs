@@ -1,4 +1,5 @@
-//! What the connections of a server carried, whoever loads it: the kernel's own account of each.
+//! What the connections of a server carried, whoever loads it, from the kernel's own counts for
+//! each connection.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -10,41 +11,42 @@ use sys::tcp_diag::{self, Carried, Closings};
 use super::counters;
 use crate::targets;
 
-/// Counts of a connection by which it is told from all others.
+/// Counts of each connection, by the number that identifies it.
 type Counts = HashMap<u64, Carried>;
 
-/// Connections that there were at some moment.
+/// The connections that existed at some moment.
 #[derive(Debug)]
 pub struct Known(HashSet<u64>);
 
 impl Known {
-    /// Those of now, of a server that listens at these addresses.
+    /// The connections that a server listening at these addresses has now.
     ///
     /// # Errors
-    /// As of [`CarriedWatch::open`].
+    /// Those of [`CarriedWatch::open`].
     pub fn now(listens: &[SocketAddr]) -> io::Result<Self> {
         Ok(Self(dump(listens)?.into_keys().collect()))
     }
 }
 
-/// Reads what connections have carried at both ends of a window, and hears of those that go within it.
+/// Reads what connections have carried at both ends of a window, and listens for those that close
+/// within it.
 #[derive(Debug)]
 pub struct CarriedWatch {
-    /// Where the server listens: the connections that arrived there are its own.
+    /// Where the server listens: connections that arrived there are its own.
     listens: Vec<SocketAddr>,
     closings: Closings,
     before: Counts,
-    /// Those of before that went, as the kernel told.
+    /// Connections from before the window that have closed, as the kernel reported them.
     went: Counts,
-    /// Connections that were ever accepted in this network namespace.
+    /// Number of connections that this network namespace had accepted before the window.
     accepted: u64,
 }
 
 impl CarriedWatch {
-    /// The window of a server that listens at these addresses begins.
+    /// Begins the window of a server that listens at these addresses.
     ///
     /// # Errors
-    /// Where the kernel does not tell (`CONFIG_INET_DIAG`).
+    /// Fails where the kernel does not report connections (`CONFIG_INET_DIAG`).
     pub fn open(listens: Vec<SocketAddr>) -> io::Result<Self> {
         let closings = Closings::hear()?;
         let accepted = accepted()?;
@@ -57,19 +59,21 @@ impl CarriedWatch {
         })
     }
 
-    /// Takes what went meanwhile, of which the kernel keeps some thousands. It may tell of others late, on a
-    /// busy machine by seconds, so that one that nobody saw before says nothing of this window.
+    /// Reads the reports of closed connections, of which the kernel keeps some thousands. On a busy
+    /// machine some come late by seconds, so that a connection not seen before says nothing about
+    /// this window.
     pub fn hear(&mut self) {
-        // What is lost here is missed at the end.
+        // Connections whose reports are lost here count as unseen at the end.
         let went = self.closings.take().unwrap_or_default().into_iter();
         let known = went.filter(|it| self.before.contains_key(&it.id));
         self.went.extend(known.map(|it| (it.id, it)));
     }
 
-    /// The window ends. Of connections that are known from before it is counted what they carried of it.
+    /// Ends the window. With `known`, it also counts what those older connections carried in the
+    /// window.
     ///
     /// # Errors
-    /// As of [`Self::open`].
+    /// Those of [`Self::open`].
     pub fn close(mut self, known: Option<&Known>) -> io::Result<CarriedReading> {
         let after = dump(&self.listens)?;
         let accepted = accepted()?.saturating_sub(self.accepted);
@@ -78,8 +82,9 @@ impl CarriedWatch {
     }
 }
 
-/// One that came within the window counts from its start, one that went up to its end. Of those that came
-/// and went there is only their number.
+/// Sums up the window. A connection opened within it counts from its start, one closed within it
+/// counts up to its end. Connections both opened and closed within it are only counted, without
+/// what they carried.
 fn between(
     (before, went, after): (&Counts, Counts, Counts),
     accepted: u64,
@@ -87,11 +92,11 @@ fn between(
 ) -> CarriedReading {
     let came = after.keys().filter(|id| !before.contains_key(id)).count();
     let mut ends = went;
-    // What went after the last look is counted up to that.
+    // A connection that closed after the last dump counts up to the dump.
     ends.extend(after);
-    let untold = before.keys().filter(|id| !ends.contains_key(id)).count();
+    let unreported = before.keys().filter(|id| !ends.contains_key(id)).count();
     let mut sum = CarriedReading {
-        unseen: accepted.saturating_sub(came as u64) + untold as u64,
+        unseen: accepted.saturating_sub(came as u64) + unreported as u64,
         older: known.map(|_| OlderConnections::default()),
         ..CarriedReading::default()
     };
@@ -111,7 +116,7 @@ fn between(
     sum
 }
 
-/// `PassiveOpens` of RFC 1213, of all servers of this network namespace.
+/// `PassiveOpens` of RFC 1213: connections accepted by all servers of this network namespace.
 fn accepted() -> io::Result<u64> {
     let text = std::fs::read_to_string("/proc/net/snmp")?;
     let found = counters::named(&text).find(|(name, _)| name == "Tcp.PassiveOpens");
@@ -152,7 +157,8 @@ mod tests {
     fn connections_count_from_where_the_window_finds_them_and_to_where_it_leaves_them() {
         let counts = |all: &[Carried]| -> Counts { all.iter().map(|it| (it.id, *it)).collect() };
         let before = [carried(1, 100, 10), carried(2, 900, 90), carried(3, 50, 5)];
-        // The second went; the third went untold; the fourth came, as did one that went again.
+        // The second closed; the third closed unreported; the fourth opened, as did one that closed
+        // again.
         let went = [carried(2, 1000, 95)];
         let after = [carried(1, 130, 13), carried(4, 20, 2)];
         let expected = CarriedReading {
@@ -204,7 +210,7 @@ mod tests {
         carry(&mut goes, 5);
         drop(goes);
         carry(&mut open(&other), 50);
-        // The kernel tells of what went after it went.
+        // The kernel reports a closed connection only after it closed.
         let limit = std::time::Duration::from_secs(60);
         assert!(sys::clock::wait_until(limit, || {
             watch.hear();
@@ -213,7 +219,7 @@ mod tests {
         let reading = watch.close(None).unwrap();
         assert_eq!(reading.segments, 6, "{reading:?}");
         assert!((6000..6010).contains(&reading.bytes), "{reading:?}");
-        // That of the other server, and what tests beside this one opened.
+        // The connection of the other server, and those that parallel tests opened.
         assert!(reading.unseen >= 1, "{reading:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Connection tracking of netfilter: how full its table is, and what it turned away.
+//! Netfilter's connection tracking: how full its table is, and what it turned away.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,11 @@ use sys::kernel_file;
 
 use super::counters::Counters;
 
-/// Columns of `/proc/net/stat/nf_conntrack` that say what was lost, which kernels have at different places.
+/// Columns of `/proc/net/stat/nf_conntrack` that count losses; their position differs between
+/// kernels.
 const LOSSES: [&str; 3] = ["drop", "early_drop", "insert_failed"];
 
-/// What was lost since boot, in the network namespace of a process.
+/// Losses since boot, in the network namespace of a process.
 pub(super) fn lost(pid: u32) -> Counters {
     let all = sums(&text(pid)).into_iter();
     let lost = all.filter(|(name, _)| LOSSES.contains(&name.as_str()));
@@ -17,9 +18,10 @@ pub(super) fn lost(pid: u32) -> Counters {
         .collect()
 }
 
-/// Entries in the table of that namespace, and the most that each may have; nothing where nothing is tracked.
+/// Entries in the table of that namespace, and the maximum for each namespace; empty where nothing
+/// is tracked.
 pub(super) fn filled(pid: u32) -> Counters {
-    // The most is one for the whole machine, whoever reads it.
+    // The maximum is one for the whole machine, whoever reads it.
     let most = kernel_file::text("/proc/sys/net/netfilter/nf_conntrack_max");
     let most = most.and_then(|text| text.trim().parse().ok());
     let entries = entries(&text(pid)).filter(|count| *count > 0);
@@ -35,7 +37,7 @@ fn text(pid: u32) -> String {
     kernel_file::text(format!("/proc/{pid}/net/stat/nf_conntrack")).unwrap_or_default()
 }
 
-/// Each column by its name, added up over the CPUs, of which each has a line in hexadecimal.
+/// The sum of each column over all CPUs, by name; each CPU has one line of hexadecimal numbers.
 fn sums(text: &str) -> BTreeMap<String, u64> {
     let mut all = BTreeMap::new();
     for (name, value) in cells(text) {
@@ -45,7 +47,7 @@ fn sums(text: &str) -> BTreeMap<String, u64> {
     all
 }
 
-/// The table is one, and each CPU's line has its size.
+/// Entries in the table. There is one table, and the line of each CPU repeats its size.
 fn entries(text: &str) -> Option<u64> {
     cells(text).find_map(|(name, value)| (name == "entries").then_some(value))
 }

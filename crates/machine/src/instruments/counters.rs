@@ -1,6 +1,8 @@
-//! Counters of the kernel that say what a program ran into, at both ends of a look, and the limits that it has.
+//! Kernel counters that show what a program ran into, read at both ends of a look, and the
+//! program's limits.
 //!
-//! Those of the network are of the program's own namespace, those of the control group of its own group.
+//! Network counters are those of the program's own namespace, group counters those of its own
+//! control group.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -18,14 +20,14 @@ use crate::tree::behind;
 /// Values by name; docs/instruments/counters.md explains each.
 pub type Counters = BTreeMap<String, u64>;
 
-/// Reads them at both ends of a window.
+/// Reads the counters at both ends of a window.
 #[derive(Debug)]
 pub struct CounterWatch {
     pids: Vec<u32>,
     opened: Counters,
 }
 
-/// Of `/proc/net/snmp` and `/proc/net/netstat`: what is wrong, or is work beside answering.
+/// Counters of `/proc/net/snmp` and `/proc/net/netstat`: errors, and work other than answering.
 const OF_NETWORK: [&str; 21] = [
     "Tcp.ActiveOpens",
     "Tcp.PassiveOpens",
@@ -58,7 +60,7 @@ const OF_MEMORY: [&str; 5] = [
 ];
 
 impl CounterWatch {
-    /// The window of these processes begins.
+    /// Begins the window for these processes.
     #[must_use]
     pub fn open(pids: &[u32]) -> Self {
         Self {
@@ -67,7 +69,7 @@ impl CounterWatch {
         }
     }
 
-    /// What rose since, and what stands now.
+    /// Ends the window: the rise of each counter within it, and the current limits.
     #[must_use]
     pub fn close(self) -> Counters {
         let closed = risen(&self.pids).into_iter();
@@ -81,7 +83,7 @@ impl CounterWatch {
     }
 }
 
-/// Counts since boot, or since a process was started.
+/// Counters that rise from boot, or from the start of a process.
 fn risen(pids: &[u32]) -> Counters {
     let mut all = Counters::new();
     let Some(first) = pids.first() else {
@@ -135,7 +137,7 @@ fn risen(pids: &[u32]) -> Counters {
     all
 }
 
-/// Packets that came in over loopback, of `/proc/net/dev`: its second column.
+/// Packets received over loopback: the second column of `/proc/net/dev`.
 fn loopback_packets(devices: &str) -> Option<u64> {
     let counts = devices
         .lines()
@@ -143,7 +145,7 @@ fn loopback_packets(devices: &str) -> Option<u64> {
     counts.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// How often the group with a quota was stopped by it, and for how long, µs.
+/// How often a quota stopped the processes' control group, and for how long, µs.
 fn throttled(pids: &[u32]) -> Option<Counters> {
     let seen = group_of(pids)?.throttling()?;
     Some(Counters::from([
@@ -153,7 +155,8 @@ fn throttled(pids: &[u32]) -> Option<Counters> {
     ]))
 }
 
-/// The first that has a quota of all groups that these processes and their descendants are in, else that of the first.
+/// The first control group with a quota among those of these processes and their descendants, else
+/// the very first group.
 pub(crate) fn group_of(pids: &[u32]) -> Option<Group> {
     let all = pids.iter().flat_map(|pid| targets::with_descendants(*pid));
     let mut groups = all.filter_map(|pid| Group::of_process(pid, Controller::Cpu));
@@ -168,7 +171,7 @@ pub(crate) fn group_of(pids: &[u32]) -> Option<Group> {
     )
 }
 
-/// How long some task waited for each, and all of those that had something to do, since boot, µs.
+/// How long some task waited for each resource since boot, µs.
 fn pressures() -> impl Iterator<Item = (String, u64)> {
     ["cpu", "io", "memory"].into_iter().filter_map(|what| {
         let text = kernel_file::text(format!("/proc/pressure/{what}"))?;
@@ -186,7 +189,7 @@ fn standing(pids: &[u32]) -> Counters {
         let open = std::fs::read_dir(format!("/proc/{pid}/fd")).ok()?.count() as u64;
         Some((open, limit))
     });
-    // Of the process that is nearest to its limit.
+    // Reports the process that is nearest to its limit.
     let nearest = files.max_by(|one, other| (one.0 * other.1).cmp(&(other.0 * one.1)));
     if let Some((open, limit)) = nearest {
         all.insert("files.open".to_owned(), open);
@@ -214,13 +217,13 @@ fn standing(pids: &[u32]) -> Counters {
     all
 }
 
-/// Devices and sockets are seen of our own namespace alone.
+/// Whether a process is in our network namespace: devices and sockets can be seen only there.
 fn is_our_network(pid: u32) -> bool {
     let is_own = |inode| current_network_inode().is_ok_and(|own| own == inode);
     network_inode_of(pid).is_ok_and(is_own)
 }
 
-/// The most ports that connections to one address keep.
+/// The largest number of ports that connections to one address use.
 fn most_ports() -> Option<u64> {
     let mut counts = BTreeMap::<SocketAddr, u64>::new();
     for end in tcp_diag::far_ends().ok()? {
@@ -238,7 +241,7 @@ fn thousandths(cpus: f64) -> u64 {
     (cpus * 1000.0).round() as u64
 }
 
-/// `Max open files            1024                 524288               files`.
+/// The soft limit in `Max open files            1024                 524288               files`.
 fn open_files(limits: &str) -> Option<u64> {
     behind(limits, "Max open files")?
         .split_whitespace()
@@ -253,7 +256,8 @@ fn ports_between(range: &str) -> Option<u64> {
     Some((last + 1).saturating_sub(first))
 }
 
-/// Pairs of lines of which one has names and the other numbers in their order, as `Tcp.RetransSegs`.
+/// Reads pairs of lines, the first with names and the second with numbers in the same order, into
+/// names such as `Tcp.RetransSegs`.
 pub(super) fn named(text: &str) -> impl Iterator<Item = (String, u64)> {
     let lines: Vec<&str> = text.lines().collect();
     let pairs = lines.chunks_exact(2);
@@ -268,8 +272,8 @@ pub(super) fn named(text: &str) -> impl Iterator<Item = (String, u64)> {
     values.collect::<Vec<_>>().into_iter()
 }
 
-/// The second and the third column of each CPU, hexadecimal: packets that were dropped since a queue was full,
-/// and rounds that ended with packets left (net/core/net-procfs.c).
+/// Sums of the second and third columns over all CPUs, in hexadecimal: packets dropped because a
+/// queue was full, and rounds that ended with packets left (net/core/net-procfs.c).
 fn softnet_losses(text: &str) -> (u64, u64) {
     let column = |line: &str, at| {
         let word = line.split_whitespace().nth(at)?;

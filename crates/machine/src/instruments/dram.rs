@@ -1,5 +1,5 @@
-//! What goes to and from DRAM, as the memory's controllers count it: of the whole machine, and only where the kernel has a
-//! device for them, which most virtual machines do not.
+//! Bytes that move to and from DRAM, as the memory controllers count them. They count for the whole
+//! machine, and only where the kernel has a device for them, which most virtual machines lack.
 
 use std::io;
 
@@ -8,11 +8,12 @@ use sys::perf::DeviceCounter;
 use crate::tree::Tree;
 
 const DEVICES: &str = "sys/bus/event_source/devices";
-/// A burst to or from DRAM carries a line of a cache.
+/// A burst to or from DRAM carries one cache line.
 const LINE_BYTES: f64 = 64.0;
 const MIB_BYTES: f64 = 1_048_576.0;
 
-/// An event as the kernel has it: in a file, or as terms where it has none for it.
+/// How the kernel gives an event: in a file or, where it has no file for it, as terms that we write
+/// ourselves.
 #[derive(Clone, Copy)]
 enum EventName {
     File(&'static str),
@@ -21,15 +22,16 @@ enum EventName {
 
 use EventName::{File, Terms};
 
-/// Reads and writes by what a device is called before its number. The first that a machine has is taken, as others may count
-/// the same once more.
+/// The read and the write event of each kind of memory controller, by the device's name without its
+/// number. Only the first kind that a machine has is used, since the others may count the same
+/// bytes again.
 const CONTROLLERS: [(&str, [EventName; 2]); 4] = [
     // Intel's servers: arch/x86/events/intel/uncore_snbep.c.
     (
         "uncore_imc",
         [File("cas_count_read"), File("cas_count_write")],
     ),
-    // Intel's others: uncore_snb.c.
+    // Intel's other CPUs: uncore_snb.c.
     ("uncore_imc", [File("data_reads"), File("data_writes")]),
     (
         "uncore_imc_free_running",
@@ -42,7 +44,7 @@ const CONTROLLERS: [(&str, [EventName; 2]); 4] = [
     ),
 ];
 
-/// An event of a device that stands for bytes.
+/// An event of a device, and the bytes that each count stands for.
 #[derive(Clone, Debug, PartialEq)]
 struct ByteEvent {
     device: u32,
@@ -51,7 +53,7 @@ struct ByteEvent {
     bytes_each: f64,
 }
 
-/// The bytes within a window.
+/// Counts the DRAM bytes of this machine within a window.
 #[derive(Debug)]
 pub struct DramWatch {
     counters: Vec<(DeviceCounter, f64)>,
@@ -60,7 +62,8 @@ pub struct DramWatch {
 }
 
 impl DramWatch {
-    /// Of this machine; `None` where nothing counts for this user.
+    /// Starts the counters of this machine; `None` where there are none, or this user may not read
+    /// them.
     pub fn new() -> Option<Self> {
         Self::below(&Tree::of_this_machine()).ok().flatten()
     }
@@ -88,7 +91,7 @@ impl DramWatch {
         self.closed = self.so_far();
     }
 
-    /// Read and written between both.
+    /// Bytes read and written between [`Self::open`] and [`Self::close`].
     pub fn bytes(&self) -> Option<f64> {
         Some(self.closed? - self.opened?)
     }
@@ -111,7 +114,7 @@ fn events(tree: &Tree) -> Option<Vec<ByteEvent>> {
     })
 }
 
-/// `uncore_imc` or `uncore_imc_7`.
+/// Whether a device is one of this kind: `uncore_imc` or `uncore_imc_7`.
 fn is_one_of(device: &str, name: &str) -> bool {
     let rest = device.strip_prefix(name);
     let number = rest.map(|rest| rest.strip_prefix('_').unwrap_or(rest));
@@ -143,7 +146,8 @@ fn byte_event(tree: &Tree, device: &str, name: EventName) -> Option<ByteEvent> {
     })
 }
 
-/// The word that terms such as `event=0x04,umask=0x03` are, where a term's format says in which bits it stands.
+/// Turns terms such as `event=0x04,umask=0x03` into the event's configuration word; the format of a
+/// term says which bits of the word it fills.
 fn config(terms: &str, format: impl Fn(&str) -> Option<String>) -> Option<u64> {
     terms.split(',').try_fold(0, |word: u64, term| {
         let (name, value) = term.split_once('=')?;

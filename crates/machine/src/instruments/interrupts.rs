@@ -1,11 +1,13 @@
-//! What the CPUs of a program do in interrupts: whoever runs there is charged for it, and did not ask for it.
+//! Interrupts on the CPUs of a program. The kernel charges their time to the thread that happens to
+//! run there, although that thread did not ask for it.
 
 use sys::kernel_file;
 
 use super::counters::Counters;
 use crate::cpu_ticks;
 
-/// Column of `/proc/net/softnet_stat` with the number of the CPU, since Linux 5.10; lines of older kernels are in their order.
+/// Column of `/proc/net/softnet_stat` with the CPU's number, since Linux 5.10. Older kernels lack
+/// it; there the order of the lines is that of the CPUs.
 const CPU: usize = 12;
 
 /// Interrupts, packets handled, and the time of both, on these CPUs since boot.
@@ -29,7 +31,8 @@ pub(super) fn on(cpus: &[usize]) -> Counters {
     .into()
 }
 
-/// Packets that the receiving half of the network stack was given on these CPUs, once for each device.
+/// Packets that the receiving half of the network stack handled on these CPUs; a packet counts once
+/// for each device that it passes.
 fn packets_handled(softnet: &str, cpus: &[usize]) -> u64 {
     let lines = softnet.lines().enumerate().filter_map(|(at, line)| {
         let column = |at: usize| u64::from_str_radix(line.split_whitespace().nth(at)?, 16).ok();
@@ -40,7 +43,8 @@ fn packets_handled(softnet: &str, cpus: &[usize]) -> u64 {
     of_these.map(|(_, packets)| packets).sum()
 }
 
-/// All kinds together: a line for each, with a column for each CPU that is online.
+/// Interrupts of all kinds on these CPUs. The text has a line for each kind, with a column for each
+/// CPU that is online.
 fn interrupts(text: &str, cpus: &[usize]) -> u64 {
     let mut lines = text.lines();
     let columns = lines.next().unwrap_or_default().split_whitespace();

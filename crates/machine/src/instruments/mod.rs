@@ -1,4 +1,4 @@
-//! What reads counters during a block.
+//! Instruments: they read counters during a block.
 
 mod behind;
 pub mod carried;

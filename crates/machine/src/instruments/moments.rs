@@ -1,5 +1,6 @@
-//! Who has a client's request, and what the program does, at moments drawn at random: over many of them that is
-//! where the time of a request goes (Little 1961: requests there at a moment are rate × time there).
+//! Who has a client's request, and what the program does, at moments drawn at random. Over many
+//! moments this shows where the time of a request goes (Little 1961: the requests present at a
+//! moment are rate × time spent there).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -19,79 +20,85 @@ use super::threads;
 use crate::process_stat::ProcessStat;
 use crate::targets;
 
-/// Between two moments, in the mean. With some tens of µs for each, that is less than a hundredth of a CPU.
+/// Mean time between two moments. A moment costs some tens of µs, so this is less than a hundredth
+/// of a CPU.
 const INTERVAL: Duration = Duration::from_millis(10);
-/// Connections and threads come and go: after so many moments they are listed anew.
+/// Connections and threads come and go: after this many moments they are listed again.
 const LISTED_FOR: usize = 100;
-/// Where connections do not last that long, so often: to list them takes a millisecond or more.
+/// Shortest time between two lists where connections are short-lived: listing takes a millisecond
+/// or more.
 const LIST_AGAIN: Duration = Duration::from_millis(100);
-/// So many are looked at at once then, before they have gone too.
+/// Connections drawn from each such list at once, before they have gone too.
 const AT_ONCE: usize = 10;
-/// The most threads that are looked at in one moment; beyond, each moment takes others.
+/// The most threads observed at one moment; beyond this, each moment takes a different part of
+/// them.
 const MOST_THREADS: usize = 48;
-/// The most moments that are kept: a quarter of an hour.
+/// The most moments stored: a quarter of an hour.
 const MOST_MOMENTS: usize = 100_000;
 
-/// Looks that go on in a thread of their own, until it is ended or dropped.
+/// Observes a program from a thread of its own, until it is ended or dropped.
 #[derive(Debug)]
 pub struct MomentWatch {
     stop: Sender<()>,
     thread: JoinHandle<Seen>,
 }
 
-/// What was seen.
+/// All that a watch has seen.
 #[derive(Debug, Default)]
 pub struct Seen {
-    /// From the first reading of the threads to the last, or to the end of the program, ns.
+    /// From the first reading of the threads to the last one or to the end of the program, ns.
     pub window_ns: u64,
-    /// Whether all its processes ended before the look did.
+    /// Whether all processes of the program ended before the watch did.
     pub has_ended: bool,
-    /// What it used in its own code and in the kernel, with threads and children that have ended, ns; `None` of one whose
-    /// processes come and go, or where it is hidden.
+    /// CPU time that the program used in its own code and in the kernel, with threads and children
+    /// that have ended, ns; `None` where its processes come and go, or where it is hidden from us.
     pub used_ns: Option<[u64; 2]>,
-    /// Those that ran within it, the busiest first.
+    /// The threads that ran within the window, the busiest first.
     pub threads: Vec<SeenThread>,
-    /// What was going on.
+    /// The moments: how often each holder of a request and each activity of the program were seen
+    /// together.
     pub moments: Vec<Moment>,
-    /// The most connections that waited to be accepted at a moment, and how many may, count; `None` where no
-    /// listener is seen.
+    /// The connections that waited to be accepted when the queue was fullest, and how many may
+    /// wait; `None` where no listener is seen.
     pub listening: Option<Queues>,
-    /// Whether the kernel tells nothing of connections.
+    /// Whether the kernel reports nothing about connections.
     pub is_blind: bool,
-    /// Whom it has connections to, those that are waited for first.
+    /// The peers that the program has connections to, those that it waits for first.
     pub behind: Vec<Behind>,
 }
 
-/// In place of a function of the kernel that we may not know.
+/// Stands for a kernel function whose name is hidden from us.
 pub(crate) const HIDDEN: &str = "hidden";
 
-/// What is looked at.
+/// The program to be observed.
 #[derive(Clone, Debug, Default)]
 pub struct Watchee {
     /// The processes of the program, with all their descendants.
     pub pids: Vec<u32>,
-    /// Where they listen.
+    /// The addresses on which they listen.
     pub listens: Vec<SocketAddr>,
-    /// How many connections ask it all the time; 0 where that is not known. Those that are not open at a moment are
-    /// being opened or closed.
+    /// Connections that the clients keep in use all the time; 0 where this is unknown. Those that
+    /// are not open at a moment are being opened or closed.
     pub asked_by: usize,
     /// Whether its processes come and go, so that they are listed at each moment.
     pub is_short: bool,
 }
 
 impl MomentWatch {
-    /// Begins to look, on these CPUs where that is allowed.
+    /// Begins to observe, on these CPUs where that is allowed.
     #[must_use]
     pub fn begin(watchee: Watchee, cpus: Vec<usize>, seed: u64) -> Self {
         let (stop, stopped) = mpsc::channel();
         let thread = std::thread::spawn(move || {
             let _ = sys::cpu::pin(&cpus);
-            // Who waits for a CPU sees the program only where it sleeps.
+            // Without priority we would wait for a CPU, and so see the program only while it
+            // sleeps.
             let _ = sys::scheduling::go_first();
             let mut random = SplitMix64::new(seed);
             let mut looks = Looks::begin(watchee);
             loop {
-                // Evenly from 0 to twice the mean, so that nothing periodic is met in step.
+                // Uniform from 0 to twice the mean, so that the moments do not fall into step with
+                // anything periodic.
                 let wait = INTERVAL.mul_f64(2.0 * random.open_unit());
                 if stopped.recv_timeout(wait) != Err(RecvTimeoutError::Timeout) {
                     return looks.end();
@@ -102,10 +109,10 @@ impl MomentWatch {
         Self { stop, thread }
     }
 
-    /// Ends it.
+    /// Ends the watch and returns what it has seen.
     ///
     /// # Panics
-    /// Where the thread did.
+    /// Panics where the watching thread panicked.
     #[must_use]
     pub fn end(self) -> Seen {
         drop(self.stop);
@@ -115,7 +122,7 @@ impl MomentWatch {
     }
 }
 
-/// One moment as it was found, with each thread's number.
+/// One moment as observed, with each thread's number.
 struct Glimpse {
     holder: Holder,
     threads: Vec<(u32, Doing)>,
@@ -126,15 +133,15 @@ struct Looks {
     look: Option<QueueLook>,
     connections: Vec<Ends>,
     listed_ns: u64,
-    /// Whether a connection was met that had come or gone since they were listed.
+    /// Whether a connection was found that had come or gone since the last list.
     change: bool,
-    /// Processes and their threads.
+    /// Process and thread numbers.
     threads: Vec<(u32, u32)>,
     listening: Option<Queues>,
     opened_ns: u64,
     opened: BTreeMap<u32, SeenThread>,
     taken: usize,
-    /// What each thread had used when it was last seen.
+    /// What each thread had used when it was last read.
     used: BTreeMap<u32, SeenThread>,
     time: TimeWatch,
     behind: BehindWatch,
@@ -144,7 +151,7 @@ struct Looks {
 impl Looks {
     fn begin(watchee: Watchee) -> Self {
         let opened = match watchee.is_short {
-            // All that they ever used is of this look.
+            // All that short-lived processes ever used falls within the window.
             true => BTreeMap::new(),
             false => threads::of_all(&watchee.pids),
         };
@@ -160,7 +167,7 @@ impl Looks {
             taken: 0,
             used: BTreeMap::new(),
             time: match watchee.is_short {
-                // Whoever started it has the kernel's count.
+                // The caller started it, and has the kernel's count of its CPU time.
                 true => TimeWatch::default(),
                 false => TimeWatch::begin(&watchee.pids),
             },
@@ -170,7 +177,7 @@ impl Looks {
         }
     }
 
-    /// What there is now.
+    /// Lists the threads and connections that exist now.
     fn list(&mut self) {
         self.threads = threads::numbers(&self.watchee.pids);
         if self.watchee.is_short {
@@ -183,7 +190,7 @@ impl Looks {
         let with_closing = self.watchee.asked_by > 0;
         let list = |port| look.connections(port, with_closing).ok();
         let Some(listed) = ports.into_iter().map(list).collect::<Option<Vec<_>>>() else {
-            // There is a door, and nobody behind it.
+            // The program listens, but the kernel does not list connections.
             self.look = None;
             return;
         };
@@ -197,7 +204,7 @@ impl Looks {
 
     fn take(&mut self, random: &mut SplitMix64) {
         if self.found.len() >= MOST_MOMENTS || self.time.has_ended() {
-            // There is nothing more to be seen.
+            // There is nothing more to see.
             return;
         }
         let is_due = self.taken.is_multiple_of(LISTED_FOR);
@@ -207,7 +214,7 @@ impl Looks {
         if is_due || self.watchee.is_short {
             self.list();
         }
-        // First what changes fastest.
+        // The fastest-changing state comes first.
         let holders = self.holders(random);
         let threads = self.doing(random);
         self.found.extend(holders.into_iter().map(|holder| Glimpse {
@@ -222,7 +229,8 @@ impl Looks {
         self.taken += 1;
     }
 
-    /// What its threads have used until now, four times a second and of many once: it may end at any time.
+    /// Stores what the threads have used until now, since the program may end at any time: four
+    /// times a second, or once a second where there are many threads.
     fn keep_threads(&mut self) {
         let often = match self.threads.len() {
             ..=MOST_THREADS => LISTED_FOR / 4,
@@ -236,8 +244,9 @@ impl Looks {
         }
     }
 
-    /// Who has the request of a connection drawn at random; of several, and seldom, where connections do not last: what is
-    /// not in an old list may be anything.
+    /// Who has the request of a connection drawn at random. Where connections are short-lived,
+    /// draws several at once from a fresh list, but less often: a connection missing from an old
+    /// list tells nothing.
     fn holders(&mut self, random: &mut SplitMix64) -> Vec<Holder> {
         if !self.change {
             let holder = self.holder(random);
@@ -309,13 +318,14 @@ impl Looks {
     }
 }
 
-/// Whether all that it has open is looked at in this moment: some four times a second.
+/// Whether all open connections of the program are observed at this moment: some four times a
+/// second.
 const fn is_glance(taken: usize) -> bool {
     taken % LISTED_FOR % 25 == 24
 }
 
-/// Who has the request of a connection, by the queues of the server's end and of the client's, where those
-/// can be seen.
+/// Who has the request of a connection, judged by the queues of the server's end and, where it can
+/// be seen, the client's end.
 fn holder(server: Option<Queues>, client: Option<Queues>) -> Holder {
     let Some(server) = server else {
         return Holder::Unknown;
@@ -324,13 +334,14 @@ fn holder(server: Option<Queues>, client: Option<Queues>) -> Holder {
         return Holder::Unread;
     }
     let Some(client) = client else {
-        // It is on another machine.
+        // The client is on another machine.
         return match server.under_way {
             true => Holder::Network,
             false => Holder::Program,
         };
     };
-    // What has arrived may be acknowledged much later, and the packet that opens a connection counts for a byte.
+    // Received data may be acknowledged much later, and the packet that opens a connection counts
+    // as one byte.
     let is_under_way = |from: Queues, to: Queues| from.written > to.came + 1;
     if client.unread > 0 {
         match client.small && is_under_way(server, client) {
@@ -343,7 +354,7 @@ fn holder(server: Option<Queues>, client: Option<Queues>) -> Holder {
             false => Holder::Network,
         }
     } else if server.closing {
-        // It has answered, and the client is to close its end and to open another connection.
+        // The server has answered; the client must now close its end and open another connection.
         Holder::Opening
     } else if server.full {
         Holder::Full
@@ -356,7 +367,7 @@ fn holder(server: Option<Queues>, client: Option<Queues>) -> Holder {
     }
 }
 
-/// What a thread does; `None` where it has gone.
+/// What a thread does; `None` where it has ended.
 fn doing(pid: u32, thread: u32) -> Option<Doing> {
     let folder = format!("/proc/{pid}/task/{thread}");
     let state = || Some(ProcessStat::parse(&kernel_file::text(format!("{folder}/stat"))?)?.state);
@@ -367,7 +378,7 @@ fn doing(pid: u32, thread: u32) -> Option<Doing> {
         sleeping => sleeping,
     };
     let at = match kernel_file::text(format!("{folder}/wchan"))?.as_str() {
-        // Of one that has just been woken up there is none either.
+        // A thread that has just been woken up has no such function either.
         "" | "0" if state()? == 'R' => return Some(Doing::Running),
         "" | "0" => HIDDEN.to_owned(),
         at => at.to_owned(),
@@ -378,8 +389,8 @@ fn doing(pid: u32, thread: u32) -> Option<Doing> {
     })
 }
 
-/// Functions of the kernel in which threads wait for clients, or for whatever else they serve
-/// (fs/eventpoll.c, fs/select.c, net/core/sock.c, net/ipv4/inet_connection_sock.c, io_uring/).
+/// Functions of the kernel in which threads wait for clients or for other work (fs/eventpoll.c,
+/// fs/select.c, net/core/sock.c, net/ipv4/inet_connection_sock.c, io_uring/).
 const WAITING: [&str; 11] = [
     "ep_poll",
     "do_epoll_wait",
@@ -395,14 +406,14 @@ const WAITING: [&str; 11] = [
 ];
 /// Where a parent sleeps until its child has ended (kernel/exit.c).
 const CHILD: &str = "do_wait";
-/// Where it sleeps until its child of vfork(2) has become another program, in a state like that of a disk
-/// (kernel/fork.c).
+/// Function in which a parent sleeps until its vfork(2) child has called `execve` or ended. The
+/// state looks like a wait for a disk (kernel/fork.c).
 const VFORK: &str = "kernel_clone";
-/// A thread that had less than this part of the busiest one's time does not do the work.
+/// A thread that ran for less than this share of the busiest thread's time does not do the work.
 const WORKS: f64 = 0.01;
 
-/// Whether a thread that sleeps there waits for something to do. One that hardly ran within the look has
-/// nothing to do wherever it sleeps.
+/// Whether a sleeping thread waits for something to do. A thread that hardly ran within the window
+/// has nothing to do wherever it sleeps.
 fn is_idle(doing: &Doing, works: bool) -> bool {
     match doing {
         Doing::Asleep(at) => {
@@ -416,13 +427,14 @@ fn is_for_a_child(at: &str) -> bool {
     at.starts_with(CHILD) || at.starts_with(VFORK)
 }
 
-/// Connections that wait at a listener, as a part of those that may.
+/// Connections that wait at a listener, as a share of those that may wait.
 fn fullness(queues: Queues) -> f64 {
     f64::from(queues.unread) / f64::from(queues.unacked.max(1))
 }
 
-/// A thread whose function was seen at some moment was, at one without, on its way into its sleep or out of it. Those
-/// of another user's thread are hidden at all moments, whatever is seen of the threads beside it.
+/// Counts hidden functions as running where the thread's function was visible at another moment:
+/// the thread was then on its way into its sleep or out of it. For a thread of another user the
+/// function is hidden at all moments, whatever is seen of other threads.
 fn named(mut found: Vec<Glimpse>) -> Vec<Glimpse> {
     let of = |doing: &Doing| match doing {
         Doing::Asleep(at) | Doing::Blocked(at) => Some(at != HIDDEN),
@@ -440,7 +452,7 @@ fn named(mut found: Vec<Glimpse>) -> Vec<Glimpse> {
     found
 }
 
-/// Each moment counts for one, in equal parts for the threads that were not idle.
+/// Adds up the moments. Each counts as one, shared equally among the threads that were not idle.
 fn counted(found: Vec<Glimpse>, ran: &[SeenThread]) -> Vec<Moment> {
     let found = &named(found);
     let most_ns = ran.first().map_or(0, |thread| thread.running_ns);
@@ -477,8 +489,8 @@ fn counted(found: Vec<Glimpse>, ran: &[SeenThread]) -> Vec<Moment> {
     counts.into_iter().map(moment).collect()
 }
 
-/// Where the program waits: that of the thread which ran most within the look. Where it is for a child, that one is too
-/// short-lived to be seen, and the program is at work.
+/// Where an idle program waits: where its thread that ran most within the window waits. If that
+/// thread waits for a child, the child is too short-lived to be seen, and the program is at work.
 fn idle(threads: &[(u32, Doing)], ran: &[SeenThread], working: &BTreeSet<u32>) -> Doing {
     let of = |id: u32| threads.iter().find(|(other, _)| *other == id);
     let found = ran
@@ -605,7 +617,7 @@ mod tests {
             named.map(|(_, doing)| doing).collect()
         };
         let hidden = Doing::Asleep(HIDDEN.to_owned());
-        // The first is another user's: nothing is seen of it, however much is of the second.
+        // Thread 1 is of another user: its function stays hidden, whatever is seen of thread 2.
         let found = doings(vec![
             moment(&[(1, HIDDEN), (2, "pipe_read")]),
             moment(&[(1, HIDDEN), (2, HIDDEN)]),

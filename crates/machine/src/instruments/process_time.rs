@@ -1,5 +1,6 @@
-//! CPU time of a program whose threads and processes come and go: with each process the kernel keeps that of its threads
-//! that have ended, and of its children that have ended and were waited for.
+//! CPU time of a program whose threads and processes come and go. For each process, the kernel also
+//! keeps the time of its threads that have ended, and of its children that have ended and were
+//! waited for.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -10,25 +11,28 @@ use crate::cpu_ticks::TICK_NS;
 use crate::process_stat::ProcessStat;
 use crate::targets;
 
-/// More processes than that are not all read at each moment, but where they are listed anew.
+/// With more processes than this, they are not all read at each moment, but only when they are
+/// listed again.
 const MOST_AT_ONCE: usize = 8;
 /// `ESRCH`: it ended between the opening of its file and the reading.
 const NO_SUCH_PROCESS: i32 = 3;
 
-/// What some processes and their descendants use from its beginning on.
+/// CPU time that some processes and their descendants use from the start of the watch on.
 #[derive(Debug, Default)]
 pub(super) struct TimeWatch {
     pids: Vec<u32>,
     /// Whether any of them could be read.
     is_seen: bool,
-    /// Since boot: who is younger was started within the look.
+    /// When the watch began, ticks since boot: a process that started later counts from its first
+    /// tick.
     begun_ticks: u64,
-    /// All that are known, when they were last read.
+    /// All known processes, as of their last reading.
     last: BTreeMap<u32, ProcessStat>,
-    /// In their own code and in the kernel. Who is read before its parent, and then waited for, is in it twice until the
-    /// next reading, and in the other order not at all: so it may also be below nought for a while.
+    /// Ticks used in the processes' own code and in the kernel. A process that is read before its
+    /// parent, and is then waited for, counts twice until the next reading; in the other order it
+    /// does not count at all. So a sum may be below zero for a while.
     used_ticks: [i64; 2],
-    /// When all that were asked for were first seen to have ended.
+    /// When all processes that were asked for were first seen to have ended.
     ended_ns: Option<u64>,
 }
 
@@ -44,14 +48,14 @@ impl TimeWatch {
         watch
     }
 
-    /// Reads all that there are now, and such as have been left to others.
+    /// Reads all processes that exist now, and the known ones whose parent has ended.
     pub(super) fn list(&mut self) {
         let mut all = targets::family(&self.pids);
         all.extend(self.last.keys());
         self.read(&all);
     }
 
-    /// Reads again, and tells whether all processes that were asked for have ended.
+    /// Reads the processes again and says whether all that were asked for have ended.
     pub(super) fn has_ended(&mut self) -> bool {
         if self.ended_ns.is_none() {
             self.follow();
@@ -64,7 +68,8 @@ impl TimeWatch {
         self.ended_ns
     }
 
-    /// Reads those that are known; of many only whether the program still runs, which costs less.
+    /// Reads the known processes. With many of them it first checks only whether the program still
+    /// runs, which costs less.
     fn follow(&mut self) {
         let is_many = self.last.len() > MOST_AT_ONCE;
         if !(is_many && self.pids.iter().any(|pid| targets::is_alive(*pid))) {
@@ -73,13 +78,14 @@ impl TimeWatch {
         }
     }
 
-    /// As of the last reading.
+    /// Whether all processes that were asked for had ended at the last reading.
     fn is_over(&self) -> bool {
         let runs = |pid: &u32| self.last.get(pid).is_some_and(|stat| !stat.is_over());
         self.is_seen && !self.pids.iter().any(runs)
     }
 
-    /// What was used in their own code and in the kernel, ns; `None` where no process could be read.
+    /// Ends the watch: the time used in the processes' own code and in the kernel, ns; `None` where
+    /// no process could be read.
     pub(super) fn end(mut self) -> Option<[u64; 2]> {
         if self.ended_ns.is_none() {
             self.list();
@@ -88,7 +94,8 @@ impl TimeWatch {
         self.is_seen.then(|| self.used_ticks.map(ns))
     }
 
-    /// Adds what these used since they were last read. The others have ended.
+    /// Adds what these processes used since they were last read. Known processes that are not among
+    /// them have ended.
     fn read(&mut self, pids: &BTreeSet<u32>) {
         let read = pids.iter().filter_map(|pid| Some((*pid, self.stat(*pid)?)));
         let now: BTreeMap<u32, ProcessStat> = read.collect();
@@ -100,13 +107,13 @@ impl TimeWatch {
                     self.add(stat, 1);
                 }
                 None if stat.started_ticks > self.begun_ticks => self.add(stat, 1),
-                // It was overlooked before: nobody knows what it had used when the look began.
+                // It was overlooked before, so what it had used when the watch began is unknown.
                 None => {}
             }
         }
         for (pid, was) in &last {
             let went = now.get(pid).is_none_or(|stat| !is_same(was, stat));
-            // All that it used is now its parent's.
+            // Its parent's counters now include all that it used.
             if went && has_heir(was, &last, &now) {
                 self.add(was, -1);
             }
@@ -114,12 +121,12 @@ impl TimeWatch {
         self.last = now;
     }
 
-    /// `None` where it has ended and was waited for.
+    /// Reads a process; `None` where it has ended and was waited for.
     fn stat(&self, pid: u32) -> Option<ProcessStat> {
         match ProcessStat::of(pid) {
             Ok(stat) => Some(stat),
             Err(error) if has_gone(&error) => None,
-            // That it cannot be read says nothing of it.
+            // A failed reading does not mean that it has ended.
             Err(_) => self.last.get(&pid).copied(),
         }
     }
@@ -138,12 +145,13 @@ fn has_gone(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(NO_SUCH_PROCESS)
 }
 
-/// Numbers are given again.
+/// Whether two readings are of one process: the kernel uses process numbers again.
 fn is_same(one: &ProcessStat, other: &ProcessStat) -> bool {
     one.started_ticks == other.started_ticks
 }
 
-/// Whether one that it descends from is there, and has what was used by all below it that ended and were waited for.
+/// Whether an ancestor still exists. Its counters include those of its descendants that have ended
+/// and were waited for.
 fn has_heir(
     was: &ProcessStat,
     last: &BTreeMap<u32, ProcessStat>,
@@ -165,7 +173,7 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_secs(20);
     const ENOUGH_NS: u64 = 200_000_000;
-    /// Times are told in whole ticks, and a shell takes some itself.
+    /// Tolerance: the kernel reports times in whole ticks, and the shell itself takes some.
     const NEAR_NS: u64 = 60_000_000;
 
     fn used_ns(pid: u32) -> u64 {

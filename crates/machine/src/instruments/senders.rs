@@ -1,4 +1,4 @@
-//! Why a server's connections sent no faster: the kernel's own account of each.
+//! Why a server's connections sent no faster, by the kernel's own account of each connection.
 
 use std::io;
 use std::net::SocketAddr;
@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use serde::{Deserialize, Serialize};
 use sys::tcp_info::TcpInfo;
 
-/// The port of the other end, and how the connection to it is doing.
+/// The port of the other end, and the kernel's counters of the connection to it.
 type SendingEnd = (u16, TcpInfo);
 
 /// Reads the sending side of the connections to a local port at both ends of a window.
@@ -17,24 +17,25 @@ pub struct SenderWatch {
     closed: io::Result<Vec<SendingEnd>>,
 }
 
-/// What the counters of all connections rose by within the window, added up.
+/// Increase of the counters within the window, added up over all connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SenderReading {
-    /// Connections that were there at the end of the window.
+    /// Connections that existed at the end of the window.
     pub connections: u64,
-    /// Connections that came or went within it: what those carried that went is not known.
+    /// Connections that were opened or closed within the window; what the closed ones carried is
+    /// unknown.
     pub changes: u64,
-    /// What the other ends acknowledged, bytes.
+    /// Bytes that the other ends acknowledged.
     pub acked_bytes: u64,
-    /// There was something to send, or to be acknowledged, µs.
+    /// Time in which there was data to send or to be acknowledged, µs.
     pub busy_us: u64,
-    /// Of that, the receiver's window let no more be sent, µs.
+    /// Part of the busy time in which the receiver's window allowed no more to be sent, µs.
     pub rwnd_limited_us: u64,
-    /// Of that, the sender's own buffer held no more, µs.
+    /// Part of the busy time in which the sender's own buffer had no room for more, µs.
     pub sndbuf_limited_us: u64,
 }
 
-/// Begins a window for the servers that listen there, one for each port.
+/// Begins a window for the servers that listen on these addresses, one watch for each port.
 #[must_use]
 pub fn open_for(listens: &[SocketAddr]) -> Vec<SenderWatch> {
     let mut ports: Vec<u16> = listens.iter().map(SocketAddr::port).collect();
@@ -46,7 +47,7 @@ pub fn open_for(listens: &[SocketAddr]) -> Vec<SenderWatch> {
 }
 
 impl SenderWatch {
-    /// For the server on this port of this machine, in our network namespace.
+    /// Watches the server on this port of this machine, in our network namespace.
     #[must_use]
     pub fn new(port: u16) -> Self {
         Self {
@@ -56,17 +57,18 @@ impl SenderWatch {
         }
     }
 
-    /// The window begins.
+    /// Begins the window.
     pub fn open(&mut self) {
         self.opened = TcpInfo::of_port(self.port);
     }
 
-    /// The window ends.
+    /// Ends the window.
     pub fn close(&mut self) {
         self.closed = TcpInfo::of_port(self.port);
     }
 
-    /// The differences; `None` where the kernel does not tell, or no connection was left.
+    /// What the counters rose by within the window; `None` where the kernel does not report them,
+    /// or no connection was left.
     #[must_use]
     pub fn reading(&self) -> Option<SenderReading> {
         let opened = self.opened.as_ref().ok()?;
@@ -75,7 +77,8 @@ impl SenderWatch {
     }
 }
 
-/// A connection that came within the window counts from its start.
+/// Adds up the increases of all connections. One that was opened within the window counts from its
+/// start.
 fn between(opened: &[SendingEnd], closed: &[SendingEnd]) -> SenderReading {
     let mut sum = SenderReading::default();
     let mut stayed = 0;
@@ -116,7 +119,7 @@ mod tests {
         let closed = [sending(1, 300, 90), sending(2, 50, 30)];
         let expected = SenderReading {
             connections: 2,
-            // The third went; the second went and another came.
+            // The third was closed; so was the second, and another was opened.
             changes: 3,
             acked_bytes: 10 * (200 + 50),
             busy_us: 200 + 50,

@@ -1,5 +1,5 @@
-//! What the threads of a program used: which had a CPU most, since one that has it all the time holds the rest back,
-//! and who waited for one.
+//! CPU time of a program's threads: which thread ran most, since a thread that runs all the time
+//! holds the others back, and which threads waited for a CPU.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub struct ThreadWatch {
 #[derive(Debug, Default)]
 struct Sample {
     at_ns: u64,
-    /// Thread and the CPU time that it has had, ns.
+    /// Each thread with its CPU time so far, ns.
     threads: Vec<(u32, u64)>,
 }
 
@@ -36,18 +36,18 @@ impl ThreadWatch {
         }
     }
 
-    /// The window begins.
+    /// Begins the window.
     pub fn open(&mut self) {
         self.opened = self.sample();
     }
 
-    /// The window ends.
+    /// Ends the window.
     pub fn close(&mut self) {
         self.closed = self.sample();
     }
 
     /// The share of the window, 0 to 1, in which the busiest thread had a CPU; `None` where no
-    /// thread can be read. Of a thread that runs, the kernel's count is up to a tick old.
+    /// thread can be read. While a thread runs, the kernel's count is up to a tick old.
     #[must_use]
     pub fn busiest_share(&self) -> Option<f64> {
         let window_ns = self.closed.at_ns.saturating_sub(self.opened.at_ns).max(1);
@@ -65,7 +65,8 @@ impl ThreadWatch {
     }
 }
 
-/// A thread that came within the window counts from its start.
+/// The most CPU time of one thread within the window, ns. A thread that began within it counts from
+/// its start.
 fn busiest_ns(opened: &[(u32, u64)], closed: &[(u32, u64)]) -> Option<u64> {
     let since = |(thread, end_ns): &(u32, u64)| {
         let begin = opened.iter().find(|(known, _)| known == thread);
@@ -74,14 +75,15 @@ fn busiest_ns(opened: &[(u32, u64)], closed: &[(u32, u64)]) -> Option<u64> {
     closed.iter().map(since).max()
 }
 
-/// The threads of a process with the time that each has had a CPU, ns.
+/// The threads of a process, each with its CPU time so far, ns.
 pub(super) fn threads_of(pid: u32) -> Vec<(u32, u64)> {
     let running = |id| Some((id, scheduled(pid, id)?.0));
     ids_of(pid).filter_map(running).collect()
 }
 
-/// How long a thread has had a CPU, and how long it could have run and had none, ns: the first two fields of `schedstat`
-/// (Documentation/scheduler/sched-stats.rst); absent without `CONFIG_SCHED_INFO`.
+/// How long a thread has run, and how long it was ready to run but had no CPU, ns: the first two
+/// fields of `schedstat` (Documentation/scheduler/sched-stats.rst); absent without
+/// `CONFIG_SCHED_INFO`.
 fn scheduled(pid: u32, id: u32) -> Option<(u64, u64)> {
     let text = kernel_file::text(format!("/proc/{pid}/task/{id}/schedstat"))?;
     let mut fields = text.split(' ').map(str::parse);
@@ -94,21 +96,21 @@ fn ids_of(pid: u32) -> impl Iterator<Item = u32> {
     names.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
-/// The threads of processes and of all their descendants, each with its process.
+/// The threads of processes and of all their descendants, as pairs of process and thread.
 pub(super) fn numbers(pids: &[u32]) -> Vec<(u32, u32)> {
     let of_process = |pid| ids_of(pid).map(move |id| (pid, id));
     let all = targets::family(pids).into_iter().flat_map(of_process);
     all.collect()
 }
 
-/// What each has used since it was started.
+/// What each thread of processes and of their descendants has used since it started.
 pub(super) fn of_all(pids: &[u32]) -> BTreeMap<u32, SeenThread> {
     let all = numbers(pids).into_iter();
     all.filter_map(|(pid, id)| Some((id, used(pid, id)?)))
         .collect()
 }
 
-/// The threads of this process.
+/// Watches the threads of this process.
 #[derive(Debug)]
 pub struct OwnThreads {
     begun_ns: u64,
@@ -116,7 +118,7 @@ pub struct OwnThreads {
 }
 
 impl OwnThreads {
-    /// The window begins.
+    /// Begins the window.
     #[must_use]
     pub fn open() -> Self {
         Self {
@@ -125,7 +127,8 @@ impl OwnThreads {
         }
     }
 
-    /// Ends it: of the thread that had a CPU most, the share of the time in which it could have run and had none, 0 to 1.
+    /// Ends the window and returns, for the thread with the highest demand for a CPU, the share of
+    /// the window, 0 to 1, in which it was ready to run but had no CPU.
     #[must_use]
     pub fn ready_share(self) -> f64 {
         let passed_ns = clock::monotonic_ns().saturating_sub(self.begun_ns).max(1);
@@ -163,7 +166,8 @@ fn used(pid: u32, id: u32) -> Option<SeenThread> {
     })
 }
 
-/// What they used meanwhile. One that came meanwhile counts from its start; one that went is not known.
+/// What the threads used between two readings. A thread that began in between counts from its
+/// start; of one that ended nothing is known.
 pub(super) fn between(
     opened: &BTreeMap<u32, SeenThread>,
     closed: BTreeMap<u32, SeenThread>,

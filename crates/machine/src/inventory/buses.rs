@@ -1,4 +1,4 @@
-//! Devices of the PCI bus and of the USB.
+//! PCI and USB devices.
 
 use model::inventory::{PciDevice, UsbDevice};
 
@@ -33,13 +33,13 @@ fn pci_device(look: &Look, slot: &str, list: &str) -> Option<PciDevice> {
         vendor_name,
         device_name,
         driver: look.tree().link_name(&format!("{PCI}/{slot}/driver")),
-        // −1 where the firmware does not say.
+        // −1, which does not parse, where the firmware does not say.
         numa_node: text("numa_node").and_then(|node| node.parse().ok()),
         link: link(text("current_link_speed"), text("current_link_width")),
     })
 }
 
-/// A link that is not there has width 0, or 255.
+/// Speed and width of a PCI link. Where there is no link, the width is 0 or 255.
 fn link(speed: Option<String>, width: Option<String>) -> Option<String> {
     let lanes: u32 = width?.parse().ok()?;
     (1..=32)
@@ -47,7 +47,7 @@ fn link(speed: Option<String>, width: Option<String>) -> Option<String> {
         .then_some(format!("{} ×{lanes}", speed?))
 }
 
-/// The folder holds interfaces too, which have no number of a device.
+/// USB devices. Their folder also holds interfaces, which have no device number.
 pub(super) fn usb(look: &Look) -> Vec<UsbDevice> {
     let names = look.tree().names(USB);
     let mut devices: Vec<_> = names

@@ -1,4 +1,4 @@
-//! The processors: topology, caches, frequency, idling.
+//! The CPUs: topology, caches, frequency and idle states.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -49,7 +49,7 @@ fn words(text: &str) -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
 }
 
-/// How many of each; nought where it cannot be seen.
+/// Numbers of sockets, cores and threads; zero where they cannot be seen.
 #[derive(Default)]
 struct Topology {
     sockets: u32,
@@ -80,7 +80,8 @@ impl Topology {
     }
 }
 
-/// Each cache is listed by every CPU that uses it, so they are told apart by who shares them.
+/// Counts the caches. Every CPU that uses a cache lists it, so two caches differ by the CPUs that
+/// share them.
 fn caches(look: &Look, cpus: &[usize]) -> Vec<Cache> {
     let mut sharers: BTreeMap<(String, u64), BTreeSet<String>> = BTreeMap::new();
     for cpu in cpus {
@@ -113,7 +114,7 @@ fn name(level: &str, kind: &str) -> String {
     format!("L{level}{suffix}")
 }
 
-/// A size such as 32K; the kernel writes them in KiB.
+/// Parses a size such as 32K; the kernel writes cache sizes in KiB.
 fn size_bytes(text: &str) -> Option<u64> {
     Some(text.strip_suffix('K')?.parse::<u64>().ok()? * 1024)
 }

@@ -1,4 +1,4 @@
-//! Block devices and their parts.
+//! Block devices and their partitions.
 
 use model::inventory::Disk;
 
@@ -8,9 +8,9 @@ use crate::tree::chosen;
 
 const FOLDER: &str = "sys/class/block";
 const WHAT: &str = "disks";
-/// Sizes are written in sectors of so many bytes, whatever the device's own are.
+/// The kernel gives sizes in sectors of 512 bytes, whatever the device's own sector size is.
 const SECTOR_BYTES: u64 = 512;
-/// Devices with something on them: of the empty loop devices there are many.
+/// All block devices but the empty loop devices, of which there are many.
 pub(super) fn collect(look: &Look) -> Vec<Disk> {
     let mounts = look
         .text("proc/self/mountinfo", "mount points")
@@ -45,7 +45,7 @@ fn disk(look: &Look, name: &str, mounts: &str) -> Disk {
     }
 }
 
-/// A partition is a link to a folder within its disk's.
+/// The disk of a partition: a partition's entry is a link to a folder within that of its disk.
 fn part_of(look: &Look, name: &str) -> Option<String> {
     look.tree().text(&format!("{FOLDER}/{name}/partition"))?;
     let path = std::fs::canonicalize(look.tree().path(&format!("{FOLDER}/{name}"))).ok()?;
@@ -53,16 +53,16 @@ fn part_of(look: &Look, name: &str) -> Option<String> {
     Some(disk.to_string_lossy().into_owned())
 }
 
-/// Where a device, as MAJOR:MINOR, is mounted. Fields: see proc_pid_mountinfo(5).
+/// Where a device, given as MAJOR:MINOR, is mounted. For the fields see proc_pid_mountinfo(5).
 fn mount_points(mounts: &str, device: &str, full: bool) -> Vec<String> {
     let points = mounts.lines().filter_map(|line| {
         let mut fields = line.split(' ').skip(2);
         let (found, root, point) = (fields.next()?, fields.next()?, fields.next()?);
         (found == device && root == "/").then_some(point)
     });
-    let told =
+    let shown =
         points.filter(|point| full || TABLES.mount_points.iter().any(|usual| usual == point));
-    let points: std::collections::BTreeSet<_> = told.map(str::to_owned).collect();
+    let points: std::collections::BTreeSet<_> = shown.map(str::to_owned).collect();
     points.into_iter().collect()
 }
 

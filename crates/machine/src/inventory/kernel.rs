@@ -36,8 +36,8 @@ fn preemption(version: &str) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// By asking for the ring that the load generator would use: settings, capabilities and system
-/// call filters all have their say.
+/// Asks for the ring that the load generator would use, since settings, capabilities and system
+/// call filters can each forbid it.
 fn io_uring() -> Part {
     let (state, evidence) = match sys::uring::Ring::new(b"", 1) {
         Ok(_) => (
@@ -86,10 +86,10 @@ fn loadable(look: &Look) -> Vec<Part> {
     parts.collect()
 }
 
-/// What tells of modules and of functions; each may be missing.
+/// Lists of modules and of kernel functions; each may be missing.
 struct Sources {
     functions: Option<String>,
-    /// Built in and as files, by path.
+    /// Paths of the modules that are built in; `files` has those that can be loaded.
     builtin: Option<String>,
     files: Option<String>,
     has_modules: bool,
@@ -143,8 +143,8 @@ impl Sources {
         }
     }
 
-    /// Lines of kallsyms: address, type, name, and the module in brackets. `None` where the list
-    /// is not there or empty.
+    /// Whether the kernel has a function. A line of kallsyms has address, type, name, and the
+    /// module in brackets. `None` where the list is missing or empty.
     fn has_function(&self, function: &str) -> Option<bool> {
         let list = self.functions.as_deref().filter(|list| !list.is_empty())?;
         let mut names = list

@@ -1,4 +1,4 @@
-//! How much of something may be had.
+//! Limits of this process and of the machine.
 
 use model::inventory::{Limits, ProcessLimit};
 
@@ -17,7 +17,7 @@ pub(super) fn collect(look: &Look) -> Limits {
     }
 }
 
-/// A line is a name, the soft and the hard limit, and mostly a unit.
+/// Parses `/proc/self/limits`: a line is a name, the soft and the hard limit, and mostly a unit.
 fn of_process(text: &str) -> Vec<ProcessLimit> {
     let limit = |(name, unit): &(String, String)| {
         let rest = text.lines().find_map(|line| line.strip_prefix(&**name))?;

@@ -1,4 +1,4 @@
-//! Network devices with what their drivers say of them.
+//! Network devices and what their drivers report.
 
 use model::inventory::{Channels, Coalescing, Feature, Link, Rings};
 use sys::ethtool::{Ethtool, Setting};
@@ -11,7 +11,7 @@ use crate::links::{self, Device};
 
 const FOLDER: &str = "sys/class/net";
 
-/// The devices of our network namespace.
+/// The network devices of our network namespace.
 pub(super) fn here(look: &Look) -> Vec<Link> {
     let devices = links::list().unwrap_or_else(|error| {
         look.hide("network devices", format!("rtnetlink: {}", errno(&error)));
@@ -28,7 +28,7 @@ pub(super) fn here(look: &Look) -> Vec<Link> {
     devices.iter().map(link).collect()
 }
 
-/// What the kernel says of a device, without its driver.
+/// What the kernel reports about a device, without its driver's part.
 pub(super) fn of_device(look: &Look, device: &Device) -> Link {
     let is_same = is_same(look, device);
     let text = |file: &str| {
@@ -48,7 +48,7 @@ pub(super) fn of_device(look: &Look, device: &Device) -> Link {
         transmit_queue_packets: device.transmit_queue_packets,
         receive_queues: device.receive_queues,
         transmit_queues: device.transmit_queues,
-        // −1 where the device does not know.
+        // −1 where the device does not know its speed.
         speed_mbit: text("speed").and_then(|speed| speed.parse().ok()),
         duplex: text("duplex").filter(|duplex| duplex != "unknown"),
         numa_node: text("device/numa_node").and_then(|node| node.parse().ok()),
@@ -58,8 +58,8 @@ pub(super) fn of_device(look: &Look, device: &Device) -> Link {
     }
 }
 
-/// Whether the files of that name are about this device: `/sys` shows the network namespace in
-/// which it was mounted, where another device may have the name.
+/// Whether the files under this name describe this device: `/sys` shows the network namespace in
+/// which it was mounted, where another device may have the same name.
 fn is_same(look: &Look, device: &Device) -> bool {
     let text = |file: &str| {
         look.tree()
@@ -92,7 +92,7 @@ fn shown_name(device: &Device, full: bool) -> String {
     }
 }
 
-/// The kind of a virtual device, or what its hardware is: `ARPHRD_…` of linux/if_arp.h.
+/// The kind of a virtual device; for others the kind of hardware, `ARPHRD_…` of linux/if_arp.h.
 fn kind(device: &Device) -> String {
     let hardware = match device.hardware {
         1 => "ether",
@@ -106,7 +106,7 @@ fn kind(device: &Device) -> String {
         .unwrap_or_else(|| hardware.to_owned())
 }
 
-/// `IF_OPER_…` of linux/if.h, as `ip link` writes them.
+/// The name of a state (`IF_OPER_…` of linux/if.h) as `ip link` writes it.
 fn state(state: u8) -> String {
     let states = &TABLES.device_states;
     states.get(usize::from(state)).unwrap_or(&states[0]).clone()
@@ -117,7 +117,7 @@ fn hexadecimal(address: &[u8]) -> String {
     pairs.join(":")
 }
 
-/// A number of a driver by its name, and the most that it can be.
+/// Asks the driver for a setting: its value, and the largest value that it can have.
 type Ask<'a> = &'a dyn Fn(Setting) -> Option<(u32, Option<u32>)>;
 
 fn rings(ask: Ask<'_>) -> Option<Rings> {

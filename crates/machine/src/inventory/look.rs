@@ -1,4 +1,4 @@
-//! A look at a tree of files that remembers what was refused.
+//! A view of a tree of files that remembers which files it was not allowed to read.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -10,7 +10,7 @@ use super::tables::TABLES;
 use crate::errno::errno;
 use crate::tree::Tree;
 
-/// Files as one process sees them.
+/// The files as one process sees them.
 pub(super) struct Look {
     tree: Tree,
     full: bool,
@@ -18,7 +18,7 @@ pub(super) struct Look {
 }
 
 impl Look {
-    /// With `full`, what identifies the machine and its owner may be told.
+    /// With `full`, the inventory may contain what identifies the machine and its owner.
     pub(super) fn new(tree: Tree, full: bool) -> Self {
         let hidden = RefCell::default();
         Self { tree, full, hidden }
@@ -32,8 +32,8 @@ impl Look {
         self.full
     }
 
-    /// The file's text without the white space around it. A file that is there and refused is
-    /// remembered as hiding `what`; one that is not there, or has nothing to say, is only none.
+    /// The file's text, trimmed. A file that exists but may not be read is remembered as hiding
+    /// `what`; one that does not exist is only `None`.
     pub(super) fn text(&self, file: &str, what: &str) -> Option<String> {
         match self.tree.try_text(file) {
             Ok(text) => Some(text.trim().to_owned()),
@@ -51,13 +51,13 @@ impl Look {
         self.text(file, what)?.parse().ok()
     }
 
-    /// Remembers that something could not be seen.
+    /// Remembers that `what` could not be seen, and why.
     pub(super) fn hide(&self, what: &str, why: String) {
         let what = what.to_owned();
         self.hidden.borrow_mut().insert(Hidden { what, why });
     }
 
-    /// Remembers which sources of whole parts of the page are not there or refused.
+    /// Remembers which sources of whole sections of the inventory are missing or may not be read.
     pub(super) fn note_missing_sources(&self) {
         for (source, what) in &TABLES.sources {
             let path = self.tree.path(source);
@@ -68,7 +68,7 @@ impl Look {
         }
     }
 
-    /// What could not be seen, in order.
+    /// All that could not be seen, sorted.
     pub(super) fn hidden(&self) -> Vec<Hidden> {
         self.hidden.borrow().iter().cloned().collect()
     }

@@ -1,4 +1,4 @@
-//! Memory: how much, in which pages, near which CPUs.
+//! Memory: its size, its pages, and its NUMA nodes.
 
 use model::inventory::{HugePages, Memory, NumaNode};
 
@@ -27,7 +27,8 @@ pub(super) fn collect(look: &Look) -> Memory {
     }
 }
 
-/// A line of meminfo, which counts in KiB: `MemTotal:  123 kB`, or `Node 0 MemTotal: 123 kB`.
+/// The value of a line of meminfo, which counts in KiB: `MemTotal:  123 kB`, or `Node 0 MemTotal:
+/// 123 kB`.
 fn bytes_of(meminfo: &str, name: &str) -> Option<u64> {
     let mut lines = meminfo.lines().filter_map(|line| line.split_once(':'));
     let (_, value) = lines.find(|(key, _)| key.split(' ').next_back() == Some(name))?;

@@ -1,5 +1,5 @@
-//! What this machine has, for one page: a file per kind of thing. Each part copes with missing
-//! files by itself, so that the whole never fails, and what was hidden is named.
+//! The inventory of this machine, with a module for each kind of thing. Each module copes with
+//! missing files, so that the whole never fails, and the inventory names what was hidden.
 
 mod buses;
 mod cpu;
@@ -21,7 +21,7 @@ use crate::tree::Tree;
 use crate::{facts, irq_time};
 use look::Look;
 
-/// The inventory of this machine; with `full`, names, addresses and serial numbers too.
+/// Collects the inventory of this machine; with `full`, also names, addresses and serial numbers.
 pub fn collect(full: bool) -> Inventory {
     let look = Look::new(Tree::of_this_machine(), full);
     let links = links::here(&look);
@@ -33,7 +33,8 @@ pub fn collect(full: bool) -> Inventory {
     inventory
 }
 
-/// All of it but the network devices and how interrupts are counted, which are no files.
+/// The whole inventory except for what is not read from files: the network devices and how
+/// interrupts are counted.
 fn from_files(look: &Look) -> Inventory {
     look.note_missing_sources();
     Inventory {

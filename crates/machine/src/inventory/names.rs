@@ -1,12 +1,13 @@
-//! Words for numbers: classes of devices, and the vendors' names where a list is installed.
+//! Words for numbers: classes of devices, and names of vendors and devices where a list is
+//! installed.
 
 use super::tables::TABLES;
 
-/// Where Debian's `pci.ids` package and others put the list.
+/// Where Debian's `pci.ids` package, among others, puts the list.
 pub(super) const PCI_LIST: &str = "usr/share/misc/pci.ids";
 
-/// Vendor and device by name, from the list's text: a vendor is a line `1af4  Name`, its devices
-/// follow it as `\t1041  Name`.
+/// Names of a vendor and its device from the list's text. A vendor is a line `1af4  Name`; lines
+/// `\t1041  Name` for its devices follow it.
 pub(super) fn pci_names(
     list: &str,
     vendor: &str,
@@ -29,7 +30,7 @@ fn named<'a>(line: &'a str, number: &str) -> Option<&'a str> {
     line.strip_prefix(number)?.strip_prefix("  ")
 }
 
-/// The first of these whose beginning a class has.
+/// The name of the first class whose prefix the given class has.
 pub(super) fn class_name(classes: &[(String, String)], class: &str) -> Option<String> {
     let found = classes
         .iter()
@@ -37,8 +38,9 @@ pub(super) fn class_name(classes: &[(String, String)], class: &str) -> Option<St
     found.map(|(_, name)| name.clone())
 }
 
-/// Names that the kernel or systemd gives by rule; the rest of such a name is numbers and the
-/// letters between them. Others, such as `enx` with the hardware's address, may tell of an owner.
+/// Whether a device's name follows a rule of the kernel or of systemd: after a known prefix it has
+/// only digits and the letters between them. Other names, such as `enx` with the hardware address,
+/// may identify an owner.
 pub(super) fn is_given_by_rule(name: &str) -> bool {
     let prefixes = TABLES.device_prefixes.iter();
     let rests = prefixes.filter_map(|prefix| name.strip_prefix(&**prefix));

@@ -1,4 +1,4 @@
-//! What new sockets and devices get.
+//! Network defaults that new sockets and devices get.
 
 use model::inventory::Network;
 
@@ -9,7 +9,7 @@ const WHAT: &str = "network defaults";
 pub(super) fn collect(look: &Look) -> Network {
     let text = |file: &str| look.text(&format!("proc/sys/net/{file}"), WHAT);
     let number = |file: &str| text(file)?.parse().ok();
-    // The kernel writes several values with tabs between them.
+    // The kernel separates several values with tabs.
     let several = |file: &str| Some(text(file)?.replace('\t', " "));
     let controls = text("ipv4/tcp_available_congestion_control").unwrap_or_default();
     Network {

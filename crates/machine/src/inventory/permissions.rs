@@ -1,4 +1,4 @@
-//! What this process may do, and which settings say so.
+//! What this process may do, and the settings that decide about it.
 
 use model::inventory::{Permissions, Setting};
 

@@ -1,4 +1,4 @@
-//! The words of the inventory, which are the tables of `inventory.toml`.
+//! The words of the inventory: the tables of `inventory.toml`.
 
 use std::sync::LazyLock;
 
@@ -7,15 +7,15 @@ use serde::Deserialize;
 pub(crate) static TABLES: LazyLock<Tables> =
     LazyLock::new(|| crate::tables::own(include_str!("../../inventory.toml")));
 
-/// What each is, the file says.
+/// The tables; the file explains each of them.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Tables {
-    /// Files, and what is missing without them.
+    /// Paths of files, each with what is missing without it.
     pub(super) sources: Vec<(String, String)>,
-    /// Name, module and a function.
+    /// Parts of the kernel: name, module, and a function that the part has.
     pub(super) parts: Vec<(String, String, String)>,
-    /// Names of lines, and the units of their values.
+    /// Names of lines of `/proc/self/limits`, each with the unit of its value.
     pub(super) limits: Vec<(String, String)>,
     pub(super) capabilities: Vec<(u32, String)>,
     pub(super) device_flags: Vec<(u32, String)>,
@@ -29,7 +29,8 @@ pub(crate) struct Tables {
     pub(super) setting: Vec<Meanings>,
 }
 
-/// A sysctl by its name with dots, and what its values mean, the first that the value is at most.
+/// A sysctl by its name with dots, and the meanings of its values. A meaning holds for values up to
+/// its number; the first that fits counts.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Meanings {

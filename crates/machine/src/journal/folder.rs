@@ -1,4 +1,4 @@
-//! The folder of the journal: ours alone, or none.
+//! The journal's folder, which must belong to our user alone.
 
 use std::env;
 use std::fs::{self, DirBuilder, Metadata};
@@ -8,17 +8,17 @@ use std::path::{Path, PathBuf};
 
 use super::JournalError;
 
-/// Root's.
+/// The folder of root's journal.
 const OF_ROOT: &str = "/var/lib/linerate";
 const NAME: &str = "linerate";
 
-/// Where this user's journal is: `/var/lib/linerate` for root, else `linerate` in
-/// `$XDG_STATE_HOME`, which is `~/.local/state` where it is not set (XDG Base Directory 0.8).
+/// The folder of this user's journal: `/var/lib/linerate` for root, otherwise `linerate` in
+/// `$XDG_STATE_HOME`, which defaults to `~/.local/state` (XDG Base Directory 0.8).
 ///
 /// # Errors
-/// When the environment names no such place.
+/// Where the environment does not name such a folder.
 pub(super) fn folder() -> Result<PathBuf, JournalError> {
-    // An ordinary user who is root in a rig of his keeps his own journal.
+    // An ordinary user who is root within a rig keeps using the user's own journal.
     if sys::user::is_root() {
         return Ok(PathBuf::from(OF_ROOT));
     }
@@ -39,7 +39,7 @@ pub(super) fn folder() -> Result<PathBuf, JournalError> {
     Ok(state.ok_or_else(nowhere)?.join(NAME))
 }
 
-/// Makes the folder, and those above it, where it is not there.
+/// Creates the folder and its parents where they do not exist.
 pub(super) fn make(folder: &Path) -> Result<(), JournalError> {
     let unusable = JournalError::of(named(folder));
     if let Some(above) = folder.parent() {
@@ -51,7 +51,7 @@ pub(super) fn make(folder: &Path) -> Result<(), JournalError> {
     }
 }
 
-/// Sees that nobody else may write there; `None` where there is no folder.
+/// Checks that nobody else may write to the folder; `None` where it does not exist.
 pub(super) fn check(folder: &Path) -> Result<Option<()>, JournalError> {
     match fs::symlink_metadata(folder) {
         Ok(found) => match wrong(&found, sys::user::ours()) {

@@ -1,4 +1,5 @@
-//! The lines of a journal: entries, and what this version cannot read, which is kept as it is.
+//! The lines of a journal: entries, and lines that this version cannot read, which are preserved
+//! unchanged.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -10,32 +11,32 @@ use super::boot_id;
 use super::entry::Entry;
 use crate::levers::Knob;
 
-/// What a journal was found to say.
+/// The content of a journal.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
-    /// The oldest first.
+    /// The entries, the oldest first.
     pub entries: Vec<Entry>,
     pub unknown: Vec<UnknownLine>,
 }
 
-/// A line that is no entry that this version knows. It may say of a knob what stood there before, so
-/// it stays until somebody takes it out.
+/// A line that is no entry that this version knows. It may hold the old value of a knob, so it
+/// stays until somebody removes it.
 #[derive(Clone, Debug)]
 pub struct UnknownLine {
-    /// The journal that it is in.
+    /// The journal that the line is in.
     pub path: PathBuf,
-    /// Its number there, from 1.
+    /// Number of the line in that file, from 1.
     pub line: usize,
-    /// Why it is not known.
+    /// Why the line could not be read.
     pub why: String,
-    /// As it stands there.
+    /// The line's bytes, unchanged.
     pub(super) text: Vec<u8>,
-    /// Number of the entry before it.
+    /// Id of the entry before it; 0 where there is none.
     after: u64,
 }
 
 impl Found {
-    /// A line without its end was never synced, so its change was never made.
+    /// Parses a journal. A line without an end was never synced, so its change was never made.
     pub(super) fn in_bytes(path: &Path, bytes: &[u8]) -> Self {
         let lines = bytes.split_inclusive(|byte| *byte == b'\n');
         let whole = (1..).zip(lines.filter_map(|line| line.strip_suffix(b"\n")));
@@ -55,7 +56,7 @@ impl Found {
         found
     }
 
-    /// The journal as it is written, each line in the place that it was found in.
+    /// The journal as bytes, with each line in the place where it was found.
     pub(super) fn as_bytes(&self) -> Vec<u8> {
         let entry_line = |entry: &Entry| {
             let json = serde_json::to_vec(entry).expect("an entry has only text keys");
@@ -65,7 +66,7 @@ impl Found {
         let unknown = self.unknown.iter();
         let unknown = unknown.map(|line| (line.after, line.text.clone()));
         let mut lines: Vec<_> = entries.chain(unknown).collect();
-        // Numbers rise, and an entry stays before what stood after it.
+        // Ids rise, and an unknown line stays behind the entry that it followed.
         lines.sort_by_key(|(id, _)| *id);
         lines
             .into_iter()
@@ -73,7 +74,7 @@ impl Found {
             .collect()
     }
 
-    /// A number that no line has, and none has had that is still there.
+    /// An id greater than that of every line, those that this version cannot read included.
     pub(super) fn next_id(&self) -> u64 {
         let known = self.entries.iter().map(|entry| entry.id);
         let unknown = self.unknown.iter();
@@ -83,13 +84,13 @@ impl Found {
 }
 
 impl UnknownLine {
-    /// For a person.
+    /// The line's text, to be shown to a person.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.text).into_owned()
     }
 
-    /// Whether it is known all the same to be about none of these knobs: it is of another boot, or
-    /// of a rig, or names the knobs that it is about.
+    /// Whether the line certainly concerns none of these knobs: it is of another boot, or about a
+    /// rig, or it names only other knobs.
     pub(crate) fn concerns_none_of<'k>(&self, knobs: impl Iterator<Item = &'k Knob>) -> bool {
         let parts = self.parts();
         let is_of_this_boot = || boot_id().is_ok_and(|boot| parts["boot_id"] == boot.as_str());
@@ -106,7 +107,7 @@ impl UnknownLine {
         named.is_ok_and(|named| !knobs.any(|knob| named.contains(knob)))
     }
 
-    /// As far as it is JSON.
+    /// The line as JSON; null where it is none.
     fn parts(&self) -> Value {
         serde_json::from_slice(&self.text).unwrap_or_default()
     }
@@ -120,9 +121,9 @@ impl fmt::Display for UnknownLine {
         let path = path.display();
         write!(
             out,
-            "{path}:{line}: this is no entry that this version of Linerate knows: {why}; undo it with \
-             the version that wrote it, or, if you know that nothing is left of it, take that line out of \
-             the file"
+            "{path}:{line}: this version of Linerate does not know this entry: {why}; undo it with \
+             the version that wrote it, or, if you know that what it set is gone, delete that line \
+             from the file"
         )
     }
 }

@@ -1,4 +1,5 @@
-//! One writer at a time. The kernel lets go of the lock with the process, however it ends.
+//! The lock that admits one writer at a time. The kernel releases it when its process ends, however
+//! that happens.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Seek as _, Write as _};
@@ -10,12 +11,12 @@ use super::{JournalError, Owner};
 const FILE: &str = "lock";
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Held until it is dropped.
+/// The lock, held until it is dropped.
 #[derive(Debug)]
 pub(super) struct Lock(#[expect(dead_code, reason = "open is what it is")] File);
 
 impl Lock {
-    /// Waits for the lock and writes into its file who has it.
+    /// Waits for the lock, then writes into its file which process has it.
     pub(super) fn take(folder: &Path) -> Result<Self, JournalError> {
         Self::take_within(folder, PATIENCE)
     }
@@ -53,7 +54,7 @@ fn sign(file: &mut File) -> io::Result<()> {
     file.write_all(owner.as_bytes())
 }
 
-/// Who has the lock, as far as he came with writing it.
+/// The process that has the lock, by the lock's file; it may not have written all of it yet.
 fn signature(path: &Path) -> String {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     let owner = serde_json::from_str::<Owner>(&text);

@@ -1,10 +1,11 @@
-//! The journal: what we changed and have not changed back, on disk before it was changed.
+//! The journal: changes that we made and have not undone. Each is on disk before it is made.
 //!
-//! One line of JSON for each change that still stands, in `journal.jsonl` of our state folder. It
-//! is rewritten beside itself, synced and renamed, so a reader finds the journal before a write or
-//! after it. A change names the boot and the network namespace it was made in and the process that
-//! made it, and what kind it is with typed values, never a path: [`Change`] has a variant for each
-//! kind, and whoever makes such changes knows how to undo them.
+//! The file `journal.jsonl` in our state folder has one line of JSON for each change that still
+//! stands. We write a new file beside it, sync it and rename it, so a reader finds the journal
+//! either before a write or after it. An entry names the boot and the network namespace in which
+//! the change was made, and the process that made it. It gives the kind of change with typed
+//! values, never a path: [`Change`] has a variant for each kind, and the code that makes such
+//! changes knows how to undo them.
 
 mod entry;
 mod folder;
@@ -27,7 +28,7 @@ use folder::folder;
 use lock::Lock;
 
 const FILE: &str = "journal.jsonl";
-/// Where the next journal is written.
+/// File to which the next version of the journal is written.
 const NEXT: &str = "journal.next";
 
 /// Why the journal could not be read or written.
@@ -36,16 +37,16 @@ const NEXT: &str = "journal.next";
 pub struct JournalError(String);
 
 impl JournalError {
-    /// What failed with a file or a folder.
+    /// Returns a function that makes an error about this file or folder.
     fn of(path: impl Display) -> impl Fn(io::Error) -> Self {
         move |error| Self(format!("{path}: {error}"))
     }
 }
 
-/// The journal as it was found, to look at.
+/// Reads the journal without locking it.
 ///
 /// # Errors
-/// When the folder is not ours alone.
+/// When the folder does not belong to us alone, or its files cannot be read.
 pub fn read() -> Result<Found, JournalError> {
     read_in(&folder()?)
 }
@@ -62,7 +63,7 @@ fn read_in(folder: &Path) -> Result<Found, JournalError> {
     }
 }
 
-/// The journal, ours alone to change until this is dropped.
+/// The journal, locked so that only we can change it, until it is dropped.
 #[derive(Debug)]
 pub struct Journal {
     folder: PathBuf,
@@ -71,10 +72,11 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Waits its turn, for ten seconds at most, and reads what stands.
+    /// Waits for the lock, for ten seconds at most, and reads the journal.
     ///
     /// # Errors
-    /// As [`read`]; and when another process keeps the journal to itself, by its number.
+    /// Those of [`read`]; and, with the number of that process, when another process holds the
+    /// lock.
     pub fn open() -> Result<Self, JournalError> {
         Self::open_in(folder()?)
     }
@@ -90,21 +92,21 @@ impl Journal {
         })
     }
 
-    /// What stands, the oldest first.
+    /// The entries, the oldest first.
     pub fn entries(&self) -> &[Entry] {
         &self.found.entries
     }
 
-    /// What this version cannot read.
+    /// The lines that this version cannot read.
     pub(crate) fn unknown(&self) -> &[UnknownLine] {
         &self.found.unknown
     }
 
-    /// Writes down a change that is about to be made, from the network namespace of this thread; it
-    /// is on the disk when this returns. Its number.
+    /// Records a change that is about to be made in the network namespace of this thread, and
+    /// returns the entry's id. The entry is on disk when this returns.
     ///
     /// # Errors
-    /// Those of writing a file. Then the change must not be made.
+    /// Those of writing a file. The change must then not be made.
     pub fn add(&mut self, owner: Owner, change: Change) -> Result<u64, JournalError> {
         let id = self.found.next_id();
         let entry = Entry {
@@ -120,10 +122,10 @@ impl Journal {
         Ok(id)
     }
 
-    /// Writes down more of a change that stands.
+    /// Replaces what an entry says about its change.
     ///
     /// # Errors
-    /// Those of writing a file. Then the entry says what it said before.
+    /// Those of writing a file. The entry then stays as it was.
     pub fn amend(&mut self, id: u64, change: &Change) -> Result<(), JournalError> {
         let mut entries = self.entries().to_owned();
         for entry in entries.iter_mut().filter(|entry| entry.id == id) {
@@ -132,10 +134,10 @@ impl Journal {
         self.save(entries)
     }
 
-    /// Takes an entry off whose change was undone, or is known to have ended by itself.
+    /// Removes an entry whose change was undone, or is known to have ended by itself.
     ///
     /// # Errors
-    /// Those of writing a file. Then the entry still stands, and undoing it again does no harm.
+    /// Those of writing a file. The entry then remains, and undoing its change again does no harm.
     pub fn remove(&mut self, id: u64) -> Result<(), JournalError> {
         let mut entries = self.entries().to_owned();
         entries.retain(|entry| entry.id != id);
@@ -147,7 +149,7 @@ impl Journal {
         self.write(Found { entries, unknown })
     }
 
-    /// The disk first, then what we know.
+    /// Writes the journal to disk, and only then replaces our copy in memory.
     fn write(&mut self, found: Found) -> Result<(), JournalError> {
         let (path, next) = (self.folder.join(FILE), self.folder.join(NEXT));
         let write = || {
@@ -157,7 +159,7 @@ impl Journal {
         };
         write().map_err(JournalError::of(next.display()))?;
         fs::rename(&next, &path).map_err(JournalError::of(path.display()))?;
-        // The new name must be on the disk as well.
+        // Without this sync the renaming might not survive a crash.
         let sync = File::open(&self.folder).and_then(|folder| folder.sync_all());
         sync.map_err(JournalError::of(self.folder.display()))?;
         self.found = found;

@@ -1,4 +1,4 @@
-//! Who a process is, so that another with its number is not taken for it.
+//! Identifies a process, so that a later one with the same number is not mistaken for it.
 
 use std::fmt;
 use std::fs;
@@ -13,15 +13,15 @@ use crate::process_stat::ProcessStat;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Owner {
-    /// Its number.
+    /// Process number.
     pub pid: u32,
-    /// When it was started, in clock ticks since boot: numbers are given out again, but not within
-    /// one tick.
+    /// When the process was started, in clock ticks since boot. Process numbers are used again, but
+    /// not within one tick.
     pub started_ticks: u64,
 }
 
 impl Owner {
-    /// This process.
+    /// Identifies this process.
     ///
     /// # Errors
     /// Where `/proc` is not mounted.
@@ -29,16 +29,16 @@ impl Owner {
         Self::of(std::process::id())
     }
 
-    /// The process of that number.
+    /// Identifies the process with this number.
     ///
     /// # Errors
-    /// `ENOENT` when there is none.
+    /// `ENOENT` where there is no such process.
     pub fn of(pid: u32) -> io::Result<Self> {
         let started_ticks = ProcessStat::of(pid)?.started_ticks;
         Ok(Self { pid, started_ticks })
     }
 
-    /// Whether that process still runs. One that has ended and is not waited for does not.
+    /// Whether the process still runs. One that has ended but was not yet waited for does not.
     pub fn is_alive(&self) -> bool {
         ProcessStat::of(self.pid)
             .is_ok_and(|stat| stat.started_ticks == self.started_ticks && !stat.has_ended())
@@ -51,7 +51,7 @@ impl fmt::Display for Owner {
     }
 }
 
-/// The number that the kernel gives itself anew at each start.
+/// The random id that the kernel gives itself at each boot.
 ///
 /// # Errors
 /// Where `/proc` is not mounted.

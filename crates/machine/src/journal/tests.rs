@@ -1,4 +1,4 @@
-//! The journal in a folder of a test's own.
+//! The journal, in a folder that each test has for itself.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
@@ -9,7 +9,7 @@ use model::Topology;
 use super::*;
 use crate::rig::HeldHost;
 
-/// A state folder that goes with the test.
+/// A state folder that is removed when the test ends.
 struct State(PathBuf);
 
 impl State {
@@ -95,7 +95,7 @@ fn a_journal_cut_at_any_byte_still_gives_every_entry_before_the_cut() {
         let whole = lines.filter(|line| line.ends_with(b"\n")).count();
         assert_eq!(state.read(), all[..whole], "cut at {cut}");
     }
-    // The next write takes the torn end away.
+    // The next write removes the torn end.
     fs::write(&file, &bytes[..bytes.len() - 5]).unwrap();
     let mut journal = state.open().unwrap();
     journal.add(this_process(), rig("four")).unwrap();
@@ -104,8 +104,9 @@ fn a_journal_cut_at_any_byte_still_gives_every_entry_before_the_cut() {
     assert_eq!(names, [rig("one"), rig("two"), rig("four")]);
 }
 
-/// A journal of two entries and between them a line with this in the place of the first's text.
-fn with_a_line_between(state: &State, from: &str, to: &str) -> String {
+/// Writes a journal of two entries with an unknown line between them, which is the first entry with
+/// `from` replaced by `to`. Returns that line.
+fn with_an_unknown_line_between(state: &State, from: &str, to: &str) -> String {
     let mut journal = state.open().unwrap();
     journal.add(this_process(), rig("one")).unwrap();
     let file = state.folder().join(FILE);
@@ -121,7 +122,7 @@ fn with_a_line_between(state: &State, from: &str, to: &str) -> String {
 #[test]
 fn a_line_of_an_unknown_kind_is_named_by_its_number_and_kept_in_its_place() {
     let state = State::new("unknown");
-    let strange = with_a_line_between(&state, "\"rig\":", "\"moon\":");
+    let strange = with_an_unknown_line_between(&state, "\"rig\":", "\"moon\":");
     let mut journal = state.open().unwrap();
     let said = journal.unknown()[0].to_string();
     assert!(said.contains("journal.jsonl:2: "), "{said}");
@@ -142,7 +143,7 @@ fn a_line_of_an_unknown_kind_is_named_by_its_number_and_kept_in_its_place() {
     journal.remove(2).unwrap();
     assert_eq!(second(), strange);
     assert_eq!(state.read(), journal.entries());
-    // What it was put behind may go before it.
+    // The entry before the unknown line may be removed, and the line stays.
     journal.remove(1).unwrap();
     let text = fs::read_to_string(&file).unwrap();
     assert!(text.starts_with(&strange), "{text}");
@@ -170,7 +171,7 @@ fn unknown_lines_stay_behind_their_entry_in_a_journal_of_any_length() {
 #[test]
 fn an_unknown_line_keeps_its_number_from_being_given_to_another() {
     let state = State::new("number");
-    with_a_line_between(&state, "{\"id\":1,", "{\"moon\":1,\"id\":7,");
+    with_an_unknown_line_between(&state, "{\"id\":1,", "{\"moon\":1,\"id\":7,");
     let mut journal = state.open().unwrap();
     assert_eq!(journal.add(this_process(), rig("three")).unwrap(), 8);
 }
@@ -208,7 +209,7 @@ fn a_journal_that_cannot_be_written_keeps_what_it_had() {
     let state = State::new("unwritable");
     let mut journal = state.open().unwrap();
     journal.add(this_process(), rig("one")).unwrap();
-    // A folder where the next journal is to be written.
+    // A folder stands where the next journal is to be written.
     fs::create_dir(state.folder().join(NEXT)).unwrap();
     let error = journal.add(this_process(), rig("two")).unwrap_err();
     assert!(error.to_string().contains("journal.next"), "{error}");

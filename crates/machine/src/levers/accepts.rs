@@ -1,4 +1,4 @@
-//! The values that a lever takes.
+//! Which values a lever accepts.
 
 use serde::Deserialize;
 
@@ -6,46 +6,47 @@ use super::share::Share;
 use super::{Knob, Site, Value};
 use crate::tree::Tree;
 
-/// The values that a lever takes.
+/// Which values a lever accepts.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Accepts {
     Range(i64, i64),
-    /// 0, or a power of two up to this share: the kernel makes one of what it is given.
+    /// 0, or a power of two up to this share: the kernel rounds any other number to one.
     PowerOfTwo(Share),
-    /// From this to a share of the memory.
+    /// From this number to a share of the memory.
     UpToShare(i64, Share),
-    /// From this to the most that the kernel says it can be.
+    /// From this number to the largest value that the kernel reports for the knob.
     UpToMost(i64),
-    /// A number of queues up to that, or [`SPREAD`].
+    /// A number of queues, up to the largest that the device reports, or [`SPREAD`].
     Queues,
-    /// A number for each of these, none less than that or than the one before it, the last at most
-    /// a share of the memory.
+    /// As many numbers as these, none less than its counterpart here or than the one before it; the
+    /// last is at most a share of the memory.
     Sizes(Vec<i64>, Share),
-    /// The first and the last of a range of ports.
+    /// The first and the last port of a range.
     Ports,
     Words(Vec<String>),
-    /// One of the words in a file of the kernel.
+    /// One of the words in this file of the kernel.
     Offered(String),
-    /// CPUs, none, or [`SPREAD`].
+    /// A list of CPUs, which may be empty, or [`SPREAD`].
     Cpus,
-    /// The same, of which each knob must have one.
+    /// A list of CPUs with at least one for each knob, or [`SPREAD`].
     SomeCpus,
 }
 
-/// Below are the ports of services that root starts (`ip_unprivileged_port_start`).
+/// Lower ports belong to services that root starts (`ip_unprivileged_port_start`).
 const FIRST_PORT: i64 = 1024;
 const LAST_PORT: i64 = 65_535;
-/// One client's connections and the questions of its resolver find a port among so many, each of which is
+/// The fewest ports that a client's connections and its resolver's queries need, since each port is
 /// in TIME-WAIT for a minute after use.
 const LEAST_PORTS: usize = 4096;
-/// The ports of its range that the kernel gives to nobody.
+/// Lists the ports of the range that the kernel assigns to nobody.
 const RESERVED_PORTS: &str = "proc/sys/net/ipv4/ip_local_reserved_ports";
 
-/// Typed for CPUs of its own for each queue, one after the other; with a colon and a list behind it, of those. Of
-/// how many queues there are, for one for each CPU at least.
+/// Typed in place of a value. It gives each queue a CPU of its own, one after the other; with a
+/// colon and a list behind it, only from these CPUs. For a number of queues it means one for each
+/// CPU at least.
 pub(crate) const SPREAD: &str = "spread";
-const OR_FOR_EACH_CPU: &str = ", or spread for one for each CPU at least";
+const OR_FOR_EACH_CPU: &str = ", or spread for at least one for each CPU";
 
 impl Accepts {
     pub(super) fn takes(&self, tree: &Tree, knob: &Knob, value: &Value) -> bool {
@@ -63,11 +64,11 @@ impl Accepts {
             }
             (Self::Sizes(least, share), Value::Numbers(sizes)) => {
                 let large = || sizes.iter().zip(least).all(|(size, least)| size >= least);
-                let is_had = |largest: &i64| share.has(*largest, tree);
+                let fits = |largest: &i64| share.has(*largest, tree);
                 sizes.len() == least.len()
                     && sizes.is_sorted()
                     && large()
-                    && sizes.last().is_some_and(is_had)
+                    && sizes.last().is_some_and(fits)
             }
             (Self::Ports, Value::Numbers(bounds)) => are_enough(bounds, tree),
             (Self::Words(words), Value::Word(word)) => words.contains(word),
@@ -78,7 +79,7 @@ impl Accepts {
         }
     }
 
-    /// All that can be typed, where that is a few words or yes and no.
+    /// All values that can be typed, where they are a few words or 0 and 1; otherwise none.
     pub(super) fn few(&self, tree: &Tree) -> Vec<String> {
         match self {
             Self::Range(0, 1) => vec!["0".to_owned(), "1".to_owned()],
@@ -88,7 +89,8 @@ impl Accepts {
         }
     }
 
-    /// The CPUs that are shared out among queues by what is typed; `None` where it is a value as it stands.
+    /// The CPUs that the typed text distributes among queues; `None` where the text is an ordinary
+    /// value.
     pub(super) fn spread_over(&self, site: &Site, typed: &str) -> Option<Vec<usize>> {
         let spread = match self {
             Self::Cpus | Self::SomeCpus | Self::Queues => typed.strip_prefix(SPREAD)?,
@@ -102,7 +104,7 @@ impl Accepts {
         cpus.filter(|cpus| !cpus.is_empty())
     }
 
-    /// The values of one knob, with what the kernel says of it.
+    /// Describes the values of one knob, with the largest that the kernel reports for it.
     pub(super) fn words_for(&self, site: &Site, knob: &Knob) -> String {
         match (self, knob.most(&site.tree)) {
             (Self::UpToMost(least), Some(most)) => Self::Range(*least, most).words(),
@@ -111,7 +113,7 @@ impl Accepts {
         }
     }
 
-    /// The values, with those that the kernel offers at a site.
+    /// Describes the values, with those that the kernel offers at a site.
     pub(super) fn words_at(&self, site: &Site) -> String {
         match self {
             Self::Offered(file) => format!("one of {}", offered(&site.tree, file).join(", ")),
@@ -146,15 +148,15 @@ impl Accepts {
                 )
             }
             Self::Ports => format!(
-                "the first and the last, with a comma between them, from {FIRST_PORT} to {LAST_PORT}, \
-                 with at least {LEAST_PORTS} between them that net.ipv4.ip_local_reserved_ports does \
-                 not take"
+                "the first and the last port, with a comma between them, from {FIRST_PORT} to \
+                 {LAST_PORT}, with at least {LEAST_PORTS} between them that \
+                 net.ipv4.ip_local_reserved_ports does not reserve"
             ),
             Self::Words(words) => words.join(", "),
             Self::Offered(file) => format!("one of the words in /{file}"),
             Self::Cpus => {
                 format!(
-                    "a list of CPUs such as 0-3,8, none, or {SPREAD} for those of its own for each queue"
+                    "a list of CPUs such as 0-3,8, none, or {SPREAD} for CPUs of its own for each queue"
                 )
             }
             Self::SomeCpus => {
@@ -164,7 +166,7 @@ impl Accepts {
     }
 }
 
-/// Whether a range of ports has as many as a machine needs.
+/// Whether a range has as many free ports as a machine needs.
 fn are_enough(bounds: &[i64], tree: &Tree) -> bool {
     let [
         first @ FIRST_PORT..=LAST_PORT,
@@ -183,13 +185,13 @@ fn are_enough(bounds: &[i64], tree: &Tree) -> bool {
     (*first..=*last).filter(|port| !is_reserved(port)).count() >= LEAST_PORTS
 }
 
-/// A port, or a range of them.
+/// Parses a port or a range of ports, `FIRST-LAST`.
 fn ports(text: &str) -> Option<(i64, i64)> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     Some((first.parse().ok()?, last.parse().ok()?))
 }
 
-/// The words of a kernel file that lists what there is to choose from.
+/// The words of a kernel file that lists the possible values.
 fn offered(tree: &Tree, file: &str) -> Vec<String> {
     let text = tree.text(file).unwrap_or_default();
     text.split_whitespace().map(str::to_owned).collect()

@@ -1,4 +1,4 @@
-//! How a lever is set that is no setting of the machine, but of a program that is yet to be started.
+//! Levers that are not settings of the machine, but of a program when it is started.
 
 use serde::Deserialize;
 
@@ -7,23 +7,23 @@ use super::our_server::OfOurServer;
 use super::program::OfAProgram;
 use super::{Obstacle, ProgramPart, ServerPart, Site};
 
-/// What may be typed, and for which program.
+/// Such a lever: the values that may be typed, and the program that it is for.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SetAtStart {
-    /// The values that it takes, in words.
+    /// Describes the values that the lever accepts.
     pub(super) values: String,
-    /// Why no value is right everywhere.
+    /// Why no single value is right everywhere.
     #[serde(default)]
     depends: String,
-    /// The calls and options that set it.
+    /// The system calls and options that set it.
     pub(super) sets: Vec<String>,
-    /// What a person would type in our place, or does to other programs.
+    /// How a person would set it without us, or for other programs.
     pub(super) by_hand: String,
     of: Starter,
 }
 
-/// Who starts what has it.
+/// The kind of program that has the setting.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Starter {
@@ -32,31 +32,31 @@ enum Starter {
     OurTester(OfOurTester),
 }
 
-/// A flag of the ends of our own network tester, of which a machine shows nothing.
+/// A flag of our own network tester. The machine shows nothing of it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct OfOurTester {
-    /// Whether this kernel has it.
+    /// Shows whether this kernel supports the flag.
     look: Observation,
-    /// The command that sets it.
+    /// The command that sets the flag.
     by: String,
 }
 
-/// What a program is started with.
+/// What a program is started with, for one lever and value.
 #[derive(Clone)]
 pub enum AtStart {
-    /// Whatever program it is.
+    /// For any program.
     Program(ProgramPart),
-    /// Our own server alone.
+    /// For our own server only.
     Server(ServerPart),
 }
 
 impl AtStart {
-    /// Whether a program that is started from here could be given it; our server with a worker on each of these
-    /// CPUs.
+    /// Checks whether a program that is started from here could be given this setting. Our server
+    /// is tried with a worker on each of these CPUs.
     ///
     /// # Errors
-    /// What the kernel refused.
+    /// The obstacle where the kernel refused it.
     pub(crate) fn rehearse(&self, cpus: &[usize]) -> Result<(), Obstacle> {
         match self {
             Self::Program(part) => part.rehearse(),
@@ -66,7 +66,8 @@ impl AtStart {
 }
 
 impl SetAtStart {
-    /// What a program that says nothing has; of any program, what this very process would hand on.
+    /// The value of a program that sets nothing itself. For programs in general, this is what our
+    /// own process would pass on.
     pub(super) fn read(&self, name: &str, site: &Site) -> Result<String, Obstacle> {
         match &self.of {
             Starter::Program(program) => program.now(name),
@@ -75,7 +76,7 @@ impl SetAtStart {
         }
     }
 
-    /// Whether this machine could have it.
+    /// Checks whether this machine supports it.
     pub(super) fn is_there(&self, site: &Site) -> Result<(), Obstacle> {
         match &self.of {
             Starter::Program(_) => Ok(()),
@@ -103,7 +104,7 @@ impl SetAtStart {
         matches!(self.of, Starter::OurServer(_))
     }
 
-    /// What a program is started with, for a value as a person types it.
+    /// The setting to start a program with, from a value as a person types it.
     pub(super) fn part(
         &'static self,
         lever: &'static str,

@@ -1,4 +1,4 @@
-//! What is found and explained, and left to a person.
+//! Levers that are detected and explained, but left to a person.
 
 use model::finding::Severity;
 use serde::Deserialize;
@@ -8,24 +8,24 @@ use super::places::shown;
 use super::{Obstacle, Places, Reading, Site};
 use crate::findings;
 
-/// What there is to see, and to do.
+/// What shows the state of such a lever, and what a person can do.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ByHand {
     look: Evidence,
-    /// Why it is left to a person, and what he would do.
+    /// Why it is left to a person, and what that person would do.
     pub(super) by_hand: String,
 }
 
-/// What tells how it stands.
+/// The source that shows the state of the lever.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Evidence {
-    /// The check of `linerate doctor` of that name.
+    /// The check of `linerate doctor` with this name.
     Check(String),
-    /// What these knobs hold, which no test of ours has ever set.
+    /// The values of these knobs; no test of ours has ever set them.
     Knobs(Places),
-    /// What else there is to see.
+    /// Another observation of the machine.
     Observation(Observation),
 }
 
@@ -39,7 +39,7 @@ impl ByHand {
     }
 }
 
-/// What a check of `linerate doctor` found.
+/// Runs a check of `linerate doctor` and turns its finding into a reading.
 fn checked(check: &str, site: &Site) -> Result<Reading, Obstacle> {
     let finding = findings::look_at(check, &site.tree)
         .ok_or_else(|| Obstacle::Absent("this machine has nothing of the kind".to_owned()))?;

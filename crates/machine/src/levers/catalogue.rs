@@ -1,4 +1,4 @@
-//! The levers there are: the files of `crates/machine/levers`, one for each subject.
+//! The catalogue of levers: the files of `crates/machine/levers`, one for each subject.
 
 use std::sync::LazyLock;
 
@@ -12,7 +12,7 @@ macro_rules! files {
     };
 }
 
-/// In the order in which `linerate levers list --json` has them.
+/// The order is that of `linerate levers list --json`.
 const FILES: [(&str, &str); 15] = files![
     "by_hand.toml",
     "locality.toml",
@@ -31,7 +31,7 @@ const FILES: [(&str, &str); 15] = files![
     "our_tester.toml",
 ];
 
-/// Read when the first lever is asked for: most commands need none.
+/// Parsed on first use, since most commands need no lever.
 static ALL: LazyLock<Vec<Lever>> = LazyLock::new(|| {
     let read = FILES.iter().map(|(name, text)| levers_of(name, text));
     let read: Result<Vec<_>, String> = read.collect();
@@ -45,19 +45,19 @@ struct File {
     lever: Vec<Lever>,
 }
 
-/// The levers of a file; else where in it what is wrong.
+/// Parses the levers of a file; an error says where in the file it is.
 fn levers_of(name: &str, text: &str) -> Result<Vec<Lever>, String> {
     let file: Result<File, _> = toml::from_str(text);
     file.map(|file| file.lever)
         .map_err(|error| format!("crates/machine/levers/{name}: {error}"))
 }
 
-/// Every lever.
+/// All levers, in the order of the catalogue.
 pub fn all() -> impl Iterator<Item = &'static Lever> {
     ALL.iter()
 }
 
-/// The lever of that name.
+/// The lever with this name.
 pub fn find(name: &str) -> Option<&'static Lever> {
     all().find(|lever| lever.name == name)
 }

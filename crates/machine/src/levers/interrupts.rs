@@ -1,4 +1,4 @@
-//! The interrupts of a network device, and who moves them besides us.
+//! The interrupts of a network device, and other programs that move them.
 
 use std::collections::BTreeSet;
 
@@ -6,13 +6,13 @@ use super::knob::{self, DeviceName};
 use super::{Knob, Obstacle, Site};
 use crate::tree::Tree;
 
-/// The service that shares interrupts out anew every 10 seconds (irqbalance(1)).
+/// The service that redistributes interrupts every 10 seconds (irqbalance(1)).
 const BALANCER: &str = "irqbalance";
 
-/// Each interrupt of the device, in order of their numbers.
+/// The interrupts of the device, in order of their numbers.
 ///
 /// # Errors
-/// Where the device has none, as virtual ones do.
+/// Where the device has none, as is the case for virtual ones.
 pub(super) fn of_device(site: &Site) -> Result<Vec<Knob>, Obstacle> {
     let (tree, device) = (&site.tree, site.device()?);
     let mut numbers = signalled_by_messages(tree, device);
@@ -30,8 +30,9 @@ pub(super) fn of_device(site: &Site) -> Result<Vec<Knob>, Obstacle> {
     Ok(numbers.into_iter().map(knob).collect())
 }
 
-/// Those of a PCI device that signals them by messages (`msi_irqs` of
-/// Documentation/ABI/testing/sysfs-bus-pci); of a virtio device, the PCI device below it has them.
+/// The interrupts of a PCI device that signals them by messages (`msi_irqs` of
+/// Documentation/ABI/testing/sysfs-bus-pci). For a virtio device, they belong to the PCI device
+/// below it.
 fn signalled_by_messages(tree: &Tree, device: &DeviceName) -> BTreeSet<u32> {
     let hardware = format!("sys/class/net/{device}/device");
     let bus = tree.link_name(&format!("{hardware}/subsystem"));
@@ -45,14 +46,14 @@ fn signalled_by_messages(tree: &Tree, device: &DeviceName) -> BTreeSet<u32> {
     numbers.filter(|number| is_in_use(tree, *number)).collect()
 }
 
-/// Whether a driver has asked for the interrupt: of others, such as those of a device that is down,
-/// the kernel shows no settings (`register_irq_proc` of kernel/irq/proc.c).
+/// Whether a driver has requested the interrupt. For others, such as those of a device that is
+/// down, the kernel shows no settings (`register_irq_proc` of kernel/irq/proc.c).
 fn is_in_use(tree: &Tree, number: u32) -> bool {
     !tree.names(&format!("proc/irq/{number}")).is_empty()
 }
 
-/// Those whose line in `/proc/interrupts` ends with the device's name, or with that, a hyphen and the
-/// name of a queue, as drivers call them.
+/// The interrupts whose line in `/proc/interrupts` ends with the device's name, or with the name, a
+/// hyphen and the name of a queue, as drivers call them.
 fn by_name(tree: &Tree, device: &DeviceName) -> BTreeSet<u32> {
     let is_its = |name: &str| {
         let rest = name.strip_prefix(device.as_str());
@@ -61,17 +62,17 @@ fn by_name(tree: &Tree, device: &DeviceName) -> BTreeSet<u32> {
     let lines = tree.text("proc/interrupts").unwrap_or_default();
     let numbers = lines.lines().filter_map(|line| {
         let (number, rest) = line.split_once(':')?;
-        // One that is shared ends with `first, second`.
+        // The line of a shared interrupt ends with `first, second`.
         let mut names = rest.split([' ', ',']);
         names.any(is_its).then(|| number.trim().parse().ok())?
     });
     numbers.collect()
 }
 
-/// Sees that nobody moves these interrupts back while we hold them.
+/// Checks that no other program moves these interrupts while they are set by us.
 ///
 /// # Errors
-/// Names who does, and how he is told to leave them alone.
+/// Names the program that does, and how to exclude the interrupts there.
 pub(super) fn stay_where_they_are_put(tree: &Tree, numbers: &[u32]) -> Result<(), Obstacle> {
     if numbers.is_empty() {
         return Ok(());
@@ -97,15 +98,15 @@ pub(super) fn stay_where_they_are_put(tree: &Tree, numbers: &[u32]) -> Result<()
     }
     let bans = moved.join(" ");
     Err(Obstacle::Advice(format!(
-        "{BALANCER} (process {process}) shares interrupts out anew every 10 seconds and would move \
+        "{BALANCER} (process {process}) redistributes interrupts every 10 seconds and would move \
          these as well; exclude them: add {bans} to IRQBALANCE_ARGS in /etc/default/{BALANCER} \
-         (/etc/sysconfig/{BALANCER} on Fedora and SUSE), then systemctl restart {BALANCER}; or stop \
-         it until after the undo: systemctl stop {BALANCER}"
+         (/etc/sysconfig/{BALANCER} on Fedora and SUSE), then systemctl restart {BALANCER}; or \
+         stop it until after the undo: systemctl stop {BALANCER}"
     )))
 }
 
-/// The interrupts that irqbalance was told to leave alone, by its command line: words that end with
-/// zeros, of which each `--banirq=NUMBER`, or `-i NUMBER`, is one.
+/// The interrupts that irqbalance was told to leave alone, by its command line. Its words end with
+/// zero bytes; each interrupt is excluded by `--banirq=NUMBER` or `-i NUMBER`.
 fn left_alone(command: &str) -> BTreeSet<u32> {
     let words: Vec<&str> = command.split('\0').collect();
     let after_flag = words.windows(2).filter_map(|pair| {
@@ -131,7 +132,7 @@ mod tests {
     use crate::tree::planted::Planted;
 
     const ONLINE: (&str, &str) = ("sys/devices/system/cpu/online", "0-1\n");
-    /// As e1000e and a device without messages have them, among others.
+    /// Lines of e1000e and of a device without messages, among others.
     const LINES: (&str, &str) = (
         "proc/interrupts",
         "           CPU0       CPU1

@@ -1,4 +1,4 @@
-//! A lever: what it says of itself, from where come the lists and its page, and how it is set.
+//! A lever: its description, from which lists and its page are made, and how it is set.
 
 use model::{Binds, named};
 use schemars::JsonSchema;
@@ -9,11 +9,12 @@ use super::by_hand::ByHand;
 use super::tunable::Tunable;
 use super::{AtStart, Knob, Obstacle, Plan, Site, TestBench};
 
-/// A setting of a machine that we change and put back, or that is found and explained: a row of the catalogue.
+/// A row of the catalogue: a setting that we change and put back, or that is only detected and
+/// explained.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lever {
-    /// As it is typed: lower-case words joined by hyphens.
+    /// The name as it is typed: lower-case words joined by hyphens.
     pub name: String,
     /// What it sets, in a few words.
     pub title: String,
@@ -23,25 +24,25 @@ pub struct Lever {
     pub worst: Worst,
     /// What the kernel does with it.
     pub about: String,
-    /// The workloads that gain.
+    /// The workloads that it helps.
     pub helps: String,
-    /// What may be lost.
+    /// What it may cost.
     pub hurts: String,
     /// A gain that somebody has measured, with the source; `None` where we know of none.
     pub published: Option<String>,
-    /// Where tests set it and put it back, or a machine is started with it and without.
+    /// Where tests set it and put it back, or start a machine with it and without it.
     #[serde(default)]
     pub tested_in: Vec<TestBench>,
-    /// Why no test does, where it can be set.
+    /// Why no test does, where the lever can be set.
     pub(super) untested: Option<String>,
-    /// What else there is to say, in Markdown.
+    /// Further remarks, in Markdown.
     #[serde(default)]
     pub notes: String,
     pub finding: Option<Costs>,
     pub(super) how: How,
 }
 
-/// What `linerate doctor` says where it finds that the lever costs.
+/// What `linerate doctor` says where it finds that the lever's present state has a cost.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Costs {
@@ -49,7 +50,7 @@ pub struct Costs {
     pub advice: String,
 }
 
-/// How it is set.
+/// How a lever is set.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum How {
@@ -58,17 +59,17 @@ pub(super) enum How {
     AtStart(SetAtStart),
 }
 
-/// What there is to see of a lever.
+/// The state of a lever on a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// As a person reads it; knobs that hold the same are told once.
+    /// What it holds, as a person reads it; knobs that hold the same value are shown once.
     pub now: String,
-    /// Whether that is what is recommended; `None` where nothing is.
+    /// Whether that is the recommended state; `None` where none is recommended.
     pub is_recommended: Option<bool>,
 }
 
 impl Reading {
-    /// What is neither right nor wrong everywhere.
+    /// A state that is neither right nor wrong everywhere.
     pub(super) fn as_it_is(now: String) -> Self {
         Self {
             now,
@@ -78,10 +79,10 @@ impl Reading {
 }
 
 impl Lever {
-    /// What its knobs hold now, at a site; where it has none of its own, what there is to see.
+    /// What its knobs hold now at a site; for a lever without knobs, what can be observed.
     ///
     /// # Errors
-    /// Why nothing can be seen.
+    /// Why nothing can be observed.
     pub fn read(&self, site: &Site) -> Result<Reading, Obstacle> {
         match &self.how {
             How::Knobs(knobs) => knobs.read(site),
@@ -90,10 +91,11 @@ impl Lever {
         }
     }
 
-    /// What would be set, and from what: to a value as a person types it, or to the recommended.
+    /// The steps from the present values to a value as a person types it, or to the recommended
+    /// one.
     ///
     /// # Errors
-    /// Why it cannot be set here, or not to that.
+    /// Why it cannot be set here, or not to that value.
     pub fn plan(&'static self, site: &Site, value: Option<&str>) -> Result<Plan, Obstacle> {
         match &self.how {
             How::Knobs(knobs) => knobs.plan(self, site, value),
@@ -105,7 +107,7 @@ impl Lever {
         }
     }
 
-    /// Whether this process may set it here.
+    /// Checks whether this process may set it here.
     ///
     /// # Errors
     /// Why not, with the errno.
@@ -116,29 +118,31 @@ impl Lever {
         }
     }
 
-    /// The value that is set when none is typed; `None` where that depends on what the machine is for.
+    /// The value that is set when none is typed; `None` where that depends on the use of the
+    /// machine.
     pub fn recommended(&self, site: &Site) -> Option<String> {
         self.knobs()?.recommended(site)
     }
 
-    /// What it may be set to besides what it is, where nobody has typed a value: what is recommended;
-    /// where nothing is, each other of its few values, none where they are many.
+    /// The values worth trying besides the present one where nobody has typed any: the recommended
+    /// value or, where there is none, each of the lever's few other values; empty where these are
+    /// many.
     pub fn other_values(&'static self, site: &Site) -> Vec<String> {
         let values = self.knobs().map(|knobs| knobs.other_values(self, site));
         values.unwrap_or_default()
     }
 
-    /// The values that it takes, in words.
+    /// Describes the values that it accepts.
     pub fn values(&self) -> String {
         match &self.how {
             How::Knobs(knobs) => knobs.accepts.words(),
-            How::ByHand(_) => "none: it is told, and never set".to_owned(),
+            How::ByHand(_) => "none: it is only shown, never set".to_owned(),
             How::AtStart(start) => start.values.clone(),
         }
     }
 
-    /// Its knobs as a page names them, with DEVICE and N for what a machine has several of; of what is set
-    /// at a start, the system calls.
+    /// The knobs as a page names them, with DEVICE and N where a machine has several. For what is
+    /// set when a program starts, the system calls.
     pub fn sets(&self) -> Vec<String> {
         match &self.how {
             How::Knobs(knobs) => knobs.places.patterns(),
@@ -147,30 +151,30 @@ impl Lever {
         }
     }
 
-    /// Whether a knob is one of its own. What a journal says of any other is not believed.
+    /// Whether a knob belongs to this lever. A journal entry about any other knob is not trusted.
     pub fn owns(&self, knob: &Knob) -> bool {
         self.knobs().is_some_and(|knobs| knobs.places.have(knob))
     }
 
-    /// Whether what is set goes back by itself unless it is confirmed: it may lock us out, or reaches
-    /// a device, whose driver may do what no row of ours knows.
+    /// Whether a change is put back by itself unless it is confirmed. That is so where the lever
+    /// may lock us out, or affects a device, whose driver may do what no row of ours foresees.
     pub fn is_on_trial(&self) -> bool {
         let is_risky = self.scope == Scope::Device || self.worst.locks_out();
         is_risky && self.knobs().is_some()
     }
 
-    /// What a person would type in our place, where that is not a command for each knob.
+    /// What a person would type instead of us, where that is not one command for each knob.
     pub fn by_hand(&self) -> Option<&str> {
         Some(&self.start()?.by_hand)
     }
 
-    /// Whether it is a flag of our own server, that no other program has.
+    /// Whether it is a flag of our own server, which no other program has.
     pub fn is_of_our_server(&self) -> bool {
         self.start().is_some_and(SetAtStart::is_of_our_server)
     }
 
-    /// What a program is to be started with, for a value as a person types it; `None` for what is
-    /// set in the machine.
+    /// The setting to start a program with, from a value as a person types it; `None` for a lever
+    /// that is set in the machine.
     pub fn at_start(&'static self, value: Option<&str>) -> Option<Result<AtStart, Obstacle>> {
         Some(self.start()?.part(&self.name, value))
     }
@@ -190,8 +194,8 @@ impl Lever {
     }
 }
 
-/// Under which heading a person looks for it. The first nine are the steps of the article on 1.2
-/// million requests a second, in its order.
+/// The heading under which a person looks for a lever. The first nine are the steps of the article
+/// on 1.2 million requests a second, in its order.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -213,7 +217,7 @@ pub enum Group {
 }
 
 impl Group {
-    /// The heading.
+    /// The text of the heading.
     pub fn title(self) -> &'static str {
         match self {
             Self::Application => "Application",
@@ -246,26 +250,27 @@ named! {
     }
 }
 
-/// The worst that any value which the lever takes may do, with a sentence that says how.
+/// The worst effect of any value that the lever accepts, with a sentence that says how it comes
+/// about.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Worst {
     /// Nothing that anybody would notice.
     None(String),
-    /// Work takes longer, and is done.
+    /// Work takes longer, but is done.
     Slower(String),
-    /// Programs fail, or lose connections.
+    /// Programs fail or lose connections.
     Failures(String),
-    /// Memory is taken, until programs are killed for want of it.
+    /// Memory runs short, until the kernel kills programs.
     Memory(String),
-    /// Nobody reaches the machine any more, so that nobody can put it back.
+    /// Nobody can reach the machine any more, so nobody can put it back.
     Access(String),
-    /// Protection is taken away.
+    /// A protection is removed.
     Protection(String),
 }
 
 impl Worst {
-    /// In one word, as JSON says it too.
+    /// One word for it, also used in JSON.
     pub fn word(&self) -> &'static str {
         match self {
             Self::None(_) => "none",
@@ -277,7 +282,7 @@ impl Worst {
         }
     }
 
-    /// How it comes to that.
+    /// How that effect comes about.
     pub fn how(&self) -> &str {
         match self {
             Self::None(how)
@@ -289,7 +294,7 @@ impl Worst {
         }
     }
 
-    /// Whether it may keep whoever set it from putting it back.
+    /// Whether it may prevent the person who set it from putting it back.
     pub fn locks_out(&self) -> bool {
         matches!(self, Self::Memory(_) | Self::Access(_))
     }

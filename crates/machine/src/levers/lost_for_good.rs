@@ -1,4 +1,4 @@
-//! What a change would take along that putting the knob back does not bring back.
+//! Settings that a change destroys for good: putting the knob back does not restore them.
 
 use sys::ethtool::Setting;
 
@@ -6,7 +6,7 @@ use super::knob::{DeviceName, DriverSetting, Queue, QueueSetting};
 use super::{Knob, Step, Value};
 use crate::tree::Tree;
 
-/// What would be lost, in words; `None` where an undo restores all.
+/// Describes what would be lost; `None` where an undo restores everything.
 pub(super) fn by(step: &Step, tree: &Tree) -> Option<String> {
     match (&step.knob, &step.old, &step.new) {
         (Knob::Driver { device, setting }, Value::Number(old), Value::Number(new)) => {
@@ -19,7 +19,7 @@ pub(super) fn by(step: &Step, tree: &Tree) -> Option<String> {
     }
 }
 
-/// The queues of that number, where the setting is how many of them there are.
+/// The queues with this number, where the setting is a number of queues.
 fn queues(setting: DriverSetting, number: u32) -> Vec<Queue> {
     let is = |other| setting == DriverSetting::new(other);
     let both = is(Setting::CombinedChannels);
@@ -28,11 +28,11 @@ fn queues(setting: DriverSetting, number: u32) -> Vec<Queue> {
     receiving.into_iter().chain(sending).collect()
 }
 
-/// A knob of a queue that somebody has set.
+/// A knob of this queue that holds another value than its usual one.
 fn set_for(device: &DeviceName, queue: Queue, tree: &Tree) -> Option<Knob> {
-    let of_way = QueueSetting::all()
+    let of_direction = QueueSetting::all()
         .filter(|setting| setting.is_of_receiving() == matches!(queue, Queue::Rx(_)));
-    let mut knobs = of_way.map(|setting| {
+    let mut knobs = of_direction.map(|setting| {
         let device = device.clone();
         let knob = Knob::Queue {
             device,

@@ -1,8 +1,9 @@
 //! Levers: settings of a machine that are read, planned, applied, verified and put back.
 //!
-//! A [`Lever`] is a row of the files in `crates/machine/levers`: what it is, in words, and how it is set, which
-//! for most is the [`Knob`]s that it finds on a machine. What was set is in the journal with what stood there
-//! before, and [`carry::undo`] puts that back after whatever happened in between.
+//! A [`Lever`] is a row of the files in `crates/machine/levers`: what it is, in words, and how it
+//! is set, which for most levers is the [`Knob`]s that it finds on a machine. The journal holds
+//! what was set, with the values before it; [`carry::undo`] puts these back, whatever happened in
+//! between.
 
 mod accepts;
 mod at_start;

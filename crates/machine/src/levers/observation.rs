@@ -1,4 +1,5 @@
-//! What there is to see of levers that are told and never set, where no check of `linerate doctor` looks at it.
+//! Observations of levers that are reported and never set, where `linerate doctor` has no check for
+//! them.
 
 use std::io;
 
@@ -6,18 +7,18 @@ use serde::Deserialize;
 
 use super::{Obstacle, Site};
 
-/// What there is to see.
+/// What can be observed.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Observation {
-    /// What a file of the kernel says.
+    /// The content of a kernel file.
     File(String),
-    /// Whether the kernel is of that version or later, and what else it takes.
+    /// Whether the kernel has this version or a later one, and in words what else is needed.
     Since {
         linux: (u32, u32),
         words: String,
     },
-    /// Of what a machine shows nothing.
+    /// Fixed words, for a lever that leaves no trace on a machine.
     Words(String),
     IsolatedCpus,
     Preemption,
@@ -39,11 +40,11 @@ impl Observation {
     }
 }
 
-/// The CPUs that ordinary work is kept from since the boot.
+/// The CPUs that have been closed to ordinary work since boot.
 fn isolated_cpus(site: &Site) -> Result<String, Obstacle> {
     let isolated = file(site, "sys/devices/system/cpu/isolated")?;
     let tickless = site.tree.text("sys/devices/system/cpu/nohz_full");
-    // The kernel writes `(null)` for none in some versions.
+    // Some kernel versions write `(null)` for an empty list.
     let tickless =
         tickless.filter(|list| sys::cpu::parse_list(list).is_ok_and(|it| !it.is_empty()));
     let isolated = match isolated.as_str() {
@@ -56,9 +57,9 @@ fn isolated_cpus(site: &Site) -> Result<String, Obstacle> {
     })
 }
 
-/// The way that the kernel was built or booted with, as far as it tells.
+/// The preemption mode that the kernel was built or booted with, as far as it can be read.
 fn preemption(site: &Site) -> Result<String, Obstacle> {
-    // It may be root's alone, and then the build is all that can be seen.
+    // The file may be readable by root alone; then only the build can be seen.
     if let Some(modes) = site.tree.text("sys/kernel/debug/sched/preempt") {
         return Ok(modes);
     }
@@ -73,7 +74,7 @@ fn preemption(site: &Site) -> Result<String, Obstacle> {
     })
 }
 
-/// How many nodes of memory there are, and which the device is near.
+/// The number of memory nodes, and the node that the device is near.
 fn memory_nodes(site: &Site) -> Result<String, Obstacle> {
     let online = file(site, "sys/devices/system/node/online")?;
     if sys::cpu::parse_list(&online).is_ok_and(|nodes| nodes.len() == 1) {
@@ -87,7 +88,7 @@ fn memory_nodes(site: &Site) -> Result<String, Obstacle> {
     Ok(format!("nodes {online}{}", of_device.unwrap_or_default()))
 }
 
-/// How many entries of the table that a hash chooses from lead to each queue.
+/// How many entries of the device's receive hash table lead to each queue.
 fn receive_hash(site: &Site) -> Result<String, Obstacle> {
     let device = site.device()?;
     let table = site.tree.drivers().receive_hash_table(device.as_str());
@@ -113,7 +114,7 @@ fn shares(table: &[u32]) -> String {
     format!("of {} entries {}", table.len(), of_each.join(", "))
 }
 
-/// What a kernel can do from a version on.
+/// Checks whether the kernel has a version that supports something.
 fn since(site: &Site, wanted: (u32, u32), words: &str) -> Result<String, Obstacle> {
     let release = file(site, "proc/sys/kernel/osrelease")?;
     if version(&release).is_some_and(|version| version >= wanted) {

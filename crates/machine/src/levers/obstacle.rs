@@ -7,10 +7,10 @@ use thiserror::Error;
 use super::Knob;
 use crate::errno::errno;
 
-/// Why a lever cannot be set here, or not to that.
+/// The reason why a lever cannot be set here, or not to the given value.
 #[derive(Clone, Debug, Error)]
 pub enum Obstacle {
-    /// This kernel or this machine has none.
+    /// This kernel or this machine lacks the setting.
     #[error("{0}")]
     Absent(String),
     #[error("{lever} cannot be `{value}`; expected {expected}")]
@@ -20,31 +20,31 @@ pub enum Obstacle {
         expected: String,
     },
     #[error(
-        "{lever} has no value that is right everywhere ({why}); say {lever}=VALUE with {expected}"
+        "{lever} has no value that is right everywhere ({why}); give {lever}=VALUE with {expected}"
     )]
     NoValue {
         lever: &'static str,
         why: &'static str,
         expected: String,
     },
-    /// It is no setting of the machine, but of programs that are yet to be started.
-    #[error("of {of}: set when it is started ({by})")]
+    /// The setting belongs to programs that are yet to be started, not to the machine.
+    #[error("for {of}: set when it is started ({by})")]
     AtStart {
         of: &'static str,
-        /// The command that does.
+        /// The command that starts such a program.
         by: String,
     },
-    /// A person must do it, and why.
+    /// Advice: a person must do it, for the reason given.
     #[error("{0}")]
     Advice(String),
-    /// What else there is, in words alone.
+    /// Any other reason, in words.
     #[error("{0}")]
     Other(String),
 }
 
 impl Obstacle {
-    /// What reading or writing a knob failed with: a file that is not there is a setting that this
-    /// machine has not.
+    /// Translates the error of reading or writing a knob. A file that does not exist means a
+    /// setting that this machine lacks.
     pub(super) fn of(knob: &Knob, error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::NotFound => {

@@ -1,4 +1,4 @@
-//! Levers of our own server: flags of `linerate serve`, most of them of its sockets.
+//! Levers of our own server. They are flags of `linerate serve`, most of them for its sockets.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::os::fd::AsFd as _;
@@ -14,15 +14,15 @@ use sys::uring::usable;
 use super::{Obstacle, Site};
 use crate::tree::Tree;
 
-/// A flag.
+/// A flag of `linerate serve`, as a row of the lever catalogue describes it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct OfOurServer {
     pub(super) flag: String,
     takes: Takes,
-    /// What the server does when nothing is said.
+    /// What the server does when the flag is not given.
     unset: String,
-    /// Whether it takes a kernel that makes records of TLS.
+    /// Whether the flag needs a kernel that can make TLS records (kTLS).
     #[serde(default)]
     needs_kernel_tls: bool,
     refused_in_studies: Option<Refusal>,
@@ -35,7 +35,7 @@ enum Takes {
     Number(u32, u32),
     Words(Vec<String>),
     Time(Time, Time),
-    /// At least a byte in a millisecond.
+    /// A rate of at least one byte per millisecond.
     Rate,
     CipherSuites,
 }
@@ -44,17 +44,18 @@ enum Takes {
 #[serde(try_from = "String")]
 struct Time(Duration);
 
-/// Why the server of a study cannot have it; such a server is one process of an ordinary user.
+/// Why the server of a study cannot have the flag. Such a server is one process of an ordinary
+/// user.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Refusal {
     Always(String),
-    /// Where it has one worker, or the CPUs of several do not allow it.
+    /// Refused if the server has one worker, or if the CPUs of its workers do not allow it.
     Steering,
-    /// Where a ring is refused to it.
+    /// Refused if the server may not have an io_uring.
     Ring,
     BusyPolling,
-    /// Where the kernel holds less.
+    /// Refused if the kernel holds a shorter backlog than asked for.
     Backlog,
 }
 
@@ -66,7 +67,7 @@ pub struct ServerPart {
 }
 
 impl OfOurServer {
-    /// What the server does when nothing is said, where this machine can have it.
+    /// Returns what the server does without the flag, if this machine can have the flag.
     pub(super) fn unset_at(&self, site: &Site) -> Result<String, Obstacle> {
         if self.needs_kernel_tls && !has_kernel_tls(&site.tree) {
             return Err(Obstacle::Absent(NO_KERNEL_TLS.to_owned()));
@@ -74,7 +75,7 @@ impl OfOurServer {
         Ok(self.unset.clone())
     }
 
-    /// `None` for a value that it does not take.
+    /// Returns the flag with a value; `None` if the flag does not take that value.
     pub(super) fn part(&'static self, value: &str) -> Option<ServerPart> {
         let value = value.to_owned();
         let row = self;
@@ -83,15 +84,15 @@ impl OfOurServer {
 }
 
 impl ServerPart {
-    /// As they stand on the server's command line.
+    /// Returns the flag and its value as arguments of the server's command line.
     pub(crate) fn arguments(&self) -> Vec<String> {
         vec![self.row.flag.clone(), self.value.clone()]
     }
 
-    /// Whether the server of a study can have it, with a worker on each of these CPUs.
+    /// Checks that the server of a study can have the flag, with a worker on each of these CPUs.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason why it cannot.
     pub(crate) fn rehearse(&self, cpus: &[usize]) -> Result<(), Obstacle> {
         let refusal = self.row.refused_in_studies.as_ref();
         let refused = refusal.and_then(|refusal| refusal.of(&self.value, cpus));
@@ -126,7 +127,7 @@ impl TryFrom<String> for Time {
 }
 
 impl Refusal {
-    /// Why that value is refused, if it is.
+    /// Returns why the value is refused, if it is.
     fn of(&self, value: &str, cpus: &[usize]) -> Option<String> {
         let words = |outcome: std::io::Result<()>| outcome.err().map(|error| error.to_string());
         match (self, value) {
@@ -150,15 +151,16 @@ fn polls_busily() -> std::io::Result<()> {
     })
 }
 
-/// Why connections cannot be dealt out so to one worker on each of these CPUs (`crates/traffic/src/engine/listeners.rs`
-/// has it of servers at work).
+/// Returns why connections cannot be steered in this way to one worker on each of these CPUs, if
+/// they cannot (`crates/traffic/src/engine/listeners.rs` makes the same check when a server
+/// starts).
 fn cannot_steer(value: &str, cpus: &[usize]) -> Option<String> {
     let is_by_number = || cpus.iter().copied().eq(0..cpus.len());
     match value {
         _ if cpus.len() < 2 => Some(model::lever::ONE_WORKER.to_owned()),
         "cbpf" if !is_by_number() => Some(format!(
-            "the kernel's program knows a worker by the number of its CPU, so they must be on the CPUs 0, 1, …, \
-             and are on {}",
+            "the kernel's program identifies a worker by the number of its CPU, so workers must be \
+             on the CPUs 0, 1, …, but are on {}",
             sys::cpu::format_list(cpus)
         )),
         _ => None,
@@ -173,21 +175,24 @@ fn any_listener(backlog: i32) -> std::io::Result<TcpListener> {
     socket::listen(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), options)
 }
 
-/// What a listener of ours holds after it was asked for so many.
+/// Returns why a listener of ours does not hold the wanted backlog, if it does not.
 fn holds_backlog(value: &str) -> Option<String> {
     let wanted = value.parse().unwrap_or(i32::MAX);
     let held = any_listener(wanted).and_then(|listener| listener::backlog(listener.as_fd()));
     match held {
         Err(error) => Some(error.to_string()),
         Ok(held) if value.parse() == Ok(held) => None,
-        Ok(held) => Some(format!("the kernel holds {held}, by net.core.somaxconn")),
+        Ok(held) => Some(format!(
+            "the kernel holds {held}, because of net.core.somaxconn"
+        )),
     }
 }
 
-const NO_KERNEL_TLS: &str = "this kernel has no kTLS: net.ipv4.tcp_available_ulp does not name `tls`, and no \
-    module is called so";
+const NO_KERNEL_TLS: &str = "this kernel has no kTLS: net.ipv4.tcp_available_ulp does not name \
+    `tls`, and there is no module `tls`";
 
-/// By what the kernel lists: to ask it for kTLS would have it load the module, which is no look.
+/// Looks only at what the kernel lists. Asking the kernel for kTLS would make it load the module,
+/// and a check must change nothing.
 fn has_kernel_tls(tree: &Tree) -> bool {
     let offered = tree.text("proc/sys/net/ipv4/tcp_available_ulp");
     let release = tree.text("proc/sys/kernel/osrelease").unwrap_or_default();
@@ -196,7 +201,7 @@ fn has_kernel_tls(tree: &Tree) -> bool {
         || modules.is_some_and(|paths| paths.contains("/tls.ko"))
 }
 
-/// Whether it can be one; which there are, the server says.
+/// Whether a word has the form of a suite's name. The server itself knows which suites exist.
 fn is_name_of_a_suite(word: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
     word.starts_with("TLS_") && word.bytes().all(plain)

@@ -1,21 +1,22 @@
-//! Knobs that come in two, of which the one rules and the other counts for nothing, or is lost when it
-//! is written.
+//! Knobs that come in pairs. One of a pair may overrule the other, so that a write of the other has
+//! no effect; or a write of one resets the other.
 
 use std::io;
 
 use super::{Knob, Obstacle, Value};
 use crate::tree::Tree;
 
-/// A share of memory, and the same in bytes (`dirty_ratio_handler` of mm/page-writeback.c).
+/// Pairs of knobs: a limit as a share of memory, and the same limit in bytes (`dirty_ratio_handler`
+/// of mm/page-writeback.c).
 const PAIRS: [(&str, &str); 2] = [
     ("vm.dirty_ratio", "vm.dirty_bytes"),
     ("vm.dirty_background_ratio", "vm.dirty_background_bytes"),
 ];
 
-/// Sees that a write of a knob counts, and does not reset the other of its pair.
+/// Checks that a write of a knob takes effect and does not reset the other knob of its pair.
 ///
 /// # Errors
-/// Where the other of its pair is the one that rules.
+/// If the other knob of the pair is in force.
 pub(super) fn check(knob: &Knob, tree: &Tree) -> Result<(), Obstacle> {
     let Some((ruling, why)) = other_of_pair(knob) else {
         return Ok(());
@@ -33,13 +34,15 @@ pub(super) fn check(knob: &Knob, tree: &Tree) -> Result<(), Obstacle> {
     }
 }
 
-/// What rules instead of a knob where it is not 0, and what a write of the knob then does.
+/// Returns the knob that overrules this one while it is not 0, and what a write of this one then
+/// does.
 fn other_of_pair(knob: &Knob) -> Option<(Knob, String)> {
     match knob {
         Knob::Sysctl(name) => {
             let mut pairs = PAIRS.iter().filter(|(ratio, _)| *ratio == name.as_str());
             let (_, other) = pairs.next()?;
-            let why = "to write the one sets the other to 0, and an undo would not bring that back";
+            let why =
+                "writing one of them sets the other to 0, and an undo would not bring that back";
             Some((Knob::sysctl(other), why.to_owned()))
         }
         Knob::Driver { device, setting } => {
@@ -49,7 +52,7 @@ fn other_of_pair(knob: &Knob) -> Option<(Knob, String)> {
             };
             let off = other.command(&Value::Word("off".to_owned()));
             let why = format!(
-                "while that is on the driver chooses by itself, whatever is written; {off}, and try again"
+                "while that is on, the driver chooses by itself, whatever is written; {off}, and try again"
             );
             Some((other, why))
         }

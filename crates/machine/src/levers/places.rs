@@ -12,7 +12,7 @@ use super::knob::{
 use super::{Knob, Obstacle, Site, Value, interrupts};
 use crate::routes::{self, Route};
 
-/// Where a lever's knobs are found.
+/// The places where a lever's knobs are found.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Places {
@@ -24,18 +24,18 @@ pub(super) enum Places {
     /// The CPUs of each interrupt of a device.
     Interrupts,
     Driver(DriverSetting),
-    /// Each of those that take the packets of a device.
+    /// Each NAPI instance of a device: they take its packets.
     EachNapi,
     Links(Vec<LinkSetting>),
     RootQdisc,
     /// Each route through the device.
     Routes(RouteMetric),
-    /// Those of these features that the driver of a device lets be switched.
+    /// Those of these features that the driver of a device can switch.
     Features(Vec<FeatureName>),
 }
 
 impl Places {
-    /// Each knob with what it holds.
+    /// Reads each knob, and returns it with its value.
     pub(super) fn held(&self, site: &Site) -> Result<Vec<(Knob, Value)>, Obstacle> {
         let knobs = self.knobs(site)?;
         let read = knobs.into_iter().map(|knob| match knob.read(&site.tree) {
@@ -45,7 +45,8 @@ impl Places {
         read.collect()
     }
 
-    /// Whether a knob is one of them, or moved along with one, on whatever machine.
+    /// Whether a knob belongs to these places, or is moved along with one that does, on any
+    /// machine.
     pub(super) fn have(&self, knob: &Knob) -> bool {
         match (self, knob) {
             (Self::Host(ours), Knob::Sysctl(_)) => {
@@ -101,7 +102,8 @@ impl Places {
         }
     }
 
-    /// The knobs as a page names them, with DEVICE and N for what a machine has several of.
+    /// Returns the knobs as a page of the documentation names them, with DEVICE and N where a
+    /// machine has several.
     pub(super) fn patterns(&self) -> Vec<String> {
         let of_device = |file: &str| vec![format!("/sys/class/net/DEVICE/{file}")];
         match self {
@@ -141,14 +143,14 @@ impl Places {
     }
 }
 
-/// What knobs hold, as a person reads it; those that hold the same are told once.
+/// Shows the values of knobs to a person. Equal values that follow one another are shown once.
 pub(super) fn shown(held: &[(Knob, Value)]) -> String {
     let mut shown: Vec<String> = held.iter().map(|(knob, value)| knob.show(value)).collect();
     shown.dedup();
     shown.join(" | ")
 }
 
-/// Those that take the packets of the device.
+/// The NAPI instances of the device.
 fn napis(site: &Site) -> Result<Vec<Knob>, Obstacle> {
     let device = site.device()?;
     let knob = |nth| Knob::Napi {
@@ -164,7 +166,7 @@ fn napis(site: &Site) -> Result<Vec<Knob>, Obstacle> {
     Ok((0..count).map(knob).collect())
 }
 
-/// The routes of IPv4, of the main table, that lead through the device.
+/// The IPv4 routes of the main table that lead through the device.
 fn routes_through(site: &Site, metric: RouteMetric) -> Result<Vec<Knob>, Obstacle> {
     let device = site.device()?;
     let unreadable = |error: io::Error| {
@@ -211,13 +213,13 @@ fn switchable(site: &Site, features: &[FeatureName]) -> Result<Vec<Knob>, Obstac
     }
     if knobs.is_empty() {
         return Err(Obstacle::Absent(format!(
-            "the driver of {device} switches nothing of the kind"
+            "the driver of {device} has no such feature"
         )));
     }
     Ok(knobs)
 }
 
-/// The CPUs that are on line.
+/// The knob of each CPU that is online.
 fn cpus(site: &Site, setting: CpuSetting) -> Result<Vec<Knob>, Obstacle> {
     let knob = |cpu| {
         let cpu = u32::try_from(cpu).ok()?;
@@ -226,17 +228,18 @@ fn cpus(site: &Site, setting: CpuSetting) -> Result<Vec<Knob>, Obstacle> {
     Ok(site.online_cpus()?.into_iter().filter_map(knob).collect())
 }
 
-/// What is set for each queue of the device, and for its interrupts where it has any.
+/// The knobs of each queue of the device, and of its interrupts if it has any.
 pub(super) fn of_queues(site: &Site) -> Vec<Knob> {
     let of_setting = |setting| queues(site, setting).unwrap_or_default();
     let mut knobs: Vec<Knob> = QueueSetting::all().flat_map(of_setting).collect();
     knobs.extend(interrupts::of_device(site).unwrap_or_default());
-    // What the kernel does not show of them, such as the CPUs that send by an only queue, nobody has set.
+    // Nobody can have set what the kernel does not show, such as `xps_cpus` of a device with one
+    // queue.
     knobs.retain(|knob| knob.read(&site.tree).is_ok());
     knobs
 }
 
-/// The queues of the device, in order of their numbers.
+/// The knob of each queue of the device, in order of the queues' numbers.
 fn queues(site: &Site, setting: QueueSetting) -> Result<Vec<Knob>, Obstacle> {
     let device = site.device()?;
     let folders = site.tree.names(&format!("sys/class/net/{device}/queues"));

@@ -1,4 +1,4 @@
-//! What a lever would change: each knob, from what, to what.
+//! What a lever would change: each knob, its old value and its new one.
 
 use std::io;
 
@@ -15,22 +15,23 @@ pub struct Step {
     pub knob: Knob,
     pub old: Value,
     pub new: Value,
-    /// Whether the kernel moves it along with the other knobs: it is never set, and is put back after
-    /// them, for which it stands before them. `new` is then what it was moved to.
+    /// Whether the kernel moves this knob along with the other knobs. Such a knob is never set. It
+    /// is put back after the others, and therefore stands before them. `new` is then the value that
+    /// the kernel moved it to.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub follows: bool,
 }
 
 impl Step {
-    /// Whether it may come to hold another value than was asked for, and still be as it should.
+    /// Whether the knob may rightly end with another value than was asked for.
     pub(super) fn may_end_otherwise(&self) -> bool {
         self.follows || self.knob.is_rounded()
     }
 
-    /// Whether what the knob holds is what was set.
+    /// Checks that the knob holds the value that was set.
     ///
     /// # Errors
-    /// Says what it holds instead.
+    /// Says which value it holds instead.
     pub(super) fn is_held(&self, held: &Value) -> Result<(), Obstacle> {
         if *held == self.new {
             return Ok(());
@@ -43,33 +44,35 @@ impl Step {
     }
 }
 
-/// How a setting is written where it is to outlive a reboot.
+/// A setting in the form in which it is written to outlive a reboot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lasting {
-    /// Whether it is a sysctl, named with dots; else it is a file of `/sys`, by its path.
+    /// Whether it is a sysctl, named with dots. Otherwise it is a file of `/sys`, named by its
+    /// path.
     pub is_sysctl: bool,
     pub name: String,
-    /// The text that the kernel takes.
+    /// The text that the kernel accepts.
     pub value: String,
 }
 
-/// All that one lever would change; nothing where all is as it was asked for.
+/// All that one lever would change. It has no steps if everything is already as asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     pub lever: &'static str,
-    /// Whether it goes back by itself unless it is confirmed.
+    /// Whether the change is undone by itself unless somebody confirms it.
     pub is_on_trial: bool,
     pub steps: Vec<Step>,
 }
 
 impl Plan {
-    /// What a person would type to do it.
+    /// Returns the commands that a person would type to make the change.
     pub fn commands(&self) -> Vec<String> {
         let set = self.steps.iter().filter(|step| !step.follows);
         set.map(|step| step.knob.command(&step.new)).collect()
     }
 
-    /// What of it can be written where it outlives a reboot; the rest has [`Self::commands`] alone.
+    /// Returns the settings that can be written to outlive a reboot. For the rest there are only
+    /// [`Self::commands`].
     pub fn lasting(&self) -> Vec<Lasting> {
         let lasting = |step: &Step| {
             let (name, value) = (step.knob.to_string(), step.knob.written(&step.new));
@@ -85,16 +88,16 @@ impl Plan {
         set.filter_map(lasting).collect()
     }
 
-    /// What a person would type to put it back.
+    /// Returns the commands that a person would type to undo the change.
     pub fn undo_commands(&self) -> Vec<String> {
         let command = |step: &Step| step.knob.command(&step.old);
         self.steps.iter().rev().map(command).collect()
     }
 
-    /// Sees that this process may write each knob.
+    /// Checks that this process may write each knob.
     ///
     /// # Errors
-    /// The first that it may not.
+    /// Names the first knob that it may not write.
     pub(super) fn may_be_set(&self, tree: &Tree) -> Result<(), Obstacle> {
         self.steps.iter().try_for_each(|Step { knob, .. }| {
             let opened = knob.may_write(tree);
@@ -102,10 +105,11 @@ impl Plan {
         })
     }
 
-    /// Sees that each knob still holds what the plan would put back, and nothing that it would not.
+    /// Checks that each knob still holds the value that the plan would put back, and that none is
+    /// overruled.
     ///
     /// # Errors
-    /// The first that does not.
+    /// Names the first knob that fails the check.
     pub(super) fn is_up_to_date(&self, tree: &Tree) -> Result<(), Obstacle> {
         self.steps.iter().try_for_each(|Step { knob, old, .. }| {
             overruled::check(knob, tree)?;
@@ -122,11 +126,11 @@ impl Plan {
         })
     }
 
-    /// Sees that each knob can be set and put back; in a network namespace of our own by writing
-    /// what it holds, since some files that may be opened refuse every write.
+    /// Checks that each knob can be set and put back. In a network namespace of our own it writes
+    /// the current value, since some files that may be opened refuse every write.
     ///
     /// # Errors
-    /// The first that cannot be.
+    /// Names the first knob that cannot.
     pub(crate) fn can_be_held(&self, site: &Site) -> Result<(), Obstacle> {
         if self.is_of_a_namespace() {
             self.rehearse_undo(&site.tree)
@@ -135,13 +139,14 @@ impl Plan {
         }
     }
 
-    /// Sees that each knob takes the value that it has now, by writing that: some kernels hold a
-    /// default that they refuse to be given (a congestion control that is not on their list, in a
-    /// namespace). Where the kernel moves another knob along, the write alone would do that, before
-    /// anything is in the journal; such knobs take back each of their values, and are not written.
+    /// Checks that each knob accepts its current value, by writing it. Some kernels hold a default
+    /// that they refuse to be given (a congestion control that is not on their list, in a
+    /// namespace). If the kernel moves other knobs along, this write alone would move them, before
+    /// anything is in the journal. Such knobs accept each of their values again, and are not
+    /// written.
     ///
     /// # Errors
-    /// The first that could not be put back.
+    /// Names the first knob that could not be put back.
     pub(super) fn rehearse_undo(&self, tree: &Tree) -> Result<(), Obstacle> {
         for Step {
             knob, old, follows, ..

@@ -1,5 +1,5 @@
-//! The CPU quota of a program's control group, lowered for moments to see what that changes. It is no lever that anybody
-//! may set, and goes back as those do that a study holds.
+//! The CPU quota of a program's control group, lowered for moments to see what that changes. Nobody
+//! can set it as a lever. It is put back like the levers that a study holds.
 
 use sys::cgroup::Hierarchy;
 
@@ -7,10 +7,10 @@ use super::carry::{CarryError, Held};
 use super::{GroupFolder, Knob, Plan, QuotaFile, Site, Step, Value};
 use crate::instruments::counters::group_of;
 
-/// By which the journal knows it.
+/// The name under which the journal records it.
 pub(super) const NAME: &str = "cpu-quota-trial";
 
-/// A quota that is lowered, until this is dropped or we are gone.
+/// A quota that stays lowered until this is dropped or our process is gone.
 #[derive(Debug)]
 pub struct QuotaCut {
     held: Held,
@@ -18,8 +18,8 @@ pub struct QuotaCut {
 }
 
 impl QuotaCut {
-    /// Takes such a part of the quota that binds these processes, 0 to 1. `None` where they have none, or it is in the
-    /// hands of somebody else.
+    /// Lowers the quota that limits these processes by a part of it, 0 to 1. `None` if they have no
+    /// quota, or somebody else controls it.
     pub fn begin(pids: &[u32], part: f64) -> Option<Self> {
         let site = Site::here(None);
         let group = group_of(pids)?;
@@ -46,18 +46,19 @@ impl QuotaCut {
         Some(Self { held, cut })
     }
 
-    /// Puts it back; the part that was taken, 0 to 1.
+    /// Puts the quota back. Returns the part by which it was lowered, 0 to 1.
     ///
     /// # Errors
-    /// When the journal cannot be read or written, which then still knows it.
+    /// If the journal cannot be read or written. The journal then still holds the change.
     pub fn end(self) -> Result<f64, CarryError> {
         self.held.put_back()?;
         Ok(self.cut)
     }
 }
 
-/// The quota with so much less, µs, and the part that it is less by: whole µs make it another. The kernel takes no quota
-/// below 1 ms.
+/// Returns the quota lowered by the part, µs, and the part by which it is really lower: they
+/// differ, since the quota is in whole µs. `None` below 1 ms, since the kernel accepts no lower
+/// quota.
 #[expect(clippy::cast_possible_truncation, reason = "casts of floats saturate")]
 fn lowered(quota: &Value, part: f64) -> Option<(Value, f64)> {
     const LEAST_US: i64 = 1000;
@@ -86,7 +87,7 @@ mod tests {
         assert_eq!(of(&Value::Number(30_000)), Some(Value::Number(27_000)));
         let both = |quota| Value::Numbers(vec![quota, 100_000]);
         assert_eq!(of(&both(50_000)), Some(both(45_000)));
-        // None, and one that would be too small.
+        // No quota, and one that would become too small.
         assert_eq!(of(&Value::Number(-1)), None);
         assert_eq!(of(&both(1050)), None);
     }

@@ -1,10 +1,10 @@
-//! A share of the machine's memory, which bounds what a lever may give away of it.
+//! A share of the machine's memory. It limits how much of it a lever may give away.
 
 use serde::Deserialize;
 
 use crate::tree::Tree;
 
-/// One part of so many of the memory.
+/// The share 1/`one_of` of the memory.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Share {
@@ -12,14 +12,14 @@ pub(super) struct Share {
     unit: Unit,
 }
 
-/// What the kernel counts memory in.
+/// The unit in which a setting counts memory.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Unit {
     Bytes,
     Kib,
     Pages,
-    /// Entries of the tables of RFS.
+    /// Entries of the tables of receive flow steering (RFS), 8 bytes each.
     Flows,
 }
 
@@ -44,25 +44,25 @@ impl Unit {
 }
 
 impl Share {
-    /// In units; at most what the kernel's `int` holds. `None` where the kernel does not tell how
-    /// much memory there is.
+    /// The share in units, at most what the kernel's `int` holds. `None` if the kernel does not
+    /// report how much memory there is.
     pub(super) fn units(self, tree: &Tree) -> Option<i64> {
         let bytes = i64::try_from(tree.memory_kib()?).ok()?.checked_mul(1024)?;
         let units = bytes / self.one_of / self.unit.bytes();
         Some(units.min(i64::from(i32::MAX)))
     }
 
-    /// Whether it is no more than the share.
+    /// Whether a number of units is within the share, or the share is unknown.
     pub(super) fn has(self, number: i64, tree: &Tree) -> bool {
         self.units(tree).is_none_or(|most| number <= most)
     }
 
-    /// As a page says it, of any machine.
+    /// Describes the share of any machine, as a page of the documentation does.
     pub(super) fn words(self) -> String {
         format!("1/{} of the memory in {}", self.one_of, self.unit.word())
     }
 
-    /// As a page says it, of this machine.
+    /// Describes the share of this machine, with its number of units.
     pub(super) fn words_at(self, tree: &Tree) -> String {
         let units = self.units(tree).map(|units| format!("{units}, "));
         units.unwrap_or_default() + &self.words()
@@ -70,7 +70,7 @@ impl Share {
 }
 
 fn page_bytes() -> i64 {
-    /// Where the kernel does not say.
+    /// The page size if the kernel does not report it, bytes.
     const USUAL: i64 = 4096;
     let told = sys::mapped_file::page_bytes().ok();
     told.and_then(|bytes| bytes.try_into().ok())

@@ -1,4 +1,4 @@
-//! Where a lever is asked about: a machine, and the network device that is meant.
+//! The place that a lever is asked about: a machine, and one of its network devices.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -8,7 +8,7 @@ use crate::errno::errno;
 use crate::links::{self, Device};
 use crate::tree::Tree;
 
-/// A machine as this process sees it, and the device that levers of devices are for.
+/// A machine as this process sees it, and the device that levers of devices apply to.
 pub struct Site {
     pub(super) tree: Tree,
     links: Links,
@@ -17,12 +17,12 @@ pub struct Site {
 
 const LOOPBACK: &str = "lo";
 
-/// The devices of our network namespace, as the kernel lists them; or why it does not.
+/// The devices of our network namespace as the kernel lists them, or why it does not.
 type Links = Result<Vec<Device>, Obstacle>;
 
 impl Site {
-    /// This machine; without a device, the one that the default route leads through, or the only one
-    /// besides loopback, or loopback where there is no other.
+    /// This machine. If no device is given, it is the one that the default route leads through;
+    /// without a default route the only one besides loopback, or loopback if there is no other.
     pub fn here(device: Option<DeviceName>) -> Self {
         let tree = Tree::of_this_machine();
         let links = links::list().map_err(|error| {
@@ -42,14 +42,14 @@ impl Site {
         }
     }
 
-    /// This machine, and the device of its that is in the network of an address; where none is, as
-    /// [`Self::here`] has it.
+    /// This machine, with its device whose network contains an address. If there is none, the
+    /// device is chosen as [`Self::here`] does without one.
     pub fn towards(address: IpAddr) -> Self {
         let device = device_towards(&Tree::of_this_machine(), address);
         Self::here(device.and_then(|name| name.parse().ok()))
     }
 
-    /// Files below another folder, as if it were the root, and the devices that it shows.
+    /// A machine whose root is another folder, with the devices that the files there show.
     #[cfg(test)]
     pub(crate) fn below(tree: &Tree, device: Option<&str>) -> Self {
         let device = device.map(|name| name.parse().expect("a name"));
@@ -72,12 +72,12 @@ impl Site {
         }
     }
 
-    /// The device that levers of devices are for.
+    /// The device that levers of devices apply to.
     pub(crate) fn device(&self) -> Result<&DeviceName, Obstacle> {
         self.device.as_ref().map_err(Clone::clone)
     }
 
-    /// The CPUs that are on line, in order of their numbers.
+    /// The CPUs that are online, in order of their numbers.
     pub(super) fn online_cpus(&self) -> Result<Vec<usize>, Obstacle> {
         let online = self.tree.online_cpus();
         online.ok_or_else(|| Obstacle::Absent("the kernel does not list its CPUs".to_owned()))
@@ -90,11 +90,11 @@ impl Site {
         links.iter().find(named).map(|link| link.index)
     }
 
-    /// What a device is called now that had this name and number, of which the number counts where
-    /// it is known; `None` where it is no more.
+    /// Returns the current name of a device that had this name and number. If the number is known,
+    /// it alone decides. `None` if the device is gone.
     ///
     /// # Errors
-    /// Where that cannot be told, or `/sys` shows the devices of another namespace.
+    /// If the kernel does not list the devices, or `/sys` shows those of another namespace.
     pub(super) fn called_now(
         &self,
         device: &DeviceName,
@@ -113,7 +113,8 @@ impl Site {
     }
 }
 
-/// A device that the kernel lists for our network namespace, and whose folder in `/sys` is its own.
+/// Checks that the kernel lists the device for our network namespace, and that its folder in `/sys`
+/// is its own.
 fn known(tree: &Tree, devices: &[Device], device: DeviceName) -> Result<DeviceName, Obstacle> {
     let name = device.as_str();
     if !devices.iter().any(|known| known.name == name) {
@@ -127,8 +128,8 @@ fn known(tree: &Tree, devices: &[Device], device: DeviceName) -> Result<DeviceNa
     is_shown(tree, devices).map(|()| device)
 }
 
-/// Sees that `/sys` is of our network namespace, by the names and numbers of all its devices: two
-/// namespaces may have as many, and each has a `lo` of the same number.
+/// Checks that `/sys` shows our network namespace, by the names and numbers of all its devices: two
+/// namespaces may have equally many, and each has a `lo` of the same number.
 fn is_shown(tree: &Tree, devices: &[Device]) -> Result<(), Obstacle> {
     let names = tree.names("sys/class/net").into_iter();
     // Besides devices there may be files, such as `bonding_masters`.
@@ -159,7 +160,7 @@ fn usual_device(tree: &Tree, devices: &[Device]) -> Result<DeviceName, Obstacle>
         (None, []) => LOOPBACK.to_owned(),
         (None, names) => {
             let words = format!(
-                "no default route says which device is meant; say --device with one of {}",
+                "no default route says which device is meant; give --device with one of {}",
                 names.join(", ")
             );
             return Err(Obstacle::Other(words));
@@ -168,8 +169,8 @@ fn usual_device(tree: &Tree, devices: &[Device]) -> Result<DeviceName, Obstacle>
     name.parse().map_err(Obstacle::Other)
 }
 
-/// The device of the narrowest network that has an address and is reached without a gateway, in
-/// `/proc/net/route`, whose words are of IPv4 in the machine's own order.
+/// The device of the narrowest network that contains an address and is reached without a gateway,
+/// from `/proc/net/route`. That file lists IPv4 only, in the machine's own byte order.
 fn device_towards(tree: &Tree, address: IpAddr) -> Option<String> {
     let IpAddr::V4(address) = address else {
         return None;

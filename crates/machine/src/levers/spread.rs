@@ -2,8 +2,9 @@
 
 use super::{Knob, Site, Value};
 
-/// What each knob is set to, as a person types it: CPUs of its own, or one queue for each CPU at least; `None` for one that is of no queue, as the interrupt by which a
-/// driver hears of its link.
+/// Returns the value of each knob, as a person types it: CPUs of its own, or for a number of queues
+/// at least one queue per CPU. `None` for a knob that belongs to no queue, such as the interrupt by
+/// which a driver learns the state of its link.
 pub(super) fn over(held: &[(Knob, Value)], site: &Site, cpus: &[usize]) -> Vec<Option<String>> {
     let device = site.device().map_or("", |device| device.as_str());
     let named = held.iter().map(|(knob, _)| match knob {
@@ -20,7 +21,8 @@ pub(super) fn over(held: &[(Knob, Value)], site: &Site, cpus: &[usize]) -> Vec<O
             let queues = i64::try_from(cpus.len()).unwrap_or(i64::MAX);
             return Some(queues.max(*now).to_string());
         }
-        // An interrupt is served by one CPU; where there are fewer queues than CPUs, several send by one.
+        // One CPU serves an interrupt. If there are fewer queues than CPUs, several CPUs send by
+        // one queue.
         let turns = match knob {
             Knob::Interrupt { .. } => cpus.len(),
             _ => cpus.len().min(held.len()),
@@ -32,8 +34,9 @@ pub(super) fn over(held: &[(Knob, Value)], site: &Site, cpus: &[usize]) -> Vec<O
     queues.into_iter().zip(held).map(share).collect()
 }
 
-/// The queue of an interrupt, by the number with which drivers end its name: `eth0-rx-0`, `virtio0-input.0`,
-/// `mlx5_comp0@pci:0000:3b:00.0`. The device's own name may end with one too.
+/// The queue of an interrupt, by the number at which drivers end its name: `eth0-rx-0`,
+/// `virtio0-input.0`, `mlx5_comp0@pci:0000:3b:00.0`. The device's own name may end with a number
+/// too.
 fn queue_of(action: &str, device: &str) -> Option<usize> {
     let name = action.split_once('@').map_or(action, |(name, _)| name);
     let name = name.split_once(device).map_or(name, |(_, rest)| rest);

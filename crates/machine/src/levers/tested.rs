@@ -1,5 +1,6 @@
-//! Where tests set levers and put them back. Each takes those that it is said to have from `linerate levers
-//! list --json`, or is held against that list (`behaviour/tests/levers/page.rs`).
+//! Where tests set levers and put them back. A test takes the levers of its place from
+//! `linerate levers list --json`, or is checked against that list
+//! (`behaviour/tests/levers/page.rs`).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,23 +11,25 @@ use super::Lever;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TestBench {
-    /// A network namespace of whatever machine the tests run on (`behaviour/tests/levers/each.rs`).
+    /// A network namespace of the machine that the tests run on (`behaviour/tests/levers/each.rs`).
     Here,
     /// A virtual machine with a kernel and a card of its own (`xtask/src/vm/proofs`: `levers.sh`, `ktls.sh`,
     /// `shares.sh`).
     Guest,
-    /// There, by what a person would do (`xtask/src/vm/proofs/audit.sh`).
+    /// A virtual machine, where the steps that a person would take are carried out
+    /// (`xtask/src/vm/proofs/audit.sh`).
     ByHand,
-    /// A folder of files (`carry/tests/planted.rs`).
+    /// A folder of files that imitate a machine (`carry/tests/planted.rs`).
     Planted,
-    /// A program that is started with it, and takes it along when it ends
+    /// A program that is started with the lever, whose setting ends with it
     /// (`behaviour/tests/levers/programs.rs`).
     Program,
-    /// Our own server, which takes it along when it ends (`behaviour/tests/serve`).
+    /// Our own server, whose setting ends with it (`behaviour/tests/serve`).
     Server,
-    /// Our own ends of UDP, which take it along when they end (`behaviour/tests/link/packets.rs`).
+    /// Our own ends of UDP, whose setting ends with them (`behaviour/tests/link/packets.rs`).
     Packets,
-    /// An emulated machine that is started without it and with it (`xtask/src/prove/two_boots.rs`).
+    /// An emulated machine that is started without the lever and with it
+    /// (`xtask/src/prove/two_boots.rs`).
     Reboot,
 }
 
@@ -36,22 +39,22 @@ impl TestBench {
             Self::Here => "here, in a network namespace",
             Self::Guest => "in a virtual machine",
             Self::ByHand => "by hand in a virtual machine",
-            Self::Planted => "on planted files alone, never on a machine that has it",
-            Self::Program => "with a program, which takes it along when it ends",
-            Self::Server => "with our own server, which takes it along when it ends",
-            Self::Packets => "with `linerate packets`, which takes it along when it ends",
+            Self::Planted => "only on planted files, never on a machine that has it",
+            Self::Program => "with a program, whose end undoes it",
+            Self::Server => "with our own server, whose end undoes it",
+            Self::Packets => "with `linerate packets`, whose end undoes it",
             Self::Reboot => "over a reboot of an emulated machine, by `cargo xtask prove boot`",
         }
     }
 
-    /// Whether what is seen there is set by others than us.
+    /// Whether others than us set the lever there, so that the test only looks at the result.
     pub(super) fn is_of_others(self) -> bool {
         matches!(self, Self::ByHand | Self::Reboot)
     }
 }
 
 impl Lever {
-    /// Where tests set it, for a reader.
+    /// Describes for a reader where tests set this lever.
     pub fn tested_words(&self) -> String {
         let places: Vec<&str> = self.tested_in.iter().map(|bench| bench.words()).collect();
         match (places.as_slice(), &self.untested) {
@@ -60,7 +63,7 @@ impl Lever {
             (places, _) => {
                 let is_of_others = self.tested_in.iter().any(|bench| bench.is_of_others());
                 let how = match is_of_others {
-                    true => "seen to take hold",
+                    true => "seen to take effect",
                     false => "applied and restored in a test",
                 };
                 format!("{how} {}", places.join(", and "))

@@ -1,4 +1,4 @@
-//! How a lever is set that sets knobs of one kind to one value.
+//! Levers that set knobs of one kind to one value.
 
 use serde::Deserialize;
 
@@ -7,7 +7,7 @@ use super::share::Share;
 use super::{Accepts, Knob, Lever, Obstacle, Places, Plan, Reading, Site, Step, Value};
 use super::{interrupts, lost_for_good, overruled, spread};
 
-/// The knobs, and what they are set to.
+/// The knobs of a lever, and the values that they accept.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Tunable {
@@ -16,16 +16,16 @@ pub(super) struct Tunable {
     pub(super) advised: Advised,
 }
 
-/// What is set when no value is typed.
+/// The value that is set if none is typed.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Advised {
     Value(String),
-    /// What it is now, or this where that is less.
+    /// The current value, or this number if the current value is lower.
     AtLeast(i64),
-    /// No value is right everywhere, and why.
+    /// No value is right everywhere, for this reason.
     Depends(String),
-    /// What it is now, or a share of the memory where that is less.
+    /// The current value, or a share of the memory if the current value is lower.
     AtLeastShare(Share),
 }
 
@@ -58,8 +58,8 @@ impl Tunable {
                 .recommended(site)
                 .ok_or_else(|| self.no_value(lever, site))?,
         };
-        let shares = self.shares(&held, site, &typed);
-        let steps = held.into_iter().zip(shares).map(|((knob, old), typed)| {
+        let values = self.values(&held, site, &typed);
+        let steps = held.into_iter().zip(values).map(|((knob, old), typed)| {
             overruled::check(&knob, &site.tree)?;
             let new = match typed {
                 Some(typed) => self.checked(lever, site, &knob, &typed)?,
@@ -92,8 +92,9 @@ impl Tunable {
         })
     }
 
-    /// What is meant for each knob by what is typed for all; `None` for one that stays as it is.
-    fn shares(&self, held: &[(Knob, Value)], site: &Site, typed: &str) -> Vec<Option<String>> {
+    /// Returns the value of each knob, from what is typed for all of them; `None` for a knob that
+    /// stays as it is.
+    fn values(&self, held: &[(Knob, Value)], site: &Site, typed: &str) -> Vec<Option<String>> {
         match self.accepts.spread_over(site, typed) {
             Some(cpus) => spread::over(held, site, &cpus),
             None => vec![Some(typed.to_owned()); held.len()],
@@ -133,7 +134,7 @@ impl Tunable {
         values
     }
 
-    /// What its only knob holds, where that is a number.
+    /// The value of the only knob; `None` if there are several, or the value is not a number.
     fn number(&self, site: &Site) -> Option<i64> {
         match self.places.held(site).ok()?.as_slice() {
             [(_, Value::Number(number))] => Some(*number),
@@ -170,7 +171,7 @@ impl Tunable {
     fn no_value(&'static self, lever: &'static Lever, site: &Site) -> Obstacle {
         let why = match &self.advised {
             Advised::Depends(why) => why,
-            _ => "none could be told for this machine",
+            _ => "none could be determined for this machine",
         };
         Obstacle::NoValue {
             lever: &lever.name,
@@ -180,7 +181,7 @@ impl Tunable {
     }
 }
 
-/// What the kernel will move along with these, as it stands now.
+/// The knobs that the kernel will move along with these steps, with their current values.
 fn followers(steps: &[Step], site: &Site) -> Result<Vec<Step>, Obstacle> {
     let of_queues = match steps.iter().any(|step| step.knob.is_of_both_ways()) {
         true => places::of_queues(site),
@@ -200,10 +201,10 @@ fn followers(steps: &[Step], site: &Site) -> Result<Vec<Step>, Obstacle> {
     knobs.chain(of_queues).map(follower).collect()
 }
 
-/// Sees that what is set here stays so.
+/// Checks that nobody else changes what is set here.
 ///
 /// # Errors
-/// Who would set it to something else.
+/// Names who would set it to something else.
 fn stay_set(held: &[(Knob, Value)], site: &Site) -> Result<(), Obstacle> {
     let numbers = held.iter().filter_map(|(knob, _)| match knob {
         Knob::Interrupt { number, .. } => Some(*number),

@@ -1,4 +1,4 @@
-//! What a knob holds, and how the kernel and a person write it.
+//! The value of a knob, and how the kernel and a person write it.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::tree::chosen;
 
-/// A value of the kernel's, as the journal keeps it.
+/// A value of a kernel setting, as the journal stores it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Value {
@@ -24,7 +24,7 @@ pub(crate) enum Form {
     /// Numbers with white space between them.
     Numbers,
     Word,
-    /// All words that there are, the one that holds in brackets.
+    /// All words that may be chosen, the current one in brackets.
     Chosen,
     /// A mask of CPUs: hexadecimal, a comma after each 32 bits.
     CpuMask,
@@ -33,7 +33,7 @@ pub(crate) enum Form {
 }
 
 impl Form {
-    /// The value that a file's text says; `None` for a text of another form.
+    /// Parses the text of a file; `None` if the text has another form.
     pub(crate) fn parse(self, text: &str) -> Option<Value> {
         let text = text.trim();
         match self {
@@ -46,7 +46,7 @@ impl Form {
         }
     }
 
-    /// The value that a person means; a mask is given as a list of CPUs.
+    /// Parses a value as a person types it. A mask is typed as a list of CPUs.
     pub(crate) fn parse_typed(self, text: &str) -> Option<Value> {
         match self {
             Self::Chosen => Self::Word.parse(text),
@@ -56,7 +56,7 @@ impl Form {
         }
     }
 
-    /// The text that the kernel takes.
+    /// Returns the text that the kernel accepts.
     pub(crate) fn print(self, value: &Value) -> String {
         match (self, value) {
             (Self::CpuMask, Value::Numbers(cpus)) => mask_of_cpus(cpus),
@@ -65,7 +65,7 @@ impl Form {
         }
     }
 
-    /// As a person types it and reads it.
+    /// Returns the value as a person types and reads it.
     pub(crate) fn show(self, value: &Value) -> String {
         match (self, value) {
             (Self::CpuMask | Self::CpuList, Value::Numbers(cpus)) if cpus.is_empty() => {
@@ -95,7 +95,8 @@ fn numbers(text: &str) -> Option<Vec<i64>> {
     numbers.collect::<Result<_, _>>().ok()
 }
 
-/// No white space and no control character: one word of a kernel file, and of a journal's line.
+/// Whether a text is one word, without white space or control characters. Only such a text can be a
+/// word of a kernel file, and stand in a line of the journal.
 fn is_word(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
@@ -129,7 +130,7 @@ fn cpus_of_list(text: &str) -> Option<Vec<i64>> {
         return Some(Vec::new());
     }
     let mut cpus = sys::cpu::parse_list(text).ok()?;
-    // As a mask is read: what is typed in another order is the same value.
+    // Sorted, as a mask is read, so that another order of the same CPUs is the same value.
     cpus.sort_unstable();
     cpus.dedup();
     let numbers = cpus.into_iter().map(i64::try_from);

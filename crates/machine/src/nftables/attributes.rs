@@ -1,4 +1,5 @@
-//! Attributes of nftables as bytes: found, and put together, without knowing what they mean.
+//! Attributes of nftables as bytes. They are found and assembled here without knowing what they
+//! mean.
 
 use sys::netlink::attributes;
 
@@ -11,19 +12,19 @@ pub(super) const LIST_ELEMENT: u16 = 1;
 pub(super) const EXPRESSION_NAME: u16 = 1;
 pub(super) const EXPRESSION_DATA: u16 = 2;
 
-/// The number in network byte order that the first attribute of a type holds.
+/// Returns the number that the first attribute of a type holds; it is stored in network byte order.
 pub(super) fn find_number(bytes: &[u8], kind: u16) -> Option<u32> {
     let payload = find(bytes, kind)?.try_into().ok()?;
     Some(u32::from_be_bytes(payload))
 }
 
-/// A name without its zero byte.
+/// Returns a name without its zero byte; empty if there is none.
 pub(super) fn name(bytes: &[u8], kind: u16) -> &[u8] {
     let name = find(bytes, kind).unwrap_or_default();
     name.strip_suffix(b"\0").unwrap_or(name)
 }
 
-/// Attributes of these types with these numbers.
+/// Builds attributes of these types with these numbers.
 pub(super) fn numbers(parts: &[(u16, u32)]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (kind, number) in parts {
@@ -32,21 +33,21 @@ pub(super) fn numbers(parts: &[(u16, u32)]) -> Vec<u8> {
     bytes
 }
 
-/// One attribute.
+/// Builds one attribute.
 pub(super) fn one(kind: u16, payload: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     push(&mut bytes, kind, payload);
     bytes
 }
 
-/// Writes an expression of a rule: its name with a zero byte, and what it is asked to do.
+/// Writes an expression of a rule: its name, which ends with a zero byte, and its data.
 pub(super) fn push_expression(bytes: &mut Vec<u8>, name: &[u8], data: &[u8]) {
     let mut expression = one(EXPRESSION_NAME, name);
     push(&mut expression, EXPRESSION_DATA, data);
     push(bytes, LIST_ELEMENT, &expression);
 }
 
-/// The attributes again, each that `other` has another payload for with that.
+/// Copies the attributes. An attribute for which `other` returns a payload gets that payload.
 pub(super) fn rewritten(bytes: &[u8], other: impl Fn(u16, &[u8]) -> Option<Vec<u8>>) -> Vec<u8> {
     let mut written = Vec::with_capacity(bytes.len());
     for (kind, payload) in attributes(bytes) {

@@ -1,5 +1,5 @@
-//! The protocol of a rule of `iptables-nft`: its extensions ask for it, and the kernel lists it only
-//! as what the rule compares.
+//! The protocol of an `iptables-nft` rule. Its extensions require it, but the kernel lists it only
+//! as a value that the rule compares.
 
 use sys::netlink::attributes;
 
@@ -19,7 +19,7 @@ const FLAGS: u16 = 2;
 /// `NFT_RULE_COMPAT_F_INV`.
 const INVERTED: u32 = 2;
 
-/// What `NFTA_RULE_COMPAT` must hold; `None` where no extension of iptables is in the rule, or it is
+/// Returns what `NFTA_RULE_COMPAT` must hold; `None` if the rule has no iptables extension, or is
 /// for all protocols.
 pub(super) fn of(expressions: &[u8]) -> Option<Vec<u8>> {
     let mut elements = attributes(expressions).map(|(_, element)| element);

@@ -1,12 +1,12 @@
-//! The nftables messages that we send, written down; nothing here talks to the kernel.
+//! The encoding of the nftables messages that we send. Nothing here talks to the kernel.
 
 use sys::netlink::{Message, push_message};
 
 /// `NFNL_SUBSYS_NFTABLES`: the upper half of each message's type.
 const SUBSYSTEM: u16 = 10;
-/// Within the subsystem, from linux/netfilter/nf_tables.h.
+/// `NFT_MSG_DELTABLE` of linux/netfilter/nf_tables.h.
 const DELETE_TABLE: u16 = (SUBSYSTEM << 8) | 2;
-/// `NFNL_MSG_BATCH_BEGIN` and `_END`: what lies between them happens as one or not at all.
+/// `NFNL_MSG_BATCH_BEGIN` and `_END`: all messages between them take effect, or none does.
 const BATCH_BEGIN: u16 = 0x10;
 const BATCH_END: u16 = 0x11;
 /// Flags of the netlink header, from linux/netlink.h.
@@ -19,7 +19,7 @@ const APPEND: u16 = 0x800;
 /// Length of `struct nfgenmsg`.
 const HEADER_BYTES: usize = 4;
 
-/// What a ruleset is made of.
+/// The parts of a ruleset, by the numbers of linux/netfilter/nf_tables.h.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     Table = 0,
@@ -32,18 +32,18 @@ pub(super) enum Part {
 }
 
 impl Part {
-    /// The type of the messages that add one, and that list those there are.
+    /// The type of the messages that add such a part, and of those that list the existing ones.
     pub(super) const fn added(self) -> u16 {
         (SUBSYSTEM << 8) | self as u16
     }
 
-    /// The type of the messages that ask for them.
+    /// The type of the messages that ask for the existing parts.
     const fn get(self) -> u16 {
         self.added() + 1
     }
 }
 
-/// Messages that take hold together.
+/// Messages that take effect together.
 pub(super) struct Batch {
     datagram: Vec<u8>,
     sequence: u32,
@@ -61,7 +61,7 @@ impl Batch {
         batch
     }
 
-    /// A part with its attributes.
+    /// Adds a part with its attributes.
     pub(super) fn add(&mut self, part: Part, family: u8, attributes: &[u8]) {
         let flags = match part {
             Part::Table => CREATE | EXCLUSIVE,
@@ -71,15 +71,16 @@ impl Batch {
         self.push(part.added(), flags, header(family), attributes);
     }
 
-    /// The table that these attributes name.
+    /// Deletes the table that these attributes name.
     pub(super) fn delete_table(&mut self, family: u8, attributes: &[u8]) {
         self.push(DELETE_TABLE, 0, header(family), attributes);
     }
 
-    /// The finished datagram, and the sequence number whose acknowledgement ends the answer.
+    /// Returns the finished datagram, and the sequence number whose acknowledgement ends the
+    /// answer.
     ///
-    /// Only the last message asks for one: errors are told of any, in the order of the messages,
-    /// and before Linux 6.10 the end of a batch could not be acknowledged itself.
+    /// Only the last message asks for an acknowledgement. The kernel reports the errors of all
+    /// messages in their order, and before Linux 6.10 it could not acknowledge the end of a batch.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "the flag is in the low byte"
@@ -102,12 +103,12 @@ impl Batch {
     }
 }
 
-/// The question for what there is of a part, and its sequence number. The family 0 is all of them;
-/// `which` are the attributes that the question has.
+/// Builds the request for all existing parts of a kind. Returns it with its sequence number. The
+/// family 0 means all families; `which` holds the attributes of the request.
 pub(super) fn list(part: Part, family: u8, which: &[u8]) -> (Vec<u8>, u32) {
     let mut request = Vec::new();
     let flags = match part {
-        // There is but one: the number of the last change.
+        // There is only one: the number of the last change.
         Part::Generation => REQUEST | ACKNOWLEDGE,
         _ => REQUEST | DUMP,
     };
@@ -118,18 +119,18 @@ pub(super) fn list(part: Part, family: u8, which: &[u8]) -> (Vec<u8>, u32) {
     (request, 1)
 }
 
-/// The family and the attributes of a message that lists a part.
+/// Returns the family and the attributes of a message that lists a part; `None` for other messages.
 pub(super) fn listed<'a>(part: Part, message: &Message<'a>) -> Option<(u8, &'a [u8])> {
     let (header, attributes) = message.payload.split_at_checked(HEADER_BYTES)?;
     (message.kind == part.added()).then_some((header[0], attributes))
 }
 
-/// `struct nfgenmsg`: the family, and a version and a number that are 0.
+/// `struct nfgenmsg`: the family; the version and the resource number are 0.
 fn header(family: u8) -> [u8; HEADER_BYTES] {
     [family, 0, 0, 0]
 }
 
-/// A batch names the subsystem that it is for, by the number.
+/// `struct nfgenmsg` of a batch: its resource number is the subsystem that the batch is for.
 fn batch_header() -> [u8; HEADER_BYTES] {
     let [high, low] = SUBSYSTEM.to_be_bytes();
     [0, 0, high, low]

@@ -1,5 +1,5 @@
-//! Rules made such that no packet ends in them, and that they can be loaded: they cost what they
-//! cost, and drop nothing. The numbers are those of linux/netfilter/nf_tables.h.
+//! Changes rules so that no packet ends in them and they can be loaded. They then cost as much as
+//! before, and drop nothing. The numbers are those of linux/netfilter/nf_tables.h.
 
 use sys::netlink::attributes;
 
@@ -22,13 +22,13 @@ const SYNPROXY: u32 = 10;
 const QUOTA_FLAGS: u16 = 2;
 /// `NFT_QUOTA_F_INV`.
 const QUOTA_INVERTED: u32 = 1;
-/// `NF_ACCEPT`: past this chain.
+/// `NF_ACCEPT`: the packet leaves this chain and goes on.
 const ACCEPT: u32 = 1;
-/// `NF_DROP` and `NF_QUEUE`; above their low bytes they have an errno and the number of a queue.
+/// `NF_DROP` and `NF_QUEUE`. Their higher bytes hold an errno and the number of a queue.
 const ENDS: [u32; 2] = [0, 3];
 const VERDICT_BYTE: u32 = 0xff;
 
-/// The expressions of a rule, with no end for a packet among them, and without those that hand it to
+/// The expressions of a rule, changed so that none ends a packet, and without those that hand it to
 /// a flow table.
 pub(super) fn expressions(expressions: &[u8]) -> Vec<u8> {
     let mut written = Vec::with_capacity(expressions.len());
@@ -50,7 +50,7 @@ pub(super) fn expressions(expressions: &[u8]) -> Vec<u8> {
     written
 }
 
-/// A named object, as it can be loaded: `kind` is its type.
+/// A named object in a form that can be loaded; `kind` is its type.
 pub(super) fn object(kind: u32, data: &[u8]) -> Vec<u8> {
     match kind {
         QUOTA => quota(data),
@@ -58,8 +58,8 @@ pub(super) fn object(kind: u32, data: &[u8]) -> Vec<u8> {
     }
 }
 
-/// A quota that is used up is listed with a flag that is not taken (`nft_quota_do_init` in
-/// net/netfilter/nft_quota.c); its count says the same.
+/// A quota without the flag with which the kernel lists a used-up one: it would not accept that
+/// flag (`nft_quota_do_init` in net/netfilter/nft_quota.c). The quota's count says the same.
 fn quota(data: &[u8]) -> Vec<u8> {
     rewritten(data, |kind, _| {
         let flags = find_number(data, kind)?;
@@ -67,7 +67,7 @@ fn quota(data: &[u8]) -> Vec<u8> {
     })
 }
 
-/// The elements of a map, with no end for a packet among their verdicts.
+/// The elements of a map, changed so that no verdict ends a packet.
 pub(super) fn elements(elements: &[u8]) -> Vec<u8> {
     let element = |kind, part: &[u8]| (kind == ELEMENT_DATA).then(|| data(part));
     rewritten(elements, |_, payload| Some(rewritten(payload, element)))
@@ -80,7 +80,7 @@ fn immediate(expression: &[u8]) -> Vec<u8> {
     })
 }
 
-/// A value stays as it is; a verdict that ends a packet becomes one that lets it go on.
+/// Keeps a value. Replaces a verdict that ends a packet by one that lets it go on.
 fn data(data: &[u8]) -> Vec<u8> {
     rewritten(data, |kind, verdict| {
         let code = find_number(verdict, VERDICT_CODE);
@@ -89,7 +89,7 @@ fn data(data: &[u8]) -> Vec<u8> {
 }
 
 fn is_end(code: u32) -> bool {
-    // Those of nftables itself, such as a jump, are negative.
+    // The verdicts of nftables itself, such as a jump, are negative.
     code.cast_signed() >= 0 && ENDS.contains(&(code & VERDICT_BYTE))
 }
 
@@ -107,7 +107,7 @@ fn push_accept(expressions: &mut Vec<u8>) {
     push_expression(expressions, b"immediate\0", &immediate);
 }
 
-/// Whether it is a target of iptables that ends packets or hands them to a program.
+/// Whether a target of iptables ends packets or hands them to a program.
 fn ends_packets(target: &[u8]) -> bool {
     matches!(
         name(target, TARGET_NAME),

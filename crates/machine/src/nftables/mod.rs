@@ -1,5 +1,5 @@
-//! nftables over netlink: tables of ours with rules that never match, a look at the rules of others,
-//! and a copy of them. Needs no `nft` program.
+//! nftables over netlink: our own tables with rules that never match, a look at the rules of
+//! others, and a copy of them. It needs no `nft` program.
 
 mod attributes;
 mod compatibility;
@@ -23,14 +23,14 @@ pub use ruleset::Ruleset;
 pub struct ListedRule {
     pub table: String,
     pub chain: String,
-    /// It looks at the state of connections, so the kernel must track them.
+    /// Whether it looks at the state of connections, which makes the kernel track them.
     pub tracks_connections: bool,
 }
 
-/// The rules of all tables in the caller's network namespace.
+/// Lists the rules of all tables in the caller's network namespace.
 ///
 /// # Errors
-/// `EPERM` without `CAP_NET_ADMIN` there; `EPROTONOSUPPORT` where the kernel has no nftables.
+/// `EPERM` without `CAP_NET_ADMIN` there; `EPROTONOSUPPORT` if the kernel has no nftables.
 pub fn rules() -> io::Result<Vec<ListedRule>> {
     let mut found = Vec::new();
     let (request, sequence) = encode::list(Part::Rule, 0, &[]);
@@ -46,7 +46,7 @@ fn send(batch: Batch) -> io::Result<()> {
     Netlink::open(Family::Netfilter)?.ask(&request, last, |_| ControlFlow::Continue(()))
 }
 
-/// `NFTA_RULE_TABLE`, `_CHAIN` and `_EXPRESSIONS`.
+/// Parses a rule from `NFTA_RULE_TABLE`, `_CHAIN` and `_EXPRESSIONS`.
 fn listed_rule(message: &Message<'_>) -> Option<ListedRule> {
     let (_, rule) = encode::listed(Part::Rule, message)?;
     find(rule, 1)?;

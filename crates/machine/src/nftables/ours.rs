@@ -1,5 +1,5 @@
-//! Tables of ours: what their rules do with a packet, expression by expression, as the `nft` program would
-//! write it. The numbers are those of linux/netfilter/nf_tables.h.
+//! Our own tables: what their rules do with a packet, expression by expression, as the `nft`
+//! program would write it. The numbers are those of linux/netfilter/nf_tables.h.
 
 use std::ffi::CStr;
 
@@ -11,32 +11,33 @@ use crate::rtnetlink::push_text;
 
 /// `NFPROTO_INET`: one table for both IP versions.
 const INET: u8 = 1;
-/// `NFPROTO_IPV4`, as `meta nfproto` gives it.
+/// `NFPROTO_IPV4`, as `meta nfproto` returns it.
 const IPV4: u8 = 2;
-/// `IPPROTO_TCP`, as `meta l4proto` gives it.
+/// `IPPROTO_TCP`, as `meta l4proto` returns it.
 const TCP: u8 = 6;
 /// `NFT_META_NFPROTO` and `NFT_META_L4PROTO`; `NFT_CT_STATE`.
 const PROTOCOL_FAMILY: u32 = 15;
 const L4_PROTOCOL: u32 = 16;
 const STATE: u32 = 0;
-/// `NFT_PAYLOAD_NETWORK_HEADER`: offset and length of the source address in that of IPv4.
+/// `NFT_PAYLOAD_NETWORK_HEADER`, and offset and length of the source address in an IPv4 header,
+/// bytes.
 const NETWORK_HEADER: u32 = 1;
 const SOURCE_AT: u32 = 12;
 const ADDRESS_BYTES: u32 = 4;
-/// What the `nft` program calls `ipv4_addr`; the kernel only keeps it.
+/// The number of the `nft` program for `ipv4_addr`; the kernel only stores it.
 const TYPE_IPV4_ADDRESS: u32 = 7;
-/// `NFT_REG_VERDICT`, and the first of those that hold data.
+/// `NFT_REG_VERDICT`, and the first of the registers that hold data.
 const VERDICT: u32 = 0;
 const FIRST: u32 = 1;
 /// `NF_DROP`.
 const DROP: u32 = 0;
-/// A set of addresses of a table of ours.
+/// Name of the set of addresses in a table of ours.
 const NOBODIES: &CStr = c"nobodies";
-/// The networks that are kept for documentation (RFC 5737): no packet of ours comes from there.
+/// The networks reserved for documentation (RFC 5737): no packet of ours comes from there.
 const NOBODYS_NETWORKS: [[u8; 3]; 3] = [[203, 0, 113], [198, 51, 100], [192, 0, 2]];
 const ADDRESSES_OF_A_NETWORK: u16 = 254;
 
-/// A table of ours: at each of its hooks a chain with the rule.
+/// A table of ours, with a chain that has the rule at each of its hooks.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Table {
@@ -45,36 +46,36 @@ pub struct Table {
     pub(super) rule: Rule,
 }
 
-/// Where a chain of ours is crossed.
+/// The hook at which packets pass a chain of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Hook {
-    /// By packets for this host, where firewalls filter.
+    /// Passed by packets for this host, where firewalls filter.
     Input,
-    /// By packets that came in, before their connection is looked up.
+    /// Passed by packets that came in, before their connection is looked up.
     RawPrerouting,
-    /// By packets that this host sends, before their connection is looked up.
+    /// Passed by packets that this host sends, before their connection is looked up.
     RawOutput,
 }
 
-/// What a chain of ours does.
+/// What the rules of a chain of ours do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Rule {
-    /// `ip saddr ADDRESS drop`, so many rules, each with the next address of nobody, over and over from the
-    /// 762nd on: they compare and never match.
+    /// `ip saddr ADDRESS drop`: several rules, each with the next address of nobody. From the 763rd
+    /// on the addresses repeat. The rules compare and never match.
     DropFromNobody,
-    /// `ip saddr @nobodies drop`: one look into a set of so many addresses, which never matches.
+    /// `ip saddr @nobodies drop`: one look-up in a set of several addresses, which never matches.
     DropFromNobodies,
-    /// `ct state 0`, with nothing to do if so: it makes the kernel track connections.
+    /// `ct state 0`, with no action if it matches: it makes the kernel track connections.
     LookAtConnectionState,
     /// `meta l4proto tcp notrack`: no connection is looked up for this packet.
     DoNotTrackTcp,
 }
 
 impl Hook {
-    /// Name of the chain, number of the hook and priority, from linux/netfilter.h and
-    /// linux/netfilter_ipv4.h (`NF_IP_PRI_FILTER`, `NF_IP_PRI_RAW`).
+    /// Returns the name of the chain, the number of the hook and the priority, from
+    /// linux/netfilter.h and linux/netfilter_ipv4.h (`NF_IP_PRI_FILTER`, `NF_IP_PRI_RAW`).
     fn place(self) -> (&'static CStr, u32, i32) {
         match self {
             Self::Input => (c"input", 1, 0),
@@ -85,7 +86,7 @@ impl Hook {
 }
 
 impl Table {
-    /// As it is loaded, of so many rules or addresses where it has several.
+    /// Builds the ruleset to load, with `count` rules or addresses if the rule can have several.
     pub fn ruleset(&self, count: u16) -> Ruleset {
         let rules = match self.rule {
             Rule::DropFromNobody => count,
@@ -104,12 +105,12 @@ impl Table {
         }
     }
 
-    /// Whether it has the kernel track connections.
+    /// Whether it makes the kernel track connections.
     pub(crate) fn tracks_connections(&self) -> bool {
         self.rule == Rule::LookAtConnectionState
     }
 
-    /// Of every part the first attribute is the name of its table.
+    /// Builds a part; the first attribute of every part is the name of its table.
     fn piece(&self, rest: &[(u16, &[u8])]) -> Piece {
         let mut attributes = Vec::new();
         push_text(&mut attributes, 1, &self.table);
@@ -153,7 +154,7 @@ impl Table {
     }
 }
 
-/// The nth address that is nobody's.
+/// The nth address that belongs to nobody, counted from 0.
 fn nobody(nth: u16) -> [u8; 4] {
     let network = usize::from(nth / ADDRESSES_OF_A_NETWORK) % NOBODYS_NETWORKS.len();
     let [a, b, c] = NOBODYS_NETWORKS[network];
@@ -189,12 +190,12 @@ fn expressions(rule: Rule, nth: u16) -> Vec<u8> {
     all
 }
 
-/// Has the first register hold what the kernel knows of the packet.
+/// Loads what the kernel knows of the packet by this key into the first register.
 fn load(expressions: &mut Vec<u8>, key: u32) {
     push_expression(expressions, b"meta\0", &numbers(&[(2, key), (1, FIRST)]));
 }
 
-/// Goes on only with packets of IPv4, with their source address in the first register.
+/// Goes on only with IPv4 packets, and loads their source address into the first register.
 fn load_source(expressions: &mut Vec<u8>) {
     load(expressions, PROTOCOL_FAMILY);
     compare(expressions, &[IPV4]);

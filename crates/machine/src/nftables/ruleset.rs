@@ -1,11 +1,11 @@
-//! All tables of a network namespace, read in one and loaded in another. The numbers are those of
-//! linux/netfilter/nf_tables.h.
+//! All tables of a network namespace, read in one namespace and loaded in another. The numbers are
+//! those of linux/netfilter/nf_tables.h.
 //!
-//! What is listed is nearly what is asked for, so each part is handed back to the kernel as it came,
-//! without knowing what its expressions mean. Otherwise are these: no packet ends in a rule, so that
-//! traffic which these rules do not know still passes; tables of the family `netdev` are left out, and
-//! chains at the ingress of a device are crossed by nobody, as devices but for `lo` are not there; no
-//! packet is handed to a flow table.
+//! The kernel lists parts nearly as it accepts them, so each part is handed back as it came,
+//! without knowing what its expressions mean. There are four changes. No packet ends in a rule, so
+//! that traffic which these rules do not know still passes. Tables of the family `netdev` are left
+//! out. Chains at the ingress of a device get no hook, as no devices but `lo` are there. No packet
+//! is handed to a flow table.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -17,11 +17,11 @@ use super::encode::{self, Batch, Part};
 use super::{compatibility, harmless, send};
 use crate::namespace::PrivateNamespace;
 
-/// How often rules are read again that have changed meanwhile.
+/// How often rules are read at most, if they change while they are read.
 const MOST_TRIES: usize = 3;
 /// `NFPROTO_NETDEV`.
 const NETDEV: u8 = 5;
-/// `NFTA_*_TABLE` of all parts, and `NFTA_TABLE_NAME`.
+/// `NFTA_*_TABLE`, which has the same number for all parts, and `NFTA_TABLE_NAME`.
 const TABLE: u16 = 1;
 const TABLE_FLAGS: u16 = 2;
 /// `NFT_TABLE_F_DORMANT`; the other flags bind a table to the program that made it.
@@ -39,7 +39,7 @@ const SET_NAME: u16 = 2;
 const SET_ID: u16 = 10;
 const ELEMENTS: u16 = 3;
 
-/// A part of a ruleset: its family and its attributes as they are loaded.
+/// A part of a ruleset: its family, and its attributes in the form in which they are loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Piece {
     pub(super) family: u8,
@@ -58,14 +58,16 @@ pub struct Ruleset {
 }
 
 impl Ruleset {
-    /// Those of the caller's network namespace.
+    /// Reads the rules of the caller's network namespace.
     ///
     /// # Errors
-    /// `EPERM` without `CAP_NET_ADMIN` there; `EPROTONOSUPPORT` where the kernel has no nftables.
+    /// `EPERM` without `CAP_NET_ADMIN` there; `EPROTONOSUPPORT` if the kernel has no nftables; and
+    /// an error if the rules change during each try.
     pub fn here() -> io::Result<Self> {
         for _ in 0..MOST_TRIES {
             let before = generation()?;
-            // What is asked for may go while it is listed.
+            // An error counts only if nothing changed: what we ask for may vanish while it is
+            // listed.
             let found = Self::read();
             if generation()? == before {
                 return found;
@@ -89,16 +91,16 @@ impl Ruleset {
         Ok(found)
     }
 
-    /// How many rules there are.
+    /// Number of rules.
     pub fn rules(&self) -> usize {
         self.rules.len()
     }
 
-    /// Loads them, at once or not at all.
+    /// Loads all parts at once, or none of them.
     ///
     /// # Errors
-    /// The kernel's errno: `EEXIST` where a table is there already, `EPERM` where they are more than a
-    /// socket sends at once and its room may not be made larger.
+    /// The kernel's errno: `EEXIST` if a table is there already, `EPERM` if the parts are larger
+    /// than what a socket can send at once and its buffer may not be enlarged.
     pub fn load(&self, _proof: PrivateNamespace) -> io::Result<()> {
         send(self.batch())
     }
@@ -121,10 +123,10 @@ impl Ruleset {
         batch
     }
 
-    /// Takes its tables away again with everything in them.
+    /// Removes the tables again, with everything in them.
     ///
     /// # Errors
-    /// The kernel's errno: `ENOENT` when one of them is not there.
+    /// The kernel's errno: `ENOENT` if one of them is not there.
     pub fn unload(&self, _proof: PrivateNamespace) -> io::Result<()> {
         let mut batch = Batch::new();
         for table in &self.tables {
@@ -141,23 +143,23 @@ impl Ruleset {
     }
 }
 
-/// Number of the change that was made last.
+/// Number of the last change of the ruleset.
 fn generation() -> io::Result<Option<u32>> {
     const ID: u16 = 1;
-    let told = list(Part::Generation, 0, &[])?;
-    Ok(told
+    let listed = list(Part::Generation, 0, &[])?;
+    Ok(listed
         .first()
         .and_then(|piece| find_number(&piece.attributes, ID)))
 }
 
-/// What there is of a part, but for what is of a device.
+/// Lists all parts of a kind, except those of the family `netdev`.
 fn all(part: Part) -> io::Result<Vec<Piece>> {
     let mut pieces = list(part, 0, &[])?;
     pieces.retain(|piece| piece.family != NETDEV);
     Ok(pieces)
 }
 
-/// What the kernel lists of a part; `which` are the attributes of the question.
+/// Lists the parts of a kind in one family; `which` holds the attributes of the request.
 fn list(part: Part, family: u8, which: &[u8]) -> io::Result<Vec<Piece>> {
     let (request, sequence) = encode::list(part, family, which);
     let mut pieces = Vec::new();
@@ -171,7 +173,7 @@ fn list(part: Part, family: u8, which: &[u8]) -> io::Result<Vec<Piece>> {
     Ok(pieces)
 }
 
-/// The piece with some of its attributes.
+/// A copy of the piece with some of its attributes.
 fn only(piece: &Piece, kinds: &[u16]) -> Piece {
     let mut kept = Vec::with_capacity(piece.attributes.len());
     for (kind, payload) in attributes(&piece.attributes) {
@@ -192,7 +194,7 @@ fn table(piece: &Piece) -> Piece {
     table
 }
 
-/// With the policy to accept; one at the ingress of a device is at no hook.
+/// A chain with the policy to accept. A chain at the ingress of a device gets no hook.
 fn chain(piece: &Piece) -> Piece {
     const TYPE: u16 = 7;
     let hook = find(&piece.attributes, CHAIN_HOOK);
@@ -228,7 +230,7 @@ fn object(piece: &Piece) -> Piece {
     object
 }
 
-/// The sets of a batch are told apart by a number.
+/// A set with a number, by which the sets of a batch are told apart.
 fn set(piece: &Piece, id: u32) -> Piece {
     const KEPT: [u16; 14] = [TABLE, SET_NAME, 3, 4, 5, 6, 7, 8, 9, 11, 12, 15, 17, 18];
     let mut set = only(piece, &KEPT);

@@ -1,4 +1,5 @@
-//! The costs and switches of `crates/machine/planted.toml`, each of a kind that this code knows to set.
+//! The costs and switches of `crates/machine/planted.toml`. Each is of a kind that this code can
+//! set.
 
 use std::sync::LazyLock;
 
@@ -32,7 +33,7 @@ struct File {
 struct Cost {
     name: String,
     summary: String,
-    /// None of what is on or off.
+    /// The numbers that it takes; `None` if it is just on or off.
     takes: Option<Numbers>,
     how: How,
 }
@@ -45,22 +46,22 @@ struct Numbers {
     usual: u64,
 }
 
-/// What sets it.
+/// How it is set.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum How {
-    /// A flag of our server.
+    /// A flag of our server without a value.
     Flag(String),
     FlagWithNumber(String),
-    /// Our server's message, of so many bytes.
+    /// Our server's message, with as many bytes as the number says.
     Message,
     Filter(Reads),
-    /// A table of ours in the packet filter.
+    /// Rules of our own table in the packet filter.
     Rules(Table),
     MachineRules,
     PacketTap,
     TokenBucket,
-    /// It goes the way of what binds live.
+    /// Sets nothing, but takes every step of a cost that binds live.
     Nothing,
 }
 
@@ -93,8 +94,8 @@ impl Planted for Cost {
         )
     }
 
-    /// What is live is set and undone; in a namespace of our own that disturbs nobody, and no other
-    /// answer is as sure.
+    /// Tries a live cost by setting and undoing it. In a namespace of our own that disturbs nobody,
+    /// and no other answer is as certain.
     fn unavailable(&'static self, wanted: Wanted<'_>) -> Option<String> {
         if let How::Filter(_) = self.how {
             return seccomp_filter::unavailable();
@@ -130,9 +131,9 @@ impl Planted for Cost {
 }
 
 impl Cost {
-    /// What lives in a network namespace of our own.
+    /// Sets a cost that lives in a network namespace of our own.
     fn held(&'static self, number: u64) -> Result<Box<dyn Held + Send>, PlantedError> {
-        // It takes no more than fits.
+        // The range of each such cost fits `u16`.
         let count = u16::try_from(number).unwrap_or(u16::MAX);
         Ok(match &self.how {
             How::Rules(table) => Box::new(HeldRules::of_table(&self.name, table, count)?),
@@ -143,7 +144,7 @@ impl Cost {
         })
     }
 
-    /// The number that is wanted, or the usual; 0 of what is on or off.
+    /// Returns the number that is wanted, or the usual one; 0 if the cost is just on or off.
     fn number(&'static self, wanted: Wanted<'_>) -> Result<u64, PlantedError> {
         let expected = LeverShape {
             name: &self.name,

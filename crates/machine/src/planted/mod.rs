@@ -1,8 +1,9 @@
-//! What an arm of a study may have set: costs of known kind and switches of our own server, which are the rows
-//! of `crates/machine/planted.toml`, and the levers of the machine.
+//! Settings that an arm of a study may have: costs of known kind and switches of our own server,
+//! which are the rows of `crates/machine/planted.toml`, and the levers of the machine.
 //!
-//! What binds live sets something in the network namespace of this process, and only if
-//! that namespace is our own: see [`crate::namespace`]. What reaches further needs its owner's word.
+//! A setting that binds live changes the network namespace of this process, and only if that
+//! namespace is our own: see [`crate::namespace`]. A setting that reaches further needs the
+//! permission of its owner.
 
 mod cost;
 mod packet_tap;
@@ -25,50 +26,51 @@ use crate::levers::{Obstacle, ProgramPart, SPREAD};
 use crate::namespace::{self, PrivateNamespace};
 use crate::rig::qdisc::QdiscError;
 
-/// A cost or a switch that an arm of a study can have.
+/// A cost, switch or lever that an arm of a study can have.
 pub trait Planted: Send + Sync {
-    /// As it is written in study files: lower-case words joined by hyphens.
+    /// Its name in study files: lower-case words joined by hyphens.
     fn name(&'static self) -> &'static str;
 
-    /// What must be redone before it takes hold.
+    /// What must be redone before it takes effect.
     fn binds(&self) -> Binds;
 
     /// What it does and what it costs, in one sentence.
     fn summary(&'static self) -> &'static str;
 
-    /// The values that it takes; without one it has its default.
+    /// The values that it takes. Without a value it has its default.
     fn takes(&self) -> Takes;
 
-    /// Whether it is a switch of our own server, that no other program has.
+    /// Whether it is a switch of our own server, which no other program has.
     fn only_serve(&self) -> bool;
 
-    /// Whether the machine is so without us, so that there is nothing to set.
+    /// Whether the machine has the wanted value already, so that there is nothing to set.
     fn is_so(&'static self, _: Wanted<'_>) -> bool {
         false
     }
 
-    /// `None` where it can be used by this process, else the reason with its errno.
+    /// `None` if this process can use it, otherwise the reason with its errno.
     fn unavailable(&'static self, wanted: Wanted<'_>) -> Option<String>;
 
     /// Sets it to a value, or to its default.
     ///
     /// # Errors
-    /// A value out of range, no namespace of our own, or what the kernel refused.
+    /// If the value is out of range, there is no namespace of our own, or the kernel refuses it.
     fn set(&'static self, wanted: Wanted<'_>) -> Result<SetLever, PlantedError>;
 }
 
-/// What is wanted of it.
+/// What is wanted of a setting.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wanted<'a> {
-    /// As it was typed; without one it has its default.
+    /// The value as it was typed. Without a value it has its default.
     pub value: Option<&'a str>,
     pub leave: Leave,
-    /// The CPUs of the server's workers, one each; empty where nobody says.
+    /// The CPUs of the server's workers, one each; empty if nobody names them.
     pub cpus: &'a [usize],
 }
 
 impl Wanted<'_> {
-    /// The value, which says of what is spread over CPUs over which: those of the workers.
+    /// The value. If it says to spread over CPUs without naming them, the CPUs of the workers are
+    /// added.
     fn spelled(&self) -> Option<Cow<'_, str>> {
         match self.value? {
             SPREAD if !self.cpus.is_empty() => {
@@ -79,20 +81,20 @@ impl Wanted<'_> {
         }
     }
 
-    /// Why nothing is spread over the CPUs of one worker.
+    /// The reason why nothing can be spread, if there is just one worker.
     fn one_worker(&self) -> Option<String> {
         let is_spread = self.value == Some(SPREAD);
         (is_spread && self.cpus.len() == 1).then(|| ONE_WORKER.to_owned())
     }
 }
 
-/// What became of a lever that was set.
+/// The result of setting a lever.
 pub enum SetLever {
-    /// Holds for as long as this lives; dropping it undoes.
+    /// A setting that holds as long as this lives; dropping it undoes the setting.
     Held(Box<dyn Held + Send>),
-    /// To be put into the start of the target's process.
+    /// To be added to the start of the target's process.
     Child(ChildPart),
-    /// To be put onto the command line of our own server.
+    /// To be added to the command line of our own server.
     ServeArgument(Vec<String>),
 }
 
@@ -100,19 +102,19 @@ pub enum SetLever {
 #[derive(Clone, Default)]
 pub struct ChildPart {
     pub seccomp: Vec<FilterInstruction>,
-    /// What levers of a program give it.
+    /// The levers of a program that it takes on.
     pub program: Vec<ProgramPart>,
 }
 
 /// A live setting of ours.
 pub trait Held {
-    /// Looks whether it still holds, by what the kernel shows rather than by what was returned.
+    /// Checks that it still holds, by what the kernel shows rather than by what was returned.
     ///
     /// # Errors
-    /// Says what is not as it was set.
+    /// Says what differs from what was set.
     fn verify(&self) -> Result<(), PlantedError>;
 
-    /// Takes it back and looks whether it is gone.
+    /// Undoes it and checks that it is gone.
     ///
     /// # Errors
     /// What the kernel refused, or what is still there.
@@ -133,12 +135,12 @@ pub enum PlantedError {
 }
 
 impl PlantedError {
-    /// There is none of that name.
+    /// The error for a name that no lever has.
     pub fn unknown(name: &str) -> Self {
         Self::Words(format!("this version of Linerate has no lever `{name}`"))
     }
 
-    /// What the kernel refused while a lever did something.
+    /// The error for what the kernel refused while a lever did something.
     fn refused(lever: &str, doing: &str) -> impl Fn(io::Error) -> Self {
         move |error| Self::Words(format!("{lever}: {doing} failed: {error}"))
     }
@@ -149,18 +151,19 @@ impl PlantedError {
 
     fn beyond_us(lever: &str) -> Self {
         Self::Words(format!(
-            "{lever} reaches further than a namespace of our own; `--host` lets it be set for its \
-             blocks, and put back"
+            "{lever} reaches further than a namespace of our own; with `--host` it is set for its \
+             blocks and put back"
         ))
     }
 }
 
-/// The proof that we are in a network namespace of our own, for a lever that is set nowhere else.
+/// Returns the proof that we are in a network namespace of our own, for a lever that is set nowhere
+/// else.
 fn ours(lever: &str) -> Result<PrivateNamespace, PlantedError> {
     namespace::ours().map_err(|reason| PlantedError::Words(format!("{lever}: {reason}")))
 }
 
-/// Does something in the network namespace that is the machine's.
+/// Does some work in the machine's network namespace.
 fn in_the_machines<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, PlantedError> {
     namespace::in_the_machines(work).map_err(|error| {
         PlantedError::Words(format!(
@@ -169,7 +172,7 @@ fn in_the_machines<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, Plante
     })
 }
 
-/// The cost, the switch or the lever of that name.
+/// Finds the cost, the switch or the lever of that name.
 pub fn find(name: &str) -> Option<&'static dyn Planted> {
     everything().find(|lever| lever.name() == name)
 }
@@ -178,7 +181,7 @@ fn everything() -> impl Iterator<Item = &'static dyn Planted> {
     all().chain(tuned::all())
 }
 
-/// How each may be written in a study file.
+/// The form in which each may be written in a study file.
 pub fn shapes() -> Vec<LeverShape> {
     let shape = |lever: &'static dyn Planted| LeverShape {
         name: lever.name(),
@@ -235,7 +238,7 @@ mod tests {
 
     #[test]
     fn live_levers_refuse_to_touch_a_namespace_that_is_not_ours() {
-        // What sets nothing can be had anywhere.
+        // `nothing` sets nothing, so it works in any namespace.
         let sets = |lever: &&'static dyn Planted| {
             lever.binds() == Binds::Live && lever.name() != "nothing"
         };
@@ -277,7 +280,7 @@ mod tests {
         };
         assert!(is_beyond_us(lever.set(wanted(false))));
         assert!(lever.unavailable(wanted(false)).unwrap().contains("--host"));
-        // Servers of other arms are up meanwhile, so it holds for an arm's blocks alone.
+        // Servers of other arms are up at the same time, so it holds only for an arm's blocks.
         assert_eq!(lever.binds(), Binds::Live);
         if let Ok(before_us) = wake_latency::now_us()
             && let Ok(SetLever::Held(held)) = lever.set(wanted(true))

@@ -1,4 +1,4 @@
-//! `packet-tap=N`: idle sockets that are shown every packet, as a DHCP client holds one.
+//! `packet-tap=N`: idle sockets that receive every packet, like the one that a DHCP client holds.
 
 use std::collections::HashSet;
 use sys::packet::Tap;
@@ -7,11 +7,11 @@ use super::{Held, PlantedError, ours};
 use crate::rig;
 
 const NAME: &str = "packet-tap";
-/// Taps of the network namespace of this process.
+/// The kernel's list of taps in the network namespace of this process.
 const LIST: &str = "/proc/net/packet";
 
-/// So many packet sockets bound to all protocols: in a namespace of our own, or on a host of a rig, since
-/// they end with this process.
+/// Opens `count` packet sockets bound to all protocols, in a namespace of our own or on a host of a
+/// rig. They may be on such a host, since they end with this process.
 pub(super) fn hold(count: u16) -> Result<HeldTaps, PlantedError> {
     if !rig::is_inside() {
         ours(NAME)?;
@@ -21,7 +21,7 @@ pub(super) fn hold(count: u16) -> Result<HeldTaps, PlantedError> {
     Ok(HeldTaps(taps))
 }
 
-/// Sockets that are shown every packet.
+/// Sockets that receive every packet.
 pub(super) struct HeldTaps(Vec<Tap>);
 
 impl HeldTaps {

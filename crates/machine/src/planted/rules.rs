@@ -1,4 +1,4 @@
-//! Rules of a packet filter in a network namespace of our own: held, checked and taken away.
+//! Packet filter rules in a network namespace of our own: loading, checking and removing them.
 
 use std::io;
 use std::net::UdpSocket;
@@ -7,21 +7,21 @@ use super::{Held, PlantedError, in_the_machines, ours};
 use crate::namespace::PrivateNamespace;
 use crate::nftables::{self, ListedRule, Ruleset, Table};
 
-/// Connections that are tracked in this network namespace.
+/// Number of connections that are tracked in this network namespace.
 const COUNT: &str = "/proc/sys/net/netfilter/nf_conntrack_count";
 
-/// Rules that go when this is dropped.
+/// Rules that are removed when this is dropped.
 pub(super) struct HeldRules {
     lever: &'static str,
     ruleset: Ruleset,
-    /// Whether they have the kernel track connections.
-    track: bool,
+    /// Whether the rules make the kernel track connections.
+    tracks: bool,
     proof: PrivateNamespace,
-    there: bool,
+    is_loaded: bool,
 }
 
 impl HeldRules {
-    /// Those of a table of ours, of so many rules or addresses where it has several.
+    /// Loads a table of ours, with `count` rules or addresses if it can have several.
     pub(super) fn of_table(
         lever: &'static str,
         table: &Table,
@@ -29,12 +29,12 @@ impl HeldRules {
     ) -> Result<Self, PlantedError> {
         let proof = ours(lever)?;
         let mut held = Self::load(lever, table.ruleset(count), proof)?;
-        held.track = table.tracks_connections();
+        held.tracks = table.tracks_connections();
         Ok(held)
     }
 
-    /// Those of this machine's own packet filter, copied: what its protection costs, without taking it off
-    /// the machine.
+    /// Loads a copy of the rules of this machine's own packet filter. This shows what its
+    /// protection costs without removing it from the machine.
     pub(super) fn of_the_machine(lever: &'static str) -> Result<Self, PlantedError> {
         let proof = ours(lever)?;
         let ruleset = in_the_machines(Ruleset::here)?
@@ -58,13 +58,13 @@ impl HeldRules {
         Ok(Self {
             lever,
             ruleset,
-            track: false,
+            tracks: false,
             proof,
-            there: true,
+            is_loaded: true,
         })
     }
 
-    /// Those of its rules that the kernel lists.
+    /// Returns the rules of these tables that the kernel lists.
     fn listed(&self) -> Result<Vec<ListedRule>, PlantedError> {
         let rules = nftables::rules();
         let mut rules =
@@ -77,17 +77,19 @@ impl HeldRules {
         PlantedError::without_effect(self.lever, what)
     }
 
-    /// A rule that is listed may still track nothing, so a datagram is sent and the kernel's count
-    /// of connections looked at.
+    /// Checks that connections are tracked. A listed rule may still track nothing, so this sends a
+    /// datagram and looks at the kernel's count of connections.
     fn verify_tracking(&self, listed: &[ListedRule]) -> Result<(), PlantedError> {
         if !listed.iter().all(|rule| rule.tracks_connections) {
-            return Err(self.without_effect("the rule that is listed asks for no connection state"));
+            return Err(
+                self.without_effect("the listed rule does not look at the connection state")
+            );
         }
         let doing = "sending a datagram to ourselves";
         send_to_self().map_err(PlantedError::refused(self.lever, doing))?;
         match sys::kernel_file::number::<u64>(COUNT) {
             Some(0) => Err(self.without_effect("a datagram was sent and no connection is tracked")),
-            // Where the kernel does not show the count, the list of rules is all there is.
+            // If the kernel does not show the count, the list of rules is the only evidence.
             _ => Ok(()),
         }
     }
@@ -100,14 +102,14 @@ impl Held for HeldRules {
             let what = format!("the kernel lists {} rules of {wanted}", listed.len());
             return Err(self.without_effect(&what));
         }
-        match self.track {
+        match self.tracks {
             true => self.verify_tracking(&listed),
             false => Ok(()),
         }
     }
 
     fn undo(mut self: Box<Self>) -> Result<(), PlantedError> {
-        self.there = false;
+        self.is_loaded = false;
         let doing = "taking the nft rules away";
         let unloaded = self.ruleset.unload(self.proof);
         unloaded.map_err(PlantedError::refused(self.lever, doing))?;
@@ -123,8 +125,9 @@ impl Held for HeldRules {
 
 impl Drop for HeldRules {
     fn drop(&mut self) {
-        if self.there {
-            // Nobody is left to tell; the namespace takes the rules with it when it ends.
+        if self.is_loaded {
+            // No caller is left to report an error to; the namespace takes the rules with it when
+            // it ends.
             let _ = self.ruleset.unload(self.proof);
         }
     }

@@ -3,34 +3,36 @@
 use serde::Deserialize;
 use sys::classic_bpf::{ALLOW, FilterInstruction};
 
-/// Three instructions each: with the last one that makes 301, as long as a container's profile.
+/// Comparisons of a filter, of three instructions each. With the last instruction that makes 301,
+/// as many as in a container's profile.
 const COMPARISONS: u32 = 100;
 
-/// Offset of a call's number in `struct seccomp_data`, and of its arguments, of eight bytes each.
+/// Offset of the call's number in `struct seccomp_data`, and of its arguments, which have eight
+/// bytes each.
 const NUMBER_AT: u32 = 0;
 const ARGUMENTS_AT: u32 = 16;
 const ARGUMENTS: u32 = 6;
 
-/// What a filter looks at.
+/// The data that a filter reads.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Reads {
-    /// The kernel cannot remember the answer per system call (the allow bitmap of Linux 5.11), and so it
-    /// runs the filter on every one.
+    /// The call's arguments. The kernel cannot remember the answer per system call (the allow
+    /// bitmap of Linux 5.11), so it runs the filter on every call.
     Arguments,
-    /// The kernel can remember the answer, whatever the filter's length.
+    /// The call's number. The kernel can remember the answer, however long the filter is.
     Numbers,
 }
 
-/// Why this kernel can have none.
+/// The reason why this kernel can have no filter, if it cannot.
 pub(super) fn unavailable() -> Option<String> {
     let status = sys::kernel_file::text("/proc/self/status").unwrap_or_default();
     let has_filters = status.lines().any(|line| line.starts_with("Seccomp:"));
     (!has_filters).then(|| "this kernel has no seccomp filters (ENOSYS)".to_owned())
 }
 
-/// Compares one value after the other, and allows whatever comes out: both ways out of each
-/// comparison lead to the same permission, so no call can be refused by chance.
+/// Builds a filter that compares one value after the other and allows every call. Both outcomes of
+/// each comparison lead to the same permission, so no call can be refused by chance.
 pub(super) fn filter(reads: Reads) -> Vec<FilterInstruction> {
     let read_at = |index| match reads {
         Reads::Arguments => ARGUMENTS_AT + 8 * (index % ARGUMENTS),
@@ -43,7 +45,7 @@ pub(super) fn filter(reads: Reads) -> Vec<FilterInstruction> {
 }
 
 fn comparison(read_at: u32, index: u32) -> [FilterInstruction; 3] {
-    // Bits that no call's number has, and no descriptor, length or flag of a server.
+    // A value that no call's number has, and no descriptor, length or flag of a server.
     let unlikely = 0xfeed_0000 | index;
     [
         FilterInstruction::load(read_at),

@@ -1,4 +1,4 @@
-//! `token-bucket`: what leaves by the device is held against a rate that it never reaches.
+//! `token-bucket`: packets that leave by the device pass a rate limit that they never reach.
 
 use model::link::{LinkRate, LinkShape, Via};
 
@@ -7,10 +7,10 @@ use crate::levers::Site;
 use crate::rig::qdisc::{QdiscError, Shaped};
 
 const NAME: &str = "token-bucket";
-/// Far above what a virtual device carries, so that nothing waits.
+/// Far above the rate of a virtual device, so that nothing waits.
 const NEVER_REACHED_BITS_PER_SECOND: u64 = 1_000_000_000_000;
 
-/// The queue discipline tbf at the root of the device.
+/// Puts the queueing discipline tbf at the root of the device.
 pub(super) fn hold() -> Result<HeldBucket, PlantedError> {
     ours(NAME)?;
     let shape = LinkShape {
@@ -23,7 +23,7 @@ pub(super) fn hold() -> Result<HeldBucket, PlantedError> {
     Ok(HeldBucket(Some(shaped)))
 }
 
-/// `None` once it was taken away.
+/// A token bucket on a device; `None` once it was removed.
 pub(super) struct HeldBucket(Option<Shaped>);
 
 impl Held for HeldBucket {
@@ -53,7 +53,8 @@ impl Held for HeldBucket {
 impl Drop for HeldBucket {
     fn drop(&mut self) {
         if let Some(shaped) = &self.0 {
-            // Nobody is left to tell; the namespace takes it along when it ends.
+            // No caller is left to report an error to; the namespace takes the bucket with it when
+            // it ends.
             let _ = shaped.take_away();
         }
     }

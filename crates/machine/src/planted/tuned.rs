@@ -1,5 +1,5 @@
-//! A lever of the machine as a part of an arm: it holds for the arm's blocks, and is put back before
-//! a block of an arm without it.
+//! A lever of the machine as a part of an arm. It holds during the arm's blocks, and is put back
+//! before a block of an arm without it.
 
 use std::net::IpAddr;
 use std::sync::LazyLock;
@@ -115,15 +115,16 @@ impl From<AtStart> for SetLever {
 #[derive(Clone, Copy)]
 enum Reach {
     Ours(PrivateNamespace),
-    /// The namespace that we are in, where somebody's server runs, by the journal.
+    /// The namespace that we are in, where somebody's server runs. The journal records the change.
     InPlace,
     Machine,
-    /// A card of the machine, by an address that it has.
+    /// A network card of the machine, found by one of its addresses.
     Card(IpAddr),
 }
 
 impl Reach {
-    /// What its levers are asked about: the load on a server in its place goes over loopback.
+    /// The place that its levers are asked about. The load on a server in its place goes over
+    /// loopback.
     fn site(self) -> Site {
         match self {
             Self::InPlace => Site::here(Some(LOOPBACK.parse().expect("it is a name"))),
@@ -132,7 +133,7 @@ impl Reach {
         }
     }
 
-    /// Does something there.
+    /// Does some work in that place.
     fn at<T: Send>(self, work: impl FnOnce() -> T + Send) -> Result<T, PlantedError> {
         match self {
             Self::Ours(_) | Self::InPlace => Ok(work()),
@@ -142,8 +143,8 @@ impl Reach {
 }
 
 impl Tuned {
-    /// What a program would hold for others too is held by us, for the arm's blocks: servers of several
-    /// arms are up at a time.
+    /// Sets a lever that is set at start. If a program would hold it for others too, we hold it for
+    /// the arm's blocks, since the servers of several arms are up at the same time.
     fn of_an_arm(&'static self, at_start: AtStart) -> Result<SetLever, PlantedError> {
         let held = match &at_start {
             AtStart::Program(part) => part.hold(),
@@ -158,8 +159,8 @@ impl Tuned {
         })))
     }
 
-    /// What a program is to be started with; if that reaches further than the program, or puts it before all
-    /// others, the study must be allowed to.
+    /// Returns what a program is to be started with. If that reaches further than the program, or
+    /// lets it run before all others, the study must be allowed to do so.
     fn at_start(&'static self, wanted: Wanted<'_>) -> Option<Result<AtStart, PlantedError>> {
         let at_start = self.0.at_start(wanted.value)?;
         let starves =
@@ -171,7 +172,7 @@ impl Tuned {
         Some(may_reach.and_then(|()| Ok(at_start?)))
     }
 
-    /// How far it reaches, if the study may go so far.
+    /// Returns where the lever is set, if the study may reach that far.
     fn reach(&'static self, wanted: Wanted<'_>) -> Result<Reach, PlantedError> {
         let lever = self.name();
         match (self.0.scope, namespace::ours()) {
@@ -188,17 +189,18 @@ impl Tuned {
                 }
             }
             (Scope::Namespace | Scope::Device, Err(_)) => Err(PlantedError::Words(format!(
-                "{lever} is of a network namespace, and here is none of our own; `--rig netns` \
-                 makes one"
+                "{lever} is set in a network namespace of our own, and there is none here; `--rig \
+                 netns` makes one"
             ))),
-            // What only a person can do says so itself.
+            // A lever that only a person can set says so itself.
             (Scope::Boot, _) => Ok(Reach::Machine),
             _ if wanted.leave.on_host => Ok(Reach::Machine),
             _ => Err(PlantedError::beyond_us(lever)),
         }
     }
 
-    /// What would be set; a lever of a namespace that sets more than that is none for an arm.
+    /// Returns what would be set. A lever of a namespace that would also change things outside it
+    /// cannot be part of an arm.
     fn plan(
         &'static self,
         site: &Site,
@@ -208,8 +210,8 @@ impl Tuned {
         let plan = self.0.plan(site, wanted.spelled().as_deref())?;
         match reach {
             Reach::Ours(_) if !plan.is_of_a_namespace() => Err(PlantedError::Words(format!(
-                "{} is of a device, and reaches the whole machine: a study sets it over `--hosts` \
-                 alone, with `--host`",
+                "{} is set on a device, and reaches the whole machine: a study sets it only over \
+                 `--hosts`, with `--host`",
                 self.name()
             ))),
             _ => Ok(plan),
@@ -217,7 +219,7 @@ impl Tuned {
     }
 }
 
-/// Open for as long as it holds.
+/// A setting that holds as long as its descriptor is open.
 struct HeldOpen {
     lever: &'static str,
     held: program::Held,
@@ -268,7 +270,8 @@ impl Held for HeldLever {
 impl Drop for HeldLever {
     fn drop(&mut self) {
         if let Some(held) = self.held.take() {
-            // Nobody is left to tell; what is in the journal, `linerate levers undo` puts back.
+            // No caller is left to report an error to; `linerate levers undo` puts back what is in
+            // the journal.
             let _ = self.reach.at(|| drop(held));
         }
     }
@@ -282,6 +285,6 @@ fn what_became(knob: &Knob, fate: &KnobFate) -> String {
             )
         }
         KnobFate::Refused { why } => format!("{knob}: {why}"),
-        _ => format!("{knob}: `linerate levers journal` tells"),
+        _ => format!("{knob}: see `linerate levers journal`"),
     }
 }

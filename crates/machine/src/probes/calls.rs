@@ -1,4 +1,4 @@
-//! What the kernel takes for a call that does nothing, and how late it wakes who sleeps.
+//! How long the kernel takes for a call that does nothing, and how late it wakes a sleeping thread.
 
 use std::io;
 use std::net::{SocketAddr, TcpStream, UdpSocket};
@@ -9,20 +9,20 @@ use sys::epoll::{Epoll, Events};
 
 use super::ProbeError;
 
-/// Calls of one value: milliseconds.
+/// Calls per value, which take milliseconds in all.
 const CALLS: u32 = 20_000;
-/// Datagrams of a burst, which the smallest buffer of a socket holds, and bursts of one value.
+/// Datagrams per burst, which fit the smallest buffer of a socket, and bursts per value.
 const AT_ONCE: u32 = 16;
 const BURSTS: u32 = 200;
 const DATAGRAM_BYTES: usize = 64;
-/// Short sleeps of one value, of which the middle one counts.
+/// Short sleeps per value, of which the median counts.
 const SLEEPS: usize = 21;
 const SLEEP_NS: u64 = 200_000;
-/// Connections of one value, of which the middle one counts, and how long each may take.
+/// Connections per value, of which the median counts, and the longest time that each may take.
 const CONNECTIONS: usize = 5;
 const LONGEST_CONNECT: Duration = Duration::from_secs(1);
 
-/// One system call that does nothing but tell a number (`geteuid`), ns.
+/// Duration of a system call that does nothing but return a number (`geteuid`), ns.
 pub(super) fn call_ns() -> f64 {
     let begun_ns = clock::monotonic_ns();
     for _ in 0..CALLS {
@@ -31,7 +31,8 @@ pub(super) fn call_ns() -> f64 {
     (clock::monotonic_ns() - begun_ns) as f64 / f64::from(CALLS)
 }
 
-/// A datagram of 64 bytes from one socket to the other, a call for each at either end, all by this thread, ns.
+/// Time per datagram of 64 bytes from one socket to the other, ns. This thread makes both calls,
+/// one to send and one to receive.
 pub(super) fn datagram_ns([near, far]: [UdpSocket; 2]) -> Result<f64, ProbeError> {
     let mut bytes = [7; DATAGRAM_BYTES];
     let mut carry = || -> io::Result<()> {
@@ -45,7 +46,7 @@ pub(super) fn datagram_ns([near, far]: [UdpSocket; 2]) -> Result<f64, ProbeError
     Ok((clock::monotonic_ns() - begun_ns) as f64 / f64::from(BURSTS * AT_ONCE))
 }
 
-/// How long a connection takes to be opened, or refused, by the kernel of a machine, ns: a round trip.
+/// How long the kernel of another machine takes to open or refuse a connection, ns: one round trip.
 pub(super) fn connect_ns(to: Option<SocketAddr>) -> Result<f64, ProbeError> {
     let to = to.ok_or_else(|| ProbeError::Missing("it takes another machine".to_owned()))?;
     let connect = || {
@@ -62,7 +63,8 @@ pub(super) fn connect_ns(to: Option<SocketAddr>) -> Result<f64, ProbeError> {
     middle((0..CONNECTIONS).map(|_| connect()))
 }
 
-/// How much later than asked for a sleep of 200 µs ends, ns, with the slack that timers of this thread have.
+/// How much later than asked for a sleep of 200 µs ends, ns. It includes the timer slack of this
+/// thread.
 pub(super) fn overshoot_ns() -> Result<f64, ProbeError> {
     let epoll = Epoll::new().map_err(ProbeError::Line)?;
     let mut events = Events::with_capacity(1);

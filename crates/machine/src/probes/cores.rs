@@ -1,7 +1,9 @@
-//! How long a cache line takes from one CPU to another: two threads, each held on its CPU, hand it back and forth.
+//! How long a cache line takes from one CPU to another. Two threads, each held on its own CPU, hand
+//! it back and forth.
 //!
-//! The exchange is what locks do, and the method of core-to-core-latency: both compare and exchange the number on one
-//! line. The handover is what rings do: each thread writes a line of its own, and reads the other's.
+//! The exchange is what locks do, and the method of core-to-core-latency: both threads compare and
+//! exchange the number on one line. The handover is what rings do: each thread writes a line of its
+//! own and reads the other's.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -15,45 +17,49 @@ use sys::clock;
 use super::ProbeError;
 use super::threads::{hold, joined, start};
 
-/// Cache lines of a pair, each in a page of its own: which slice of a shared cache a line belongs to, and which memory
-/// node, is its address's affair.
+/// Cache lines that are measured per pair, each in a page of its own. The address of a line decides
+/// to which slice of a shared cache, and to which memory node, it belongs.
 pub const LINES: u32 = 8;
-/// Samples of a line: a hundredth of those of all lines is more than ten.
+/// Samples per line. One per cent of the samples of all lines is then more than ten.
 const SAMPLES: usize = 150;
-/// A sample is as many round trips as take so long: hundreds of times a look at the clock.
+/// Target duration of a sample, which has as many round trips as fit: hundreds of times a reading
+/// of the clock.
 const SAMPLE_NS: f64 = 12_000.0;
-/// More are not needed where a round trip takes nothing, nor fewer where it takes long.
+/// Least and most round trips per sample. Fewer would not do even if each is slow, and more are not
+/// needed even if each is fast.
 const ROUND_TRIPS: (f64, f64) = (10.0, 10_000.0);
-/// Sampling a line ends after this in any case: all lines, by both methods, and the start are within 50 ms.
+/// Longest time to sample a line by one method. All lines by both methods, and the start, then take
+/// at most 50 ms.
 const LINE_NS: u64 = 2_500_000;
-/// Before the first line, so that both CPUs are awake and at speed.
+/// Warm-up before the first line, so that both CPUs are awake and at full speed.
 const WARM_UP_NS: u64 = 2_000_000;
-/// Round trips that tell how many make a sample.
+/// Round trips of a trial, which finds out how many make a sample.
 const TRIAL: u32 = 100;
-/// Who waits for longer than that has lost the other one.
+/// A thread that has waited longer than this concludes that the other one does not answer.
 const PATIENCE_NS: u64 = 5_000_000_000;
-/// The clock is looked at each time after so many vain tries.
+/// Number of vain tries between two readings of the clock.
 const TRIES: u32 = 1 << 20;
 
-/// The number on a line that is handed to and fro, and what ends it.
+/// The numbers on a line that is handed back and forth, and the one that ends the exchange.
 const PING: u32 = 0;
 const PONG: u32 = 1;
 const END: u32 = u32::MAX;
 
-/// One-way times of one pair of CPUs, ns: samples of each line, in the order taken.
+/// One-way times between one pair of CPUs, ns: the samples of each line, in the order in which they
+/// were measured.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PairSamples {
-    /// By compare and exchange of one line.
+    /// Samples by compare and exchange on one line.
     pub exchange_ns: Vec<Vec<f64>>,
-    /// By a line for each to write.
+    /// Samples by handover: each thread writes a line of its own.
     pub handover_ns: Vec<Vec<f64>>,
 }
 
-/// Measures each two of some CPUs, in an order that `seed` draws, and hands over what each pair came to. It ends early, and
-/// well, once this process is told to stop.
+/// Measures each pair of these CPUs, in an order that `seed` draws, and hands over the samples of
+/// each pair. It ends early, without an error, once this process is asked to stop.
 ///
 /// # Errors
-/// Those of [`measure`], for the first pair that has any.
+/// The error of [`measure`] for the first pair that has one.
 pub fn each_pair(
     cpus: &[usize],
     seed: u64,
@@ -68,7 +74,8 @@ pub fn each_pair(
     Ok(())
 }
 
-/// Each two CPUs, the higher place first: what drifts is not taken for where a CPU is.
+/// All pairs of the CPUs in random order, each with the later CPU first. A drift over time is then
+/// not mistaken for an effect of a CPU's position.
 fn shuffled(cpus: &[usize], seed: u64) -> Vec<[usize; 2]> {
     let two =
         (0..cpus.len()).flat_map(|one| cpus[..one].iter().map(move |other| [cpus[one], *other]));
@@ -77,24 +84,25 @@ fn shuffled(cpus: &[usize], seed: u64) -> Vec<[usize; 2]> {
     pairs
 }
 
-/// Measures two CPUs, which are busy meanwhile, for at most 50 ms unless others keep them.
+/// Measures a pair of CPUs. It keeps both busy for at most 50 ms, unless other programs occupy
+/// them.
 ///
 /// # Errors
-/// Where a thread can be started on neither or not held there, where there is no memory, or where one of them does not
-/// answer, as beside a program of real-time priority.
+/// If a thread cannot be started or held on its CPU, there is no memory, or one of the threads does
+/// not answer, as beside a program of real-time priority.
 pub fn measure(cpus: [usize; 2]) -> Result<PairSamples, ProbeError> {
     let lines = CacheLines::new(LINES as usize).map_err(ProbeError::Memory)?;
-    // The caller stays where it may run.
+    // A thread of its own, so that the caller may still run on all its CPUs.
     thread::scope(|scope| joined(start(scope, || ping(cpus, &lines))?))
 }
 
-/// The end that counts the time, once the other one is in its place.
+/// The end that measures the time, once the other end is in its place.
 fn ping(cpus: [usize; 2], lines: &CacheLines) -> Result<PairSamples, ProbeError> {
     take_place(cpus[0], lines, 0)?;
     thread::scope(|scope| {
         let (says, is_there) = sync_channel(1);
         start(scope, move || pong(cpus[1], lines, &says))?;
-        // It says one thing before it ends.
+        // The other thread sends one message before it ends.
         is_there.recv().unwrap_or(Ok(()))?;
         let played = play(lines);
         (0..lines.pages()).for_each(|page| Games::of(lines, page).end());
@@ -105,11 +113,11 @@ fn ping(cpus: [usize; 2], lines: &CacheLines) -> Result<PairSamples, ProbeError>
     })
 }
 
-/// The end that answers, line by line as long as the other one asks.
+/// The end that answers, line by line, as long as the other end asks.
 fn pong(cpu: usize, lines: &CacheLines, says: &SyncSender<Result<(), ProbeError>>) {
     let placed = take_place(cpu, lines, 1);
     let is_there = placed.is_ok();
-    // The other end waits for it.
+    // The other end waits for this message.
     let _ = says.send(placed);
     let mut pages = (0..lines.pages()).take_while(|_| is_there);
     let _ = pages.try_for_each(|page| {
@@ -119,7 +127,8 @@ fn pong(cpu: usize, lines: &CacheLines, says: &SyncSender<Result<(), ProbeError>
     });
 }
 
-/// Holds this thread on a CPU, and has the memory of every other page be near it.
+/// Holds this thread on a CPU, and touches every other page first, so that its memory is near the
+/// CPU.
 fn take_place(cpu: usize, lines: &CacheLines, first: usize) -> Result<(), ProbeError> {
     hold(cpu)?;
     let pages = (first..lines.pages()).step_by(2);
@@ -144,11 +153,11 @@ fn play(lines: &CacheLines) -> Option<PairSamples> {
     Some(samples)
 }
 
-/// The samples of one line.
+/// Takes the samples of one line.
 fn sampled(game: &impl Game) -> Option<Vec<f64>> {
     let until_ns = clock::monotonic_ns() + LINE_NS;
     let trials = [(); 3].map(|()| one_way_ns(game, TRIAL));
-    // What was interrupted says nothing of how many round trips fit.
+    // The shortest trial counts: an interrupted one does not show how many round trips fit.
     let shortest = trials.into_iter().collect::<Option<Vec<f64>>>()?;
     let shortest = shortest.into_iter().fold(f64::INFINITY, f64::min);
     #[expect(clippy::cast_possible_truncation, reason = "within its bounds")]
@@ -160,7 +169,7 @@ fn sampled(game: &impl Game) -> Option<Vec<f64>> {
     Some(samples)
 }
 
-/// What a line takes one way, over so many round trips.
+/// Returns the one-way time of a line, averaged over these round trips, ns.
 fn one_way_ns(game: &impl Game, round_trips: u32) -> Option<f64> {
     let begun_ns = clock::monotonic_ns();
     for _ in 0..round_trips {
@@ -170,17 +179,18 @@ fn one_way_ns(game: &impl Game, round_trips: u32) -> Option<f64> {
     Some(passed_ns as f64 / f64::from(round_trips) / 2.0)
 }
 
-/// A way to hand lines to and fro, whose one end asks and whose other answers until the first has had enough.
+/// A way to hand lines back and forth. One end asks, and the other answers until the first one ends
+/// it.
 trait Game {
-    /// A round trip; `None` where the other end is lost.
+    /// Makes a round trip; `None` if the other end does not answer.
     fn ask(&self) -> Option<()>;
-    /// Answers until it is over; `None` where the other end is lost.
+    /// Answers until the asking end is done; `None` if that end is lost.
     fn answer(&self) -> Option<()>;
-    /// The last that is asked.
+    /// Tells the answering end that it is over.
     fn end(&self);
 }
 
-/// The lines of one page.
+/// Both games on the lines of one page.
 struct Games<'a> {
     exchange: Exchange<'a>,
     handover: Handover<'a>,
@@ -205,7 +215,7 @@ impl<'a> Games<'a> {
     }
 }
 
-/// One line that both compare and exchange.
+/// One line on which both threads compare and exchange.
 struct Exchange<'a>(&'a AtomicU32);
 
 impl Exchange<'_> {
@@ -243,11 +253,13 @@ impl Game for Exchange<'_> {
     }
 }
 
-/// A line that the one writes and the other reads, and one the other way round: the number of the round trip.
+/// A line that one thread writes and the other reads, and a line for the opposite direction. They
+/// carry the number of the round trip.
 struct Handover<'a> {
     asked: &'a AtomicU32,
     answered: &'a AtomicU32,
-    /// The last that was asked, kept aside: on its line it would be read while the other end does.
+    /// The last number that was asked. It is stored apart: on its line it would be read while the
+    /// other end reads that line.
     number: Cell<u32>,
 }
 
@@ -278,7 +290,7 @@ impl Game for Handover<'_> {
     }
 }
 
-/// Tries without a pause until it does; `None` where it does not for far too long.
+/// Tries without a pause until it succeeds; `None` if it does not for far too long.
 #[inline]
 fn spin_until(mut done: impl FnMut() -> bool) -> Option<()> {
     let mut until_ns = None;

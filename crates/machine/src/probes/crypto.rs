@@ -1,4 +1,4 @@
-//! What one CPU encrypts and digests, by the code that TLS uses here.
+//! How fast one CPU encrypts and digests, with the code that TLS uses here.
 
 use std::hint::black_box;
 
@@ -10,22 +10,22 @@ use sys::clock;
 
 use super::ProbeError;
 
-/// What TLS encrypts at one go at most.
+/// The largest record that TLS encrypts, bytes.
 const RECORD_BYTES: usize = 16 << 10;
-/// How long a value is measured for.
+/// How long each value is measured.
 const VALUE_NS: u64 = 5_000_000;
 
 pub(super) static AES_128: &Algorithm = &AES_128_GCM;
 pub(super) static CHACHA20: &Algorithm = &CHACHA20_POLY1305;
 
-/// Bytes a second that are encrypted, in records of 16 KiB.
+/// Bytes per second that are encrypted, in records of 16 KiB.
 pub(super) fn sealed_bytes_per_second(by: &'static Algorithm) -> Result<f64, ProbeError> {
     let key = vec![7; by.key_len()];
     let key = UnboundKey::new(by, &key).map_err(|_| ProbeError::Crypto)?;
     let key = LessSafeKey::new(key);
     let mut record = vec![0; RECORD_BYTES];
     bytes_per_second(|| {
-        // The records are thrown away, so that what a nonce is does not matter.
+        // The records are thrown away, so the nonce may repeat.
         let nonce = Nonce::assume_unique_for_key([0; 12]);
         let tag = key.seal_in_place_separate_tag(nonce, Aad::empty(), &mut record);
         tag.map(|tag| _ = black_box(tag))
@@ -33,7 +33,7 @@ pub(super) fn sealed_bytes_per_second(by: &'static Algorithm) -> Result<f64, Pro
     })
 }
 
-/// Bytes a second that are digested, 16 KiB at a time.
+/// Bytes per second that are digested, 16 KiB at a time.
 pub(super) fn digested_bytes_per_second() -> Result<f64, ProbeError> {
     let record = vec![0; RECORD_BYTES];
     bytes_per_second(|| {

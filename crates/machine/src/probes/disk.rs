@@ -1,4 +1,5 @@
-//! How fast a file of ours is read from the page cache and from its disk, and how long its disk takes for one block.
+//! How fast a file of ours is read from the page cache and from its disk, and how long its disk
+//! takes for one block.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
@@ -10,15 +11,16 @@ use sys::scratch_file::{Blocks, past_cache, unnamed};
 
 use super::ProbeError;
 
-/// The file, as far as it can be written within [`WRITING_NS`], in pieces of these.
+/// Size of the file, unless it cannot be written within [`WRITING_NS`], and of the pieces and
+/// blocks in which it is read and written.
 const FILE_BYTES: u64 = 64 << 20;
 const PIECE_BYTES: usize = 1 << 20;
 const BLOCK_BYTES: usize = 4096;
 const WRITING_NS: u64 = 1_000_000_000;
-/// How long a value is measured for; one piece at least.
+/// How long each value is measured; at least one piece.
 const VALUE_NS: u64 = 8_000_000;
 
-/// A file without a name, which is gone when this is, or when the process was killed.
+/// A file without a name. It is gone when this is dropped or the process is killed.
 #[derive(Debug)]
 pub(super) struct Disk {
     cached: File,
@@ -30,14 +32,14 @@ pub(super) struct Disk {
 }
 
 impl Disk {
-    /// Writes it in a folder.
+    /// Writes the file in a folder.
     pub(super) fn write(folder: &Path) -> Result<Self, ProbeError> {
         let cached = unnamed(folder).map_err(ProbeError::File)?;
         let mut piece = Blocks::of(PIECE_BYTES, 7);
         let until_ns = clock::monotonic_ns() + WRITING_NS;
         let mut bytes = 0;
         while bytes < FILE_BYTES && (clock::monotonic_ns() < until_ns || bytes == 0) {
-            // No two blocks are alike, for disks that keep such once.
+            // No two blocks are alike, since some disks store equal blocks once.
             let blocks = piece.bytes().chunks_mut(BLOCK_BYTES).enumerate();
             blocks.for_each(|(block, content)| {
                 content[..8].copy_from_slice(&(bytes + block as u64).to_ne_bytes());
@@ -58,8 +60,8 @@ impl Disk {
         })
     }
 
-    /// Bytes a second by `read`, of a file that the page cache holds. What was written past it is there no more, so all
-    /// is read once before.
+    /// Bytes per second that are read from the page cache. What was written past the cache is no
+    /// longer in it, so the whole file is read once before.
     pub(super) fn cached_bytes_per_second(&mut self) -> Result<f64, ProbeError> {
         let read = |disk: &mut Self, at| disk.cached.read_exact_at(disk.piece.bytes(), at);
         for at in (0..self.bytes).step_by(PIECE_BYTES) {
@@ -68,24 +70,25 @@ impl Disk {
         self.rate(read)
     }
 
-    /// Bytes a second that are read past the page cache, in order.
+    /// Bytes per second that are read past the page cache, in order.
     pub(super) fn read_bytes_per_second(&mut self) -> Result<f64, ProbeError> {
         self.rate(|disk, at| direct(disk.direct.as_ref())?.read_exact_at(disk.piece.bytes(), at))
     }
 
-    /// Bytes a second that are written past the page cache, in order.
+    /// Bytes per second that are written past the page cache, in order.
     pub(super) fn written_bytes_per_second(&mut self) -> Result<f64, ProbeError> {
         self.rate(|disk, at| direct(disk.direct.as_ref())?.write_all_at(disk.piece.bytes(), at))
     }
 
-    /// One block of 4 KiB from anywhere in the file, past the page cache, one at a time, ns.
+    /// Time to read a block of 4 KiB at a random place of the file, past the page cache, one block
+    /// at a time, ns.
     pub(super) fn block_ns(&mut self) -> Result<f64, ProbeError> {
         self.each_ns(|disk, at| {
             direct(disk.direct.as_ref())?.read_exact_at(&mut disk.piece.bytes()[..BLOCK_BYTES], at)
         })
     }
 
-    /// A block that is written and then on the disk (`fdatasync`), ns.
+    /// Time to write a block and have it on the disk (`fdatasync`), ns.
     pub(super) fn sync_ns(&mut self) -> Result<f64, ProbeError> {
         self.each_ns(|disk, at| {
             disk.cached
@@ -118,7 +121,8 @@ impl Disk {
         Ok(passed_ns / blocks)
     }
 
-    /// How often it was done, and the time that took, ns.
+    /// Repeats the work for the time of a value. Returns how often it was done, and how long that
+    /// took, ns.
     fn repeated(
         &mut self,
         mut one: impl FnMut(&mut Self) -> std::io::Result<()>,
@@ -144,7 +148,7 @@ fn direct(file: Option<&File>) -> std::io::Result<&File> {
 mod tests {
     use super::*;
 
-    /// What this thread had read from disks.
+    /// Bytes that this thread has had read from disks.
     fn bytes_from_disks() -> Option<u64> {
         let account = std::fs::read_to_string("/proc/thread-self/io").ok()?;
         crate::tree::behind(&account, "read_bytes:")?.parse().ok()

@@ -11,11 +11,11 @@ pub enum ProbeError {
     Pin { cpu: usize, source: io::Error },
     #[error("no thread could be started for it")]
     Thread(#[source] io::Error),
-    #[error("no memory could be had for it")]
+    #[error("no memory could be obtained for it")]
     Memory(#[source] io::Error),
-    #[error("what a byte goes through to and fro cannot be had, or failed")]
+    #[error("what a byte goes through there and back could not be made, or failed")]
     Line(#[source] io::Error),
-    #[error("a file of ours in that folder cannot be had, or failed")]
+    #[error("a file of ours in that folder could not be made, or failed")]
     File(#[source] io::Error),
     #[error("the cryptography that TLS uses here refused a key or a record")]
     Crypto,

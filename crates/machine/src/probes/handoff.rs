@@ -1,5 +1,5 @@
-//! A line of bytes between two threads: a byte to and fro, which is what a switch, a wake-up or a round trip takes, or as
-//! many one way as it carries.
+//! A line of bytes between two threads. A byte there and back measures a switch of threads, a
+//! wake-up or a round trip; a stream one way measures how much the line carries.
 
 use std::io::{self, Read, Write};
 use std::thread;
@@ -9,14 +9,14 @@ use sys::clock;
 use super::ProbeError;
 use super::threads::{hold, joined, start};
 
-/// How long a value is measured for: hundreds of round trips, or some where each takes a millisecond.
+/// How long each value is measured: hundreds of round trips, or a few if each takes a millisecond.
 const VALUE_NS: u64 = 6_000_000;
-/// Round trips before that, so that both have been there.
-const BEFORE: u32 = 20;
+/// Round trips before the measurement, so that both threads have run.
+const WARM_UP: u32 = 20;
 
-/// As many bytes at once are sent one way.
+/// Bytes per write of a stream.
 const PIECE: usize = 1 << 16;
-/// How long before a value, so that what lies between both ends is full.
+/// How long a stream runs before it is measured, so that the buffers between both ends are full.
 const FILL_NS: u64 = 4_000_000;
 
 /// One end of a line of bytes, which both reads and writes.
@@ -35,7 +35,7 @@ impl ByteEnd {
     }
 }
 
-/// Two ends of two pipes.
+/// Makes the two ends of a line of two pipes.
 ///
 /// # Errors
 /// `EMFILE` at the limit of open files.
@@ -48,26 +48,27 @@ pub(super) fn pipes() -> io::Result<[ByteEnd; 2]> {
     Ok([end(back.0, there.1), end(there.0, back.1)])
 }
 
-/// A round trip of a byte between threads that are held on these CPUs, ns.
+/// Measures the round trip of a byte between threads that are held on these CPUs, ns.
 ///
 /// # Errors
-/// Where a thread cannot be started or held there, and those of the line.
+/// If a thread cannot be started or held there; and the errors of the line.
 pub fn round_trip_ns(cpus: [usize; 2], ends: [ByteEnd; 2]) -> Result<f64, ProbeError> {
     let [near, far] = ends;
     thread::scope(|scope| {
         let far = start(scope, move || answer(cpus[1], far))?;
         let near = start(scope, move || ask(cpus[0], near));
         let asked = near.map(joined);
-        // Why the other end went says more than that it went.
+        // The error of the far end comes first: it says why that end is gone, while the near end
+        // only sees that it is.
         joined(far)?;
         asked?
     })
 }
 
-/// What a thread that is held on the first CPU sends to one on the second, bytes/s.
+/// Measures how fast a thread held on the first CPU sends to one on the second, bytes/s.
 ///
 /// # Errors
-/// Where a thread cannot be started or held there, and those of the line.
+/// If a thread cannot be started or held there; and the errors of the line.
 pub(super) fn bytes_per_second(cpus: [usize; 2], ends: [ByteEnd; 2]) -> Result<f64, ProbeError> {
     let [near, far] = ends;
     thread::scope(|scope| {
@@ -82,10 +83,10 @@ pub(super) fn bytes_per_second(cpus: [usize; 2], ends: [ByteEnd; 2]) -> Result<f
 fn pour(cpu: usize, mut end: ByteEnd) -> Result<f64, ProbeError> {
     hold(cpu)?;
     let piece = vec![7; PIECE];
-    let mut pour_for = |long_ns: u64| {
+    let mut pour_for = |duration_ns: u64| {
         let begun_ns = clock::monotonic_ns();
         let (mut pieces, mut passed_ns) = (0_u32, 0);
-        while passed_ns < long_ns {
+        while passed_ns < duration_ns {
             end.writes.write_all(&piece).map_err(ProbeError::Line)?;
             pieces += 1;
             passed_ns = clock::monotonic_ns() - begun_ns;
@@ -117,7 +118,7 @@ fn ask(cpu: usize, mut end: ByteEnd) -> Result<f64, ProbeError> {
             .and_then(|()| end.receive())
             .map_err(ProbeError::Line)
     };
-    for _ in 0..BEFORE {
+    for _ in 0..WARM_UP {
         round_trip()?;
     }
     let begun_ns = clock::monotonic_ns();

@@ -1,5 +1,5 @@
-//! How fast memory is read, copied and written, by one CPU and by all at once, and how long one read takes that nothing
-//! foresaw.
+//! How fast memory is read, copied and written, by one CPU and by all at once, and how long a read
+//! takes that no prefetcher could foresee.
 
 use std::hint::black_box;
 
@@ -11,28 +11,28 @@ use super::ProbeError;
 use super::threads::{at_once, hold};
 use crate::tree::Tree;
 
-/// How long a value is measured for.
+/// How long each value is measured.
 const VALUE_NS: u64 = 8_000_000;
-/// All CPUs begin together so long after the last of them was started.
+/// All CPUs begin together, this long after the call.
 const START_NS: u64 = 1_000_000;
-/// The clock is looked at each time after so many words: tens of µs.
+/// Words between two readings of the clock: tens of µs.
 const PIECE_WORDS: usize = 1 << 17;
-/// So many times the largest cache, so that what is read again is there no more.
+/// The memory is this many times the largest cache, so that what is read again is no longer there.
 const TIMES_THE_CACHE: u64 = 4;
-/// Where the kernel tells of no cache.
+/// Assumed size of the largest cache if the kernel reports none.
 const USUAL_CACHE_BYTES: u64 = 32 << 20;
-/// Of the memory that is available, at most this part is taken, and at most so many bytes.
+/// At most this part of the available memory is used, and at most so many bytes.
 const PART: u64 = 8;
 const MOST_BYTES: u64 = 1 << 30;
-/// What a processor fetches at a time.
+/// Size of a cache line, which a processor fetches as a whole.
 const LINE_BYTES: usize = 64;
-/// Reads of one value that each wait for the one before.
+/// Reads per value, each of which waits for the one before.
 const HOPS: u32 = 50_000;
 
-/// What is done to a piece of memory, and the bytes that it counts for.
+/// The work on a piece of memory; returns the bytes that it counts for.
 pub(super) type Work = fn(&mut [u64]) -> usize;
 
-/// The memory of one CPU, near it, and how far the probe has come in it.
+/// The memory of one CPU, near it, and the position of the probe in it.
 #[derive(Debug)]
 struct Share {
     cpu: usize,
@@ -40,7 +40,7 @@ struct Share {
     at: usize,
 }
 
-/// Memory that no cache holds.
+/// Memory that no cache can hold.
 #[derive(Debug)]
 pub(super) struct UncachedMemory {
     shares: Vec<Share>,
@@ -49,7 +49,8 @@ pub(super) struct UncachedMemory {
 }
 
 impl UncachedMemory {
-    /// Takes it, a share near each CPU; that of the first is large enough for it alone.
+    /// Allocates the memory, with a share near each CPU. The share of the first CPU is large enough
+    /// to measure it alone.
     pub(super) fn take(cpus: &[usize]) -> Result<Self, ProbeError> {
         let [alone, share] = bytes_to_take(&Tree::of_this_machine(), cpus.len());
         let take = |(place, cpu): (usize, &usize)| {
@@ -57,7 +58,7 @@ impl UncachedMemory {
             let words = (bytes / 8).max(1).next_multiple_of(PIECE_WORDS);
             move || {
                 hold(cpu)?;
-                // Not 0, for all of which the kernel would have one page stand.
+                // Not 0: the kernel would map all pages of zeros to a single page.
                 let words = vec![1; words];
                 Ok(Share { cpu, words, at: 0 })
             }
@@ -70,7 +71,7 @@ impl UncachedMemory {
         })
     }
 
-    /// Bytes a second of so many CPUs at work at once, each on memory of its own.
+    /// Bytes per second of the first `cpus` CPUs together, each on memory of its own.
     pub(super) fn bytes_per_second(&mut self, cpus: usize, work: Work) -> Result<f64, ProbeError> {
         let from_ns = clock::monotonic_ns() + START_NS;
         let shares = self.shares.iter_mut().take(cpus);
@@ -78,7 +79,7 @@ impl UncachedMemory {
         Ok(rates.iter().sum())
     }
 
-    /// What one read takes whose place the read before it told, ns.
+    /// Time of a read whose address comes from the read before it, ns.
     #[expect(clippy::indexing_slicing, reason = "a chain leads to lines of its own")]
     pub(super) fn latency_ns(&mut self) -> f64 {
         let begun_ns = clock::monotonic_ns();
@@ -104,27 +105,28 @@ impl Share {
     }
 }
 
-/// Reads all.
+/// Reads all words.
 pub(super) fn read(words: &mut [u64]) -> usize {
     black_box(sum(words));
     size_of_val(words)
 }
 
-/// Copies one half over the other: the bytes that are copied, each of which is read and written.
+/// Copies one half over the other. Counts the bytes that are copied, each of which is read and
+/// written.
 pub(super) fn copy(words: &mut [u64]) -> usize {
     let (from, to) = words.split_at_mut(words.len() / 2);
     to.copy_from_slice(from);
     size_of_val(from)
 }
 
-/// Writes all past the caches.
+/// Writes all words past the caches.
 pub(super) fn store(words: &mut [u64]) -> usize {
     store_past_caches(words, 3);
     size_of_val(words)
 }
 
-/// Bytes over which one CPU goes alone, and those of each share where all go at once: all CPUs of a cache have as
-/// many together.
+/// Returns the bytes for one CPU alone, and those of each share if all CPUs work at once. The CPUs
+/// that share a cache have together as much as one alone.
 fn bytes_to_take(tree: &Tree, cpus: usize) -> [usize; 2] {
     let folder = "sys/devices/system/cpu/cpu0/cache";
     let caches = tree.names(folder).into_iter().filter_map(|index| {
@@ -142,8 +144,8 @@ fn bytes_to_take(tree: &Tree, cpus: usize) -> [usize; 2] {
     [bytes.min(most).max(1 << 20), share].map(|bytes| usize::try_from(bytes).unwrap_or(1 << 30))
 }
 
-/// Lines each of which tells where the next is, through all of them in random order (Sattolo 1986), so that nothing that
-/// fetches ahead can know.
+/// Lines each of which holds the index of the next, through all of them in random order (Sattolo
+/// 1986), so that no prefetcher can foresee it.
 fn chain(lines: usize) -> Vec<[u32; LINE_BYTES / 4]> {
     let lines = u32::try_from(lines).unwrap_or(u32::MAX).max(2);
     let mut chain: Vec<[u32; LINE_BYTES / 4]> = (0..lines).map(|line| [line; _]).collect();
@@ -172,9 +174,9 @@ mod tests {
         let files: Vec<_> = files.iter().map(|(file, text)| (&**file, *text)).collect();
         let planted = Planted::new("uncached-memory", &files);
         assert_eq!(bytes_to_take(&planted.tree, 16), [64 << 20, 8 << 20]);
-        // Where no more CPUs may be used, these have it all.
+        // If only four CPUs may be used, they share all of it.
         assert_eq!(bytes_to_take(&planted.tree, 4), [64 << 20, 16 << 20]);
-        // 1 GiB for all at most.
+        // At most 1 GiB for all.
         assert_eq!(bytes_to_take(&planted.tree, 256), [64 << 20, 4 << 20]);
     }
 }

@@ -1,4 +1,4 @@
-//! Probes: what this machine can do at most.
+//! Probes: the most that this machine can do.
 
 mod calls;
 pub mod cores;

@@ -1,5 +1,5 @@
-//! The probes that take a moment each: a value of every one in each round, in random order, so that what comes and goes
-//! on a machine falls on all alike and shows in the intervals.
+//! The probes that take a moment each. Each round takes one value of each probe, in random order,
+//! so that passing disturbances of a machine affect all alike and show in the intervals.
 
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
@@ -14,61 +14,64 @@ use super::memory::{self, UncachedMemory, Work};
 use super::threads::{hold, joined, start};
 use super::{ProbeError, calls, crypto};
 
-/// Values of a probe: the interval of their median is the fourth from either end (97.9 %).
+/// Values per probe. The interval of their median goes from the fourth smallest to the fourth
+/// largest (97.9 %).
 pub const ROUNDS: u32 = 16;
 
 /// Where to measure, and with what.
 #[derive(Clone, Copy)]
 pub struct ProbePlace<'a> {
-    /// CPUs that may be used; those for one or two are the first.
+    /// CPUs that may be used. Probes for one or two CPUs use the first.
     pub cpus: &'a [usize],
-    /// The folder that a file is written to, which has no name there.
+    /// The folder that a file without a name is written to.
     pub folder: &'a Path,
     pub wires: &'a dyn Wires,
-    /// Where on another machine the probe of a network's device goes; without it there is none.
+    /// The address on another machine that the network probe connects to; without it that probe is
+    /// left out.
     pub far: Option<SocketAddr>,
 }
 
-/// What there is to send by, with both ends in this process.
+/// Makes connections to send over, with both ends in this process.
 pub trait Wires: Sync {
-    /// Two ends of a connection of TCP over loopback.
+    /// Makes the two ends of a TCP connection over loopback.
     ///
     /// # Errors
-    /// The kernel's own, as where loopback is down.
+    /// Those of the kernel, for example if loopback is down.
     fn loopback(&self) -> io::Result<[ByteEnd; 2]>;
 
-    /// Likewise between two namespaces that a pair of virtual devices joins.
+    /// Makes the two ends of a TCP connection between two namespaces that a pair of virtual devices
+    /// joins.
     ///
     /// # Errors
-    /// Where these cannot be made, or entered by a thread of this process.
+    /// If these cannot be made, or a thread of this process cannot enter them.
     fn veth(&self) -> io::Result<[ByteEnd; 2]>;
 
-    /// A socket of UDP over loopback, and the one that it sends to.
+    /// Makes a UDP socket over loopback, and the one that it sends to.
     ///
     /// # Errors
-    /// The kernel's own.
+    /// Those of the kernel.
     fn datagrams(&self) -> io::Result<[UdpSocket; 2]>;
 }
 
-/// What a probe came to.
+/// The values of a probe.
 #[derive(Debug)]
 pub struct Series {
     /// Its name, with the unit at the end.
     pub name: &'static str,
     /// What is measured, in words.
     pub what: &'static str,
-    /// Its values, one a round.
+    /// Its values, one per round.
     pub values: Vec<f64>,
-    /// Why there are no more.
+    /// The error that ended the series, if one did.
     pub missing: Option<ProbeError>,
 }
 
-/// What the probes share.
+/// State that the probes share.
 struct Bench<'a> {
     place: ProbePlace<'a>,
-    /// Once a probe needs it.
+    /// Allocated once a probe needs it.
     memory: Option<Result<UncachedMemory, String>>,
-    /// Likewise.
+    /// Written once a probe needs it.
     disk: Option<Result<Disk, String>>,
 }
 
@@ -86,7 +89,7 @@ const fn probe(
     Probe { name, what, take }
 }
 
-/// The one that takes another machine.
+/// The probe that needs another machine.
 const OF_FAR: &str = "tcp_connect_ns";
 
 const PROBES: [Probe; 24] = [
@@ -136,7 +139,7 @@ const PROBES: [Probe; 24] = [
     ),
     probe(
         "memory_latency_ns",
-        "a read of memory that nothing foresaw",
+        "a memory read that nothing predicted",
         |bench| Ok(bench.memory()?.latency_ns()),
     ),
     probe(
@@ -205,10 +208,11 @@ const PROBES: [Probe; 24] = [
     ),
 ];
 
-/// Measures all, until this process is told to stop; hands over how many rounds are done.
+/// Measures all probes until this process is asked to stop. Hands over how many rounds are done.
 ///
 /// # Errors
-/// Where not even a thread can be held on the first CPU. What one probe lacks is told in its place.
+/// If no thread can be started or held on the first CPU. The error of a single probe is in its
+/// series.
 pub fn measure(
     place: ProbePlace<'_>,
     seed: u64,
@@ -221,7 +225,7 @@ pub fn measure(
     })
 }
 
-/// Measures those of these names alone, in so many rounds.
+/// Measures only the probes of these names, in `count` rounds.
 ///
 /// # Errors
 /// As [`measure`].
@@ -238,7 +242,7 @@ pub fn measure_these(
     })
 }
 
-/// Works on the first CPU, while the caller stays where it may run.
+/// Does the work in a thread on the first CPU, so that the caller may still run on all its CPUs.
 fn held<'a>(
     place: ProbePlace<'a>,
     work: impl FnOnce(&mut Bench<'a>) -> Vec<Series> + Send,
@@ -280,7 +284,7 @@ fn rounds(
 }
 
 impl Series {
-    /// What failed once is left.
+    /// Adds a value. A probe that failed once is not tried again.
     fn add(&mut self, take: fn(&mut Bench<'_>) -> Result<f64, ProbeError>, bench: &mut Bench<'_>) {
         if self.missing.is_none() {
             match take(bench) {
@@ -309,7 +313,7 @@ impl<'a> Bench<'a> {
 
     fn disk(&mut self) -> Result<&mut Disk, ProbeError> {
         let folder = self.place.folder;
-        let write = || Disk::write(folder).map_err(|error| told(&error));
+        let write = || Disk::write(folder).map_err(|error| with_cause(&error));
         let disk = self.disk.get_or_insert_with(write).as_mut();
         disk.map_err(|why| ProbeError::Missing(why.clone()))
     }
@@ -332,7 +336,8 @@ impl<'a> Bench<'a> {
         [cpus[0], *cpus.get(1).unwrap_or(&cpus[0])]
     }
 
-    /// A byte one way through a pipe, half of a round trip, between two CPUs by their places.
+    /// Measures a byte one way through a pipe, as half of a round trip, between two CPUs given by
+    /// their positions in the list, ns.
     fn one_way_ns(&self, places: [usize; 2]) -> Result<f64, ProbeError> {
         let cpus = places.map(|place| self.place.cpus.get(place).copied());
         let [Some(one), Some(other)] = cpus else {
@@ -343,8 +348,8 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// An error with its cause.
-fn told(error: &ProbeError) -> String {
+/// The text of an error with its cause.
+fn with_cause(error: &ProbeError) -> String {
     let cause = std::error::Error::source(error);
     cause.map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"))
 }

@@ -1,4 +1,4 @@
-//! Threads that are held on a CPU for as long as a probe takes.
+//! Threads that are held on a CPU while a probe runs.
 
 use std::panic;
 use std::thread::{self, Scope, ScopedJoinHandle};
@@ -16,7 +16,7 @@ pub(super) fn start<'scope, T: Send + 'scope>(
         .map_err(ProbeError::Thread)
 }
 
-/// What a thread came to, its panic included.
+/// Returns the result of a thread, or resumes its panic.
 pub(super) fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     thread
         .join()
@@ -28,7 +28,7 @@ pub(super) fn hold(cpu: usize) -> Result<(), ProbeError> {
     sys::cpu::pin(&[cpu]).map_err(|source| ProbeError::Pin { cpu, source })
 }
 
-/// What some threads came to that all run at once, or the first error.
+/// Runs threads at the same time, and returns their results or the first error.
 pub(super) fn at_once<T: Send, F>(all: impl Iterator<Item = F>) -> Result<Vec<T>, ProbeError>
 where
     F: FnOnce() -> Result<T, ProbeError> + Send,

@@ -1,4 +1,4 @@
-//! From a layout to namespaces with devices in them; done by the holder, which has one thread.
+//! Builds namespaces with devices from a layout. The holder does this, since it has one thread.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -11,18 +11,20 @@ use super::error::Step;
 use super::layout::{End, Layout, PREFIX_BITS, TUNNEL_DEVICE};
 use crate::rtnetlink;
 
-/// What could not be done, and the kernel's word.
+/// The step that failed, and the kernel's error.
 pub(super) type Failed = (Step, io::Error);
 
-/// A rig's namespaces, which live as long as this does.
+/// The namespaces of a rig, which live as long as this.
 pub(super) struct Built {
-    /// In the order of the layout's hosts; no device of theirs was ever in another.
+    /// The network namespaces of the hosts, in the layout's order. Their devices were never in
+    /// another namespace.
     pub(super) hosts: Vec<NetworkNamespace>,
-    /// By which its programs are known: they are in it with all that they start.
+    /// The UTS namespace by which the rig's programs are recognised: they and all that they start
+    /// are in it.
     pub(super) uts: UtsNamespace,
 }
 
-/// Builds a rig; what was made goes again where something fails.
+/// Builds a rig. If a step fails, what was made so far is removed.
 pub(super) fn build(layout: &Layout) -> Result<Built, Failed> {
     namespace::become_able_to_make_networks().map_err(|error| (Step::UserNamespace, error))?;
     let uts = UtsNamespace::make().map_err(|error| (Step::UtsNamespace, error))?;
@@ -71,7 +73,7 @@ impl Built {
             let forwards = layout.hosts[end.host].forwards;
             self.on(end.host, || equip(&end.device, end.address, forwards))
         })?;
-        // An end without an address is a program's, and programs carry finished packets.
+        // An end without an address belongs to a program, and programs carry finished packets.
         if ends.iter().any(|end| end.address.is_none()) {
             let finish = |device: &str| Ethtool::open()?.finish_packets_in_software(device);
             ends.into_iter()
@@ -80,8 +82,9 @@ impl Built {
         Ok(())
     }
 
-    /// Tells each end of a network where the others are, also across a wire. Who has to ask does so over the link:
-    /// the first packet would wait for a round trip more, and be lost with the question.
+    /// Gives each end of a network the hardware addresses of the others, also across a wire.
+    /// Otherwise it would ask for them over the link: the first packet would wait for one more
+    /// round trip, and be lost if the question is lost.
     fn introduce(&self, layout: &Layout) -> io::Result<()> {
         let ends = layout.cables.iter().flatten();
         let ends = ends.filter_map(|end| Some((end, end.address?)));
@@ -97,19 +100,19 @@ impl Built {
         Ok(())
     }
 
-    /// Does something in the namespace of a host.
+    /// Does some work in the namespace of a host.
     fn on<T>(&self, host: usize, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         self.hosts[host].enter()?;
         work()
     }
 }
 
-/// Gives a device its address, where it has one, and brings it up.
+/// Gives a device its address, if it has one, and brings it up.
 fn equip(device: &str, address: Option<Ipv4Addr>, forwards: bool) -> io::Result<()> {
     if let Some(address) = address {
         cabling::give_address(device, address)?;
     }
-    // A new namespace takes the machine's own setting over, so it is set either way.
+    // A new namespace copies the machine's own setting, so it is set either way.
     cabling::set_forwarding(device, forwards)?;
     cabling::bring_up(device)
 }

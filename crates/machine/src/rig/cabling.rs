@@ -1,5 +1,5 @@
-//! The rtnetlink messages that lay a rig's devices, addresses and routes, in the namespace of the
-//! calling thread.
+//! The rtnetlink messages that set up a rig's devices, addresses and routes, in the namespace of
+//! the calling thread.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -11,13 +11,13 @@ use super::layout::{PREFIX, PREFIX_BITS, TUNNEL_DEVICE, Tunnel};
 use crate::links::{self, IFF_UP};
 use crate::rtnetlink::{DO, MAKE, ask, index_of, push_bytes, push_link, push_text};
 
-// linux/rtnetlink.h: what is asked.
+// From linux/rtnetlink.h: types of requests.
 const NEW_LINK: u16 = 16;
 const SET_LINK: u16 = 19;
 const NEW_ADDRESS: u16 = 20;
 const NEW_ROUTE: u16 = 24;
 const NEW_NEIGHBOUR: u16 = 28;
-// linux/if_link.h: `IFLA_…`.
+// From linux/if_link.h: `IFLA_…`.
 const NAME: u16 = 3;
 const MASTER: u16 = 10;
 const LINK_INFO: u16 = 18;
@@ -27,7 +27,7 @@ const PER_FAMILY: u16 = 26;
 const NAMESPACE: u16 = 28;
 /// `VETH_INFO_PEER` of linux/veth.h.
 const PEER: u16 = 1;
-/// Where the VXLAN of RFC 7348 is sent to.
+/// UDP port of VXLAN (RFC 7348).
 const VXLAN_PORT: u16 = 4789;
 /// Any number does: no other tunnel is in these namespaces.
 const VXLAN_NETWORK: u32 = 1;
@@ -35,12 +35,12 @@ const AF_INET: u8 = 2;
 const AF_INET6: u8 = 10;
 /// `ETIMEDOUT`.
 const TIMED_OUT: i32 = 110;
-/// It takes some ms.
+/// Longest wait for the devices, which are usually ready within some ms.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 /// The kernel has no IPv6 (`EAFNOSUPPORT`).
 const NO_SUCH_FAMILY: i32 = 97;
 
-/// Makes a pair of virtual devices, the other of which begins in another namespace.
+/// Makes a pair of virtual devices, the second of which is created in another namespace.
 pub(super) fn lay_cable(device: &str, peer: &str, peer_namespace: i32) -> io::Result<()> {
     ask(NEW_LINK, MAKE, |payload| {
         push_link(payload, 0, 0);
@@ -57,13 +57,13 @@ pub(super) fn lay_cable(device: &str, peer: &str, peer_namespace: i32) -> io::Re
     })
 }
 
-/// Makes the end of a tunnel; the kernel takes the encapsulation off its MTU.
+/// Makes the end of a tunnel; the kernel subtracts the encapsulation from its MTU.
 pub(super) fn make_tunnel(tunnel: &Tunnel) -> io::Result<()> {
     let over = index_of(&tunnel.over)?;
     ask(NEW_LINK, MAKE, |payload| {
         push_link(payload, 0, 0);
         push_text(payload, NAME, TUNNEL_DEVICE);
-        // IFLA_VXLAN_ID, _GROUP (the other end, where there is but one), _LINK, _LOCAL, _PORT.
+        // IFLA_VXLAN_ID, _GROUP (the other end, as there is only one), _LINK, _LOCAL, _PORT.
         push_kind(payload, "vxlan", |data| {
             push_bytes(data, 1, &VXLAN_NETWORK.to_ne_bytes());
             push_bytes(data, 2, &tunnel.remote.octets());
@@ -92,8 +92,8 @@ pub(super) fn bridge(name: &str, ports: [&str; 2]) -> io::Result<()> {
     bring_up(name)
 }
 
-/// Brings a device up that says nothing by itself: without an IPv6 address of its own, the kernel
-/// neither looks for duplicates nor for routers on it.
+/// Brings up a device that sends nothing by itself. Without an IPv6 address of its own, the kernel
+/// looks neither for duplicates nor for routers on it.
 pub(super) fn bring_up(device: &str) -> io::Result<()> {
     let index = index_of(device)?;
     silence(index)?;
@@ -109,7 +109,7 @@ fn silence(index: u32) -> io::Result<()> {
     }
 }
 
-/// Whether what comes in by a device and is for others is passed on.
+/// Sets whether a host forwards packets for others that arrive by a device.
 pub(super) fn set_forwarding(device: &str, forwards: bool) -> io::Result<()> {
     let value = u32::from(forwards).to_ne_bytes();
     set_per_family(index_of(device)?, AF_INET, |values| {
@@ -134,13 +134,13 @@ pub(super) fn give_address(device: &str, address: Ipv4Addr) -> io::Result<()> {
         // struct ifaddrmsg: family, prefix, flags, scope, device.
         payload.extend([AF_INET, PREFIX_BITS, 0, 0]);
         payload.extend(index.to_ne_bytes());
-        // IFA_ADDRESS and IFA_LOCAL are one where there is no peer.
+        // IFA_ADDRESS and IFA_LOCAL are equal if there is no peer.
         push_bytes(payload, 1, &address.octets());
         push_bytes(payload, 2, &address.octets());
     })
 }
 
-/// Lets a device know for good where an address is, so that it never asks.
+/// Sets the permanent hardware address of a neighbour, so that the device never asks for it.
 pub(super) fn add_neighbour(device: &str, address: Ipv4Addr, hardware: &[u8]) -> io::Result<()> {
     let index = index_of(device)?;
     ask(NEW_NEIGHBOUR, MAKE, |payload| {
@@ -155,7 +155,7 @@ pub(super) fn add_neighbour(device: &str, address: Ipv4Addr, hardware: &[u8]) ->
     })
 }
 
-/// Reaches a network by way of a neighbour.
+/// Adds a route to a network by way of a neighbour.
 pub(super) fn add_route(network: Ipv4Addr, gateway: Ipv4Addr) -> io::Result<()> {
     ask(NEW_ROUTE, MAKE, |payload| {
         // struct rtmsg: family, both prefixes, TOS, RT_TABLE_MAIN, RTPROT_STATIC,
@@ -167,7 +167,7 @@ pub(super) fn add_route(network: Ipv4Addr, gateway: Ipv4Addr) -> io::Result<()> 
     })
 }
 
-/// Reaches one neighbour by a route of its own, with a metric of it (`RTAX_…` of linux/rtnetlink.h).
+/// Adds a route to one neighbour, with a metric (`RTAX_…` of linux/rtnetlink.h).
 pub(super) fn add_route_with_metric(
     device: &str,
     neighbour: Ipv4Addr,
@@ -186,9 +186,10 @@ pub(super) fn add_route_with_metric(
     })
 }
 
-/// Waits until every device of the rig here passes packets on. The kernel tells a device some time
-/// after its other end came up, and until then drops what is sent, the first SYN of a connection as
-/// well. Modules such as ipip put a device of theirs into each new namespace, which stays down.
+/// Waits until every device of the rig in this namespace passes packets. The kernel activates a
+/// device some time after its other end came up. Until then it drops what is sent, including the
+/// first SYN of a connection. Only the rig's devices count: modules such as ipip put a device of
+/// their own into each new namespace, which stays down.
 pub(super) fn await_devices() -> io::Result<()> {
     let mut failed = None;
     let are_ready = || match links::list() {

@@ -1,4 +1,4 @@
-//! Why a rig could not be built, with what to do.
+//! Why a rig could not be built, and what to do about it.
 
 use std::io;
 
@@ -10,7 +10,7 @@ use crate::errno::errno;
 const NOT_PERMITTED: i32 = 1;
 const NO_SPACE: i32 = 28;
 
-/// What is done to build a rig, in this order.
+/// The steps to build a rig, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
@@ -63,10 +63,10 @@ impl Step {
 /// Why there is no rig.
 #[derive(Debug, Error)]
 pub enum RigError {
-    /// The process that was to hold it.
+    /// The process that should hold the rig could not be started.
     #[error("the process that holds a rig could not be started: {0}")]
     Start(io::Error),
-    /// It ended, or said what is no answer.
+    /// The holder ended, or gave no valid answer.
     #[error("the process that holds the rig ended before it was built; nothing is left of it")]
     HolderGone,
     /// The kernel refused a step.

@@ -1,5 +1,5 @@
-//! The processes that are on the hosts of a rig: found by its namespaces, however they have detached
-//! themselves from whoever started them, and ended.
+//! The processes on the hosts of a rig. They are found by the rig's namespaces and ended, even if
+//! they have detached themselves from the process that started them.
 
 use std::io;
 use std::time::Duration;
@@ -14,45 +14,49 @@ use crate::targets;
 /// The variable by which the programs of a rig know that they are in it.
 pub const MARK: &str = "LINERATE_RIG";
 
-/// How long a program has to put its things in order.
+/// How long a program may take to end in an orderly way.
 pub(super) const GRACE: Duration = Duration::from_secs(2);
-/// The kernel ends what it is told to kill at once, unless that waits for a disk.
+/// Longest wait for a killed process. The kernel ends it at once, unless it waits for a disk.
 pub(super) const LONGEST_END: Duration = Duration::from_secs(10);
 
-/// Where and what to look for.
+/// The processes of a rig: where they are looked for, and which of them are its own.
 #[derive(Debug)]
 pub(super) struct Inside {
-    /// The rig's network namespaces, as far as they are there: open, their inodes stay theirs.
+    /// The rig's network namespaces that still exist. They are kept open, so their inodes stay
+    /// theirs.
     places: Vec<NetworkNamespace>,
     ours: Ours,
-    /// The process that holds them, which is in both kinds and no program of the rig.
+    /// The process that holds the namespaces. It is in both kinds of them, and is no program of the
+    /// rig.
     holder: Option<u32>,
 }
 
-/// Which processes were started there: whatever `rig exec` starts is in the UTS namespace of the rig,
-/// and what that starts: a program can lose its environment, its user and its session, and can leave
-/// the network namespaces, and keeps this.
+/// Which processes were started on the rig. Whatever `rig exec` starts is in the UTS namespace of
+/// the rig, with all its descendants. A program can lose its environment, its user and its session,
+/// and can leave the network namespaces, but it stays in this one.
 #[derive(Debug)]
 enum Ours {
-    /// All that are in the UTS namespace, wherever else they are. It is open, so its inode is its own.
+    /// All processes in the UTS namespace, wherever else they are. It is kept open, so its inode is
+    /// its own.
     InUts(UtsNamespace),
-    /// Of the places those with that inode as their UTS namespace: it may have been given out again.
+    /// The processes in `places` whose UTS namespace has this inode. The inode alone is no proof,
+    /// as the kernel may have given it to another namespace.
     ThereInUts(u64),
-    /// All that are in the places: the rig is ours alone, and everybody there with it.
+    /// All processes in `places`: the rig is ours alone, and so is every process in it.
     All,
 }
 
-/// What ending all of ours came to.
+/// The result of ending all processes of the rig.
 #[derive(Debug)]
 pub(super) struct Ended {
-    /// Ours that have ended.
+    /// Processes of the rig that have ended.
     pub(super) ended: Vec<u32>,
-    /// Whoever is still there.
+    /// Processes that are still there.
     pub(super) kept_by: Vec<u32>,
 }
 
 impl Inside {
-    /// With the namespaces that a holder has, which lives.
+    /// Processes in the namespaces of a living holder.
     pub(super) fn of_holder(holder: u32, hosts: &[HeldHost], uts_namespace: u64) -> Self {
         let open = |host: &HeldHost| {
             let held = NetworkNamespace::held_by(holder, host.descriptor);
@@ -67,7 +71,7 @@ impl Inside {
         }
     }
 
-    /// Of a rig whose holder asks.
+    /// Processes of a rig, for its holder itself.
     pub(super) fn of_uts(holder: u32, uts: UtsNamespace) -> Self {
         Self {
             places: Vec::new(),
@@ -76,7 +80,7 @@ impl Inside {
         }
     }
 
-    /// Of one host of a rig that is ours alone.
+    /// Processes on one host of a rig that is ours alone.
     pub(super) fn of_host(holder: u32, place: NetworkNamespace) -> Self {
         Self {
             places: vec![place],
@@ -85,7 +89,8 @@ impl Inside {
         }
     }
 
-    /// With those namespaces that a dead holder's hosts have left, kept by the processes in them.
+    /// Processes in the namespaces that a dead holder has left, which the processes in them keep
+    /// alive.
     pub(super) fn left(hosts: &[HeldHost], uts_namespace: u64) -> Self {
         Self {
             places: hosts.iter().filter_map(left_of).collect(),
@@ -94,7 +99,7 @@ impl Inside {
         }
     }
 
-    /// With none.
+    /// No processes: there are no namespaces to look in.
     pub(super) fn nowhere() -> Self {
         Self {
             places: Vec::new(),
@@ -103,21 +108,22 @@ impl Inside {
         }
     }
 
-    /// Ours, and whoever else is in the rig's network namespaces.
+    /// Returns the rig's own processes, and all others in its network namespaces.
     pub(super) fn all(&self) -> Vec<u32> {
         let mut pids = targets::processes();
         pids.retain(|pid| (self.is_ours(*pid) || self.is_there(*pid)) && self.counts(*pid));
         pids
     }
 
-    /// Those that were started there by `rig exec`, or by what was.
+    /// Returns the processes that were started there by `rig exec`, or by one of its descendants.
     pub(super) fn ours(&self) -> Vec<u32> {
         let mut pids = targets::processes();
         pids.retain(|pid| self.is_ours(*pid) && self.counts(*pid));
         pids
     }
 
-    /// One that is ending still has its namespaces for a moment, and is not counted.
+    /// Whether a process counts. The holder does not, nor one that is ending, which still has its
+    /// namespaces for a moment.
     fn counts(&self, pid: u32) -> bool {
         self.holder != Some(pid) && ProcessStat::of(pid).is_ok_and(|stat| !stat.is_ending())
     }
@@ -135,8 +141,8 @@ impl Inside {
         }
     }
 
-    /// Ends ours: asks them first, kills what is left after a time of grace, and waits until they
-    /// have gone.
+    /// Ends the rig's processes. Asks them first, kills those that are left after the grace time,
+    /// and waits until they are gone.
     pub(super) fn end(&self, grace: Duration) -> Ended {
         let mut found = Vec::new();
         for (order, within) in [(EndSignal::End, grace), (EndSignal::Kill, LONGEST_END)] {
@@ -154,7 +160,8 @@ impl Inside {
         }
     }
 
-    /// Gives each of ours an order, also those that appear meanwhile; whether all have gone.
+    /// Sends the signal to each of the rig's processes, including those that appear in that time.
+    /// Returns whether all are gone.
     fn end_by(&self, order: EndSignal, within: Duration, found: &mut Vec<u32>) -> bool {
         let begun = found.len();
         sys::clock::wait_until(within, || {
@@ -169,7 +176,7 @@ impl Inside {
         })
     }
 
-    /// One that ended meanwhile needs no signal any more.
+    /// Sends the signal, unless the process has ended by now.
     fn send(&self, pid: u32, order: EndSignal) {
         if let Ok(process) = pidfd::open_any(pid)
             && self.is_ours(pid)
@@ -180,8 +187,8 @@ impl Inside {
     }
 }
 
-/// Opened by way of a process that is in it. An inode alone proves nothing once its namespace may
-/// be gone, since it is given out again.
+/// Opens the namespace that a dead holder's host has left, by way of a process in it. An inode
+/// alone proves nothing once its namespace may be gone, since it is given out again.
 fn left_of(host: &HeldHost) -> Option<NetworkNamespace> {
     let cookie = host.cookie?;
     let is_there = |pid: &u32| network_inode_of(*pid).is_ok_and(|inode| inode == host.namespace);

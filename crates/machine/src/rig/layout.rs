@@ -1,4 +1,4 @@
-//! The topologies, which are the tables of `layouts.toml`.
+//! The layouts of the topologies, which are the tables of `layouts.toml`.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -10,7 +10,7 @@ use serde::Deserialize;
 static LAYOUTS: LazyLock<BTreeMap<String, Layout>> =
     LazyLock::new(|| crate::tables::own(include_str!("../../layouts.toml")));
 
-/// A rig before it is built. Hosts are named by their place in `hosts`.
+/// The plan of a rig. Hosts are referred to by their index in `hosts`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Layout {
@@ -23,14 +23,14 @@ pub(super) struct Layout {
     pub(super) tunnels: Vec<Tunnel>,
 }
 
-/// One host.
+/// One host of a layout.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct HostLayout {
     pub(super) name: String,
-    /// Where the others reach it.
+    /// The address at which the other hosts reach it.
     pub(super) address: Option<Ipv4Addr>,
-    /// It passes on what is for others.
+    /// Whether it forwards packets for others.
     #[serde(default)]
     pub(super) forwards: bool,
 }
@@ -40,12 +40,12 @@ pub(super) struct HostLayout {
 #[serde(deny_unknown_fields)]
 pub(super) struct End {
     pub(super) host: usize,
-    /// Names begin with [`PREFIX`] and go on with what the device leads to.
+    /// Name of the device: [`PREFIX`] and what the device leads to.
     pub(super) device: String,
     pub(super) address: Option<Ipv4Addr>,
 }
 
-/// A host reaches a network by way of a neighbour.
+/// A route of a host to a network by way of a neighbour.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Route {
@@ -59,22 +59,22 @@ pub(super) struct Route {
 #[serde(deny_unknown_fields)]
 pub(super) struct Tunnel {
     pub(super) host: usize,
-    /// What carries it.
+    /// The device that carries the tunnel.
     pub(super) over: String,
     pub(super) local: Ipv4Addr,
     pub(super) remote: Ipv4Addr,
-    /// Of this end, within the tunnel.
+    /// The address of this end within the tunnel.
     pub(super) address: Ipv4Addr,
 }
 
-/// Every network of a rig has this prefix, in bits.
+/// Prefix length of every network of a rig, bits.
 pub(super) const PREFIX_BITS: u8 = 24;
-/// How the name of every device of a rig begins.
+/// Prefix of the name of every device of a rig.
 pub(super) const PREFIX: &str = "lr-";
-/// What the device of a tunnel is called.
+/// Name of the device of a tunnel.
 pub(super) const TUNNEL_DEVICE: &str = "lr-tunnel";
 
-/// The layout of a topology.
+/// Returns the layout of a topology.
 pub(super) fn layout(topology: Topology) -> &'static Layout {
     &LAYOUTS[topology.name()]
 }

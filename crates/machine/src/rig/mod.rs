@@ -1,7 +1,7 @@
-//! Rigs: hosts that are network namespaces of our own, joined by virtual devices, so that client
-//! and server have a network between them and the machine's own stays as it is.
+//! Rigs: hosts that are network namespaces of our own, joined by virtual devices. Client and server
+//! have a network between them, and the machine's own network stays as it is.
 //!
-//! A [`Lab`] lives as long as its value; what `linerate rig up` leaves standing is in
+//! A [`Lab`] lives as long as its value; a rig that `linerate rig up` leaves standing is in
 //! [`standing`]. Either is held by a process of its own, see [`holder`].
 
 mod build;
@@ -31,7 +31,7 @@ pub use inside::MARK;
 use inside::{GRACE, Inside};
 
 /// Whether the calling process is on a host of a rig: every device of its network namespace that is
-/// up is a loopback or a rig's, so nothing that is sent there leaves the rig.
+/// up is a loopback or belongs to a rig, so nothing that is sent there leaves the rig.
 pub fn is_inside() -> bool {
     let is_rigs = |device: &Device| {
         let kind = device.virtual_kind.as_deref();
@@ -42,22 +42,23 @@ pub fn is_inside() -> bool {
     !devices.is_empty() && devices.iter().all(is_rigs)
 }
 
-/// A rig for as long as this lives. Whoever dies with it takes it along: its holder sees the end, and
-/// ends all that was started there.
+/// A rig that exists as long as this lives. If the process that has it dies, the rig goes too: the
+/// holder notices the end, and ends all that was started there.
 #[derive(Debug)]
 pub struct Lab {
     hosts: Vec<Host>,
-    /// Ended last, when nothing of ours is open in its namespaces.
+    /// The last field, so that it is dropped when nothing of ours is open in its namespaces.
     _holder: Holder,
 }
 
 impl Lab {
-    /// Builds a rig, as root of plain network namespaces, else within a user namespace.
+    /// Builds a rig: as root from plain network namespaces, otherwise within a user namespace.
     ///
-    /// `program` is Linerate, which is started again to hold the rig: `/proc/self/exe`.
+    /// `program` is Linerate itself, usually `/proc/self/exe`, which is started again to hold the
+    /// rig.
     ///
     /// # Errors
-    /// Which step the kernel refused, its errno, and what to do.
+    /// Says which step the kernel refused, its errno, and what to do.
     pub fn build(program: &Path, topology: Topology) -> Result<Self, RigError> {
         let mut holder = Holder::start(program, topology)?;
         let held = holder.build()?;
@@ -70,27 +71,27 @@ impl Lab {
         })
     }
 
-    /// The host of that name: `client`, `server`, and what its topology has beside them.
+    /// Finds a host by its name: `client`, `server`, or one that its topology has between them.
     pub fn host(&self, name: &str) -> Option<&Host> {
         self.hosts.iter().find(|host| host.name() == name)
     }
 
-    /// Client and server, each with the address where the other reaches it.
+    /// Client and server, each with the address at which the other reaches it.
     pub fn ends(&self) -> Option<[(&Host, Ipv4Addr); 2]> {
         let (client, server) = (self.hosts.first()?, self.hosts.last()?);
         Some([(client, client.address()?), (server, server.address()?)])
     }
 
-    /// All of them, the client first and the server last.
+    /// All hosts, the client first and the server last.
     pub fn hosts(&self) -> &[Host] {
         &self.hosts
     }
 }
 
-/// A host of a rig, kept open.
+/// A host of a rig, whose namespaces are kept open.
 #[derive(Debug)]
 pub struct Host {
-    /// Number of the process that holds it.
+    /// PID of the process that holds it.
     holder: u32,
     held: HeldHost,
     place: HeldNamespace,
@@ -106,12 +107,12 @@ impl Host {
         })
     }
 
-    /// What it is called in its rig.
+    /// Its name in the rig.
     pub fn name(&self) -> &str {
         &self.held.name
     }
 
-    /// Where the other hosts of the rig reach it; the host of a wire has no address.
+    /// The address at which the other hosts of the rig reach it; the host of a wire has none.
     pub fn address(&self) -> Option<Ipv4Addr> {
         self.held.address
     }
@@ -121,14 +122,14 @@ impl Host {
         self.held.namespace
     }
 
-    /// The process that holds its network namespace, and under which descriptor.
+    /// The PID of the process that holds its network namespace, and the descriptor there.
     pub fn held_as(&self) -> (u32, i32) {
         (self.holder, self.held.descriptor)
     }
 
-    /// Lets a command start on this host, as the user who starts it; where the rig is an ordinary
-    /// user's, as root over its namespaces, though to the machine he remains who he is. To be
-    /// called before what else the child sets for itself, such as
+    /// Lets a command start on this host, as the user who starts it. If the rig belongs to an
+    /// ordinary user, the command is root over the rig's namespaces, but remains that user to the
+    /// machine. Call it before anything else that the child sets for itself, such as
     /// [`sys::process::prepare_child`].
     ///
     /// # Errors
@@ -137,11 +138,11 @@ impl Host {
         self.place.put(command)
     }
 
-    /// Ends every process on this host but that which holds it: asks them all, and kills those that
-    /// are still there two seconds later. Returns when they have ended, or wait for a disk to do so.
+    /// Ends every process on this host except its holder: asks them all, and kills those that are
+    /// still there two seconds later. Returns when they have ended, or wait for a disk to do so.
     ///
     /// # Errors
-    /// `EMFILE` at the limit of open files; then all are left.
+    /// `EMFILE` at the limit of open files; then no process is ended.
     pub fn end_all(&self) -> io::Result<()> {
         Inside::of_host(self.holder, self.place.network()?).end(GRACE);
         Ok(())

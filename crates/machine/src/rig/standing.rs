@@ -1,5 +1,5 @@
-//! Rigs that stand until they are cleaned: put up, listed, found and taken down. Each is an entry
-//! of the journal, and taking it down is the entry's undo.
+//! Rigs that stand until they are cleaned: putting them up, listing, finding and taking them down.
+//! Each is an entry of the journal, and taking it down is the entry's undo.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -20,7 +20,7 @@ use crate::journal::{self, Change, Entry, Journal, JournalError, Owner, RigChang
 
 const LOOKING: &str = "looking at its holder";
 
-/// What a standing rig is found to be.
+/// The state of a standing rig.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum State {
@@ -28,11 +28,11 @@ enum State {
     Up,
     /// Its holder has ended and nobody cleaned up.
     Left,
-    /// The machine has been started again since, so nothing of it can be there.
+    /// The machine was restarted since, so nothing of the rig can be left but its journal entry.
     OfEarlierBoot,
 }
 
-/// A rig of the journal.
+/// A rig that the journal lists.
 #[derive(Clone, Debug)]
 pub struct Standing {
     entry: Entry,
@@ -40,10 +40,10 @@ pub struct Standing {
     state: State,
 }
 
-/// A rig of `linerate rig`.
+/// A rig as `linerate rig` shows it.
 #[derive(Serialize, JsonSchema)]
 pub struct StandingRig {
-    /// What its owner calls it.
+    /// The name that its owner gave it.
     name: String,
     /// Its hosts and how they are linked.
     kind: Topology,
@@ -53,16 +53,16 @@ pub struct StandingRig {
     state: State,
     /// Number of the process that holds it, or held it.
     holder: u32,
-    /// The client first, the server last; empty while it is being built.
+    /// Its hosts, the client first and the server last; empty while the rig is being built.
     hosts: Vec<HostShape>,
-    /// Numbers of the processes in it that `rig exec` started, and of theirs.
+    /// Process ids of the programs that `rig exec` started in it, and of their descendants.
     programs: Vec<u32>,
 }
 
-/// A host of it.
+/// A host of a standing rig.
 #[derive(Serialize, JsonSchema)]
 struct HostShape {
-    /// What `rig exec` takes.
+    /// Name of the host, as `rig exec` takes it.
     name: String,
     /// IPv4 address at which the other hosts reach it; null where it has none.
     address: Option<Ipv4Addr>,
@@ -73,16 +73,16 @@ struct HostShape {
     enter: Option<String>,
 }
 
-/// What taking a rig down came to.
+/// The result of taking a rig down.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TakenDown {
-    /// What its owner called it.
+    /// The name that its owner gave it.
     pub name: RigName,
-    /// Numbers of the processes in it that `rig exec` had started, and theirs, that were told to
-    /// end and have ended.
+    /// Process ids of the programs that `rig exec` started in it, and of their descendants, that
+    /// were told to end and have ended.
     pub ended: Vec<u32>,
-    /// Numbers of processes that keep its namespaces until they end: somebody else put them there,
-    /// or they do not end when killed.
+    /// Process ids of those that keep its namespaces alive until they end: somebody else put them
+    /// there, or they do not end when killed.
     pub kept_by: Vec<u32>,
 }
 
@@ -104,19 +104,19 @@ pub enum StandingError {
     )]
     Haunted { name: RigName, count: usize },
     #[error(
-        "a rig that stays needs Linux 5.14: before it a namespace cannot be told from a later one \
-         that has its number"
+        "a rig that stays needs Linux 5.14: before that a namespace cannot be told apart from a \
+         later one with the same number"
     )]
     NoCookie,
     #[error("there is no rig `{name}`; {}", listed(.known))]
     Unknown { name: RigName, known: Vec<RigName> },
     #[error("no rig is up; `linerate rig up` puts one up")]
     NoneIsUp,
-    #[error("which rig? Say it with --name; {}", listed(.0))]
+    #[error("which rig? Give its name with --name; {}", listed(.0))]
     Several(Vec<RigName>),
     #[error(
-        "the rig `{0}` is no longer up: its holder has ended; take what is left away with \
-         `linerate rig clean {0}`"
+        "the rig `{0}` is no longer up: its holder has ended; remove what is left with `linerate \
+         rig clean {0}`"
     )]
     NotUp(RigName),
     #[error("the rig `{rig}` has no host `{host}`; it has {}", .known.join(", "))]
@@ -142,11 +142,11 @@ fn listed(names: &[RigName]) -> String {
 }
 
 impl Standing {
-    /// Puts a rig up that outlives this process. If this process ends before the rig is in the
-    /// journal and its holder is told to stay, however it ends, the rig goes with it.
+    /// Puts up a rig that outlives this process. If this process ends in any way before the rig is
+    /// in the journal and its holder is told to stay, the rig ends with it.
     ///
     /// # Errors
-    /// When there is one of that name, the journal cannot be written, or the kernel refuses.
+    /// When a rig of that name exists, the journal cannot be written, or the kernel refuses.
     pub fn put_up(
         program: &Path,
         topology: Topology,
@@ -173,7 +173,7 @@ impl Standing {
         }
     }
 
-    /// All that stand or are left, the oldest first.
+    /// Returns all rigs that stand or are left over, the oldest first.
     ///
     /// # Errors
     /// When the journal cannot be read.
@@ -181,16 +181,16 @@ impl Standing {
         Ok(rigs(&journal::read()?.entries))
     }
 
-    /// The rig of that name; without a name, the only one that there is.
+    /// Returns the rig of that name; without a name, the only rig.
     ///
     /// # Errors
-    /// When there is none, or not only one.
+    /// When there is none, or, without a name, more than one.
     pub fn find(name: Option<&RigName>) -> Result<Self, StandingError> {
         pick(Self::all()?, name)
     }
 
-    /// Takes it down: ends its holder and the programs that were started in it, and takes its
-    /// entry off the journal.
+    /// Takes the rig down: ends its holder and the programs that were started in it, and removes
+    /// its entry from the journal.
     ///
     /// # Errors
     /// When the journal cannot be written, or the holder does not end.
@@ -206,7 +206,7 @@ impl Standing {
         &self.rig.name
     }
 
-    /// What is said of it, and of whoever is in it now.
+    /// Describes the rig and the processes that run in it now.
     pub fn told(&self) -> StandingRig {
         let holder = self.entry.owner.pid;
         let host = |host: &HeldHost| HostShape {
@@ -226,10 +226,10 @@ impl Standing {
         }
     }
 
-    /// Opens one of its hosts.
+    /// Opens one of the rig's hosts.
     ///
     /// # Errors
-    /// When it is not up, or has no such host.
+    /// When the rig is not up, or has no such host.
     pub fn host(&self, name: &str) -> Result<Host, StandingError> {
         if self.state != State::Up {
             return Err(StandingError::NotUp(self.rig.name.clone()));
@@ -243,12 +243,12 @@ impl Standing {
         })?;
         let host = Host::open(self.entry.owner.pid, held.clone());
         let host = host.map_err(failed(self.name(), "opening its namespaces"))?;
-        // The holder may have ended meanwhile, and its number be another's.
-        let is_it = host
+        // The holder may have ended by now, and its process id may belong to another process.
+        let is_same_namespace = host
             .place
             .inode()
             .is_ok_and(|inode| inode == held.namespace);
-        match is_it && self.entry.owner.is_alive() {
+        match is_same_namespace && self.entry.owner.is_alive() {
             true => Ok(host),
             false => Err(StandingError::NotUp(self.rig.name.clone())),
         }
@@ -275,7 +275,7 @@ impl Standing {
         })
     }
 
-    /// It has nothing to put in order, so it is not asked but killed.
+    /// Kills the holder. It has nothing to clean up, so there is no need to ask it to end.
     fn end_holder(&self) -> io::Result<()> {
         let owner = self.entry.owner;
         if self.state != State::Up {
@@ -289,7 +289,7 @@ impl Standing {
             }
         };
         match pidfd::open_any(owner.pid).and_then(kill) {
-            // It may have ended meanwhile.
+            // It may have ended in the meantime.
             Err(error) if owner.is_alive() => return Err(error),
             _ => {}
         }
@@ -301,8 +301,8 @@ impl Standing {
     }
 }
 
-/// Sees that no rig has the name. What a crash left of one, if nobody is in it, is but an entry,
-/// and goes.
+/// Makes sure that no rig has the name. A rig that a crash left over, and in which no process runs,
+/// is only a journal entry, so it is removed.
 fn make_room(journal: &mut Journal, name: &RigName) -> Result<(), StandingError> {
     let all = rigs(journal.entries());
     let Some(old) = all.iter().find(|rig| rig.name() == name) else {
@@ -319,13 +319,14 @@ fn make_room(journal: &mut Journal, name: &RigName) -> Result<(), StandingError>
     }
 }
 
-/// What failed while something was done with a rig.
+/// Returns a closure that wraps an I/O error with the rig and with what was being done.
 fn failed(rig: &RigName, doing: &'static str) -> impl FnOnce(io::Error) -> StandingError {
     let rig = rig.clone();
     move |source| StandingError::Io { rig, doing, source }
 }
 
-/// From an entry without hosts to a rig that stays.
+/// Turns an entry without hosts into a rig that stays: builds its hosts, records them, and tells
+/// the holder to stay.
 fn build(
     mut holder: Holder,
     journal: &mut Journal,

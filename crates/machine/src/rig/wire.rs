@@ -1,10 +1,10 @@
-//! What a rig of the form `wire` calls the host between client and server, and its devices.
+//! Names of the host between client and server in a rig of the form `wire`, and of the devices.
 
-/// The host that carries.
+/// The host between client and server, which carries the packets.
 pub const HOST: &str = "wire";
-/// Its device to the client.
+/// Its device towards the client.
 pub const TO_CLIENT: &str = "lr-client";
-/// Its device to the server.
+/// Its device towards the server.
 pub const TO_SERVER: &str = "lr-server";
-/// The device of client and server, to it.
+/// The device of the client, and of the server, that leads to this host.
 pub const DEVICE: &str = "lr-wire";

@@ -1,4 +1,4 @@
-//! The IPv4 routes of the main table, as rtnetlink(7) lists them and takes them back.
+//! The IPv4 routes of the main table, as rtnetlink(7) lists and accepts them.
 
 mod words;
 
@@ -11,10 +11,11 @@ use sys::netlink::{self, push_attribute};
 use crate::links::{number, within};
 use crate::rtnetlink::{self, push_bytes};
 
-// linux/rtnetlink.h: the question, and its answer, which is an order as well.
+// linux/rtnetlink.h: the request for the list, and its answer, which is also the order that sets a
+// route.
 const GET_ROUTE: u16 = 26;
 const NEW_ROUTE: u16 = 24;
-/// `NLM_F_REQUEST | NLM_F_ACK | NLM_F_REPLACE`: never a route that was not there.
+/// `NLM_F_REQUEST | NLM_F_ACK | NLM_F_REPLACE`: it never adds a route that was not there.
 const REPLACE: u16 = rtnetlink::DO | 0x100;
 const AF_INET: u8 = 2;
 /// `RT_TABLE_MAIN` and `RTN_UNICAST`.
@@ -22,8 +23,8 @@ const MAIN: u32 = 254;
 const UNICAST: u8 = 1;
 /// Length of `struct rtmsg`.
 const HEADER_BYTES: usize = 12;
-/// Of the flags of a route, what somebody has set; the others tell of its state, and the kernel
-/// does not take them back (`RTNH_F_PERVASIVE`, `RTNH_F_ONLINK`).
+/// The flags of a route that a user can set (`RTNH_F_PERVASIVE`, `RTNH_F_ONLINK`). The others
+/// report its state, and the kernel does not accept them in an order.
 const SET_FLAGS: u32 = 2 | 4;
 /// Length of `struct rtnexthop`.
 const NEXT_HOP_BYTES: usize = 8;
@@ -37,7 +38,7 @@ const SOURCE: u16 = 7;
 const METRICS: u16 = 8;
 const MULTIPATH: u16 = 9;
 const TABLE: u16 = 15;
-/// What we know how to keep.
+/// The attributes that we know how to preserve.
 const KEPT: [u16; 7] = [
     DESTINATION,
     DEVICE,
@@ -56,22 +57,22 @@ pub(crate) struct Route {
     attributes: Vec<(u16, Vec<u8>)>,
 }
 
-/// What the kernel tells a route of a table by.
+/// What distinguishes a route from others of its table, for the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RouteKey {
     destination: Ipv4Addr,
-    /// Of the destination, so many bits count.
+    /// Length of the destination's prefix, bits.
     bits: u8,
     tos: u8,
     priority: u32,
 }
 
-/// All routes of the main table, those that lead nowhere (blackhole and the like) among them: to the
-/// kernel they may be the same route, and it replaces the first that is.
+/// Returns all routes of the main table, also those that lead nowhere (blackhole and the like). The
+/// kernel may take such a route and an ordinary one for the same, and it replaces the first match.
 ///
 /// # Errors
-/// The kernel's own.
+/// Any error that the kernel reports.
 pub(crate) fn list() -> io::Result<Vec<Route>> {
     let question = |payload: &mut Vec<u8>| {
         payload.push(AF_INET);
@@ -109,7 +110,7 @@ impl Route {
         }
     }
 
-    /// Whether packets to one receiver take it, and any of its ways leads through the device of that
+    /// Whether it is a unicast route and any of its next hops leads through the device with that
     /// number.
     pub(crate) fn leads_through(&self, device: u32) -> bool {
         if self.header[7] != UNICAST {
@@ -120,10 +121,11 @@ impl Route {
         only || next_hop_devices(several).any(|found| found == device)
     }
 
-    /// Why it could not be kept exactly while one of its metrics is changed; `None` where it can.
+    /// Why the route could not be preserved exactly while one of its metrics is changed; `None` if
+    /// it can.
     pub(crate) fn obstacle(&self) -> Option<String> {
         if self.attribute(MULTIPATH).is_some() {
-            return Some("it leads several ways, which would not be kept exactly".to_owned());
+            return Some("it has several next hops, which would not be kept exactly".to_owned());
         }
         let mut kinds = self.attributes.iter().map(|(kind, _)| *kind);
         let foreign = kinds.find(|kind| !KEPT.contains(kind))?;
@@ -133,13 +135,13 @@ impl Route {
         ))
     }
 
-    /// One of `RTAX_…`; 0 where it is not set.
+    /// The value of a metric `RTAX_…`; 0 if it is not set.
     pub(crate) fn metric(&self, kind: u16) -> u32 {
         let metrics = self.attribute(METRICS).unwrap_or_default();
         within(metrics, kind).map_or(0, number)
     }
 
-    /// This route with one metric of it set, or not set where that is 0.
+    /// Returns this route with one metric set, or unset if `value` is 0.
     pub(crate) fn with_metric(&self, kind: u16, value: u32) -> Self {
         let mut metrics = Vec::new();
         let all = netlink::attributes(self.attribute(METRICS).unwrap_or_default());
@@ -157,11 +159,11 @@ impl Route {
         route
     }
 
-    /// Puts it in the place of the first with the same key, of whatever type (`fib_table_insert` of
+    /// Replaces the first route with the same key, whatever its type (`fib_table_insert` of
     /// net/ipv4/fib_trie.c).
     ///
     /// # Errors
-    /// `ESRCH` or `ENOENT` where there is none; what else the kernel refused.
+    /// `ESRCH` or `ENOENT` if there is none; any other refusal of the kernel.
     pub(crate) fn replace(&self) -> io::Result<()> {
         rtnetlink::ask(NEW_ROUTE, REPLACE, |payload| {
             payload.extend(&self.header[..8]);
@@ -188,7 +190,7 @@ fn address(bytes: &[u8]) -> Option<Ipv4Addr> {
     bytes.first_chunk::<4>().copied().map(Ipv4Addr::from)
 }
 
-/// The devices of the ways of a route, by number: each `struct rtnexthop` tells its length.
+/// The devices of a route's next hops, by number; each `struct rtnexthop` holds its own length.
 fn next_hop_devices(ways: &[u8]) -> impl Iterator<Item = u32> {
     let mut rest = ways;
     std::iter::from_fn(move || {

@@ -1,11 +1,11 @@
-//! Routes that were never in a kernel of ours, from the bytes that it would tell them by.
+//! Routes that our kernel never had, parsed from the bytes in which it would report them.
 
 use super::*;
 
-/// `default via 10.0.0.1 dev 2 proto dhcp metric 100`, with these attributes more.
+/// `default via 10.0.0.1 dev 2 proto dhcp metric 100`, with further attributes.
 fn route(more: impl FnOnce(&mut Vec<u8>)) -> Route {
     let mut payload = vec![AF_INET, 0, 0, 0, 254, 16, 0, UNICAST];
-    // RTNH_F_ONLINK, and RTNH_F_LINKDOWN, which tells of the state.
+    // RTNH_F_ONLINK, and RTNH_F_LINKDOWN, which only reports the state.
     payload.extend(20_u32.to_ne_bytes());
     push_bytes(&mut payload, GATEWAY, &[10, 0, 0, 1]);
     push_bytes(&mut payload, DEVICE, &2_u32.to_ne_bytes());
@@ -42,12 +42,12 @@ fn a_metric_is_set_beside_the_others_and_taken_away_again() {
 #[test]
 fn each_feature_of_a_route_is_kept_and_told_by_its_name() {
     // RTAX_FEATURES with ECN and microseconds in TCP's timestamps, and ECN alone.
-    let told = [
+    let features = [
         (0x11, "ecn tcp_usec_ts"),
         (1, "ecn"),
         (0x12, "tcp_usec_ts 0x2"),
     ];
-    for (bits, words) in told {
+    for (bits, words) in features {
         let set = with_metrics(&[(12, bits)]).with_metric(11, 30);
         assert_eq!(set.metric(12), bits);
         let told = set.words("eth0");
@@ -79,7 +79,7 @@ fn a_route_of_several_ways_is_known_by_each_of_its_devices_and_refused() {
     let several = route(|payload| {
         push_attribute(payload, MULTIPATH, |value| {
             for device in [7_u32, 8] {
-                // struct rtnexthop: length, flags, weight, device; RTA_GATEWAY behind it.
+                // struct rtnexthop: length, flags, weight, device; then RTA_GATEWAY.
                 value.extend(16_u16.to_ne_bytes());
                 value.extend([0, 0]);
                 value.extend(device.to_ne_bytes());
@@ -88,7 +88,7 @@ fn a_route_of_several_ways_is_known_by_each_of_its_devices_and_refused() {
         });
     });
     assert!(several.leads_through(7) && several.leads_through(8) && !several.leads_through(9));
-    assert!(several.obstacle().unwrap().contains("several ways"));
+    assert!(several.obstacle().unwrap().contains("several next hops"));
     let cut_short = route(|payload| push_bytes(payload, MULTIPATH, &[0; 9]));
     assert!(!cut_short.leads_through(7));
 }

@@ -1,4 +1,4 @@
-//! A route as a person would type it to ip(8).
+//! Writes a route as a person would type it to ip(8).
 
 use super::{DEVICE, GATEWAY, METRICS, Route, RouteKey, SOURCE, address};
 use crate::links::{number, text};
@@ -8,7 +8,7 @@ use sys::netlink;
 const ON_LINK: u32 = 4;
 /// `RTAX_LOCK`: a bit for each metric that is locked.
 const LOCK: u16 = 1;
-/// `RTAX_…` by its number, as ip(8) names it; the unit that a number is kept in.
+/// Number of a metric `RTAX_…`, its name in ip(8), and the unit in which the kernel stores it.
 const METRIC_NAMES: [(u16, &str, Unit); 16] = [
     (2, "mtu", Unit::One),
     (3, "window", Unit::One),
@@ -28,15 +28,15 @@ const METRIC_NAMES: [(u16, &str, Unit); 16] = [
     (17, "fastopen_no_cookie", Unit::One),
 ];
 
-/// `RTAX_FEATURE_…` as ip(8) names it; it has no word for the others, which the kernel takes and does
-/// not look at, and shows their bits.
+/// `RTAX_FEATURE_…` as ip(8) names it. It has no word for the others, which the kernel accepts and
+/// ignores, and shows their bits.
 const FEATURE_NAMES: [(u32, &str); 2] = [(1, "ecn"), (1 << 4, "tcp_usec_ts")];
 
-/// How the kernel keeps a metric.
+/// How the kernel stores a metric.
 #[derive(Clone, Copy)]
 enum Unit {
     One,
-    /// Parts of a millisecond.
+    /// Fractions of a millisecond: this many make up one.
     Parts(u32),
     /// A bit for each of [`FEATURE_NAMES`].
     Features,
@@ -44,7 +44,7 @@ enum Unit {
 }
 
 impl Route {
-    /// What follows `ip route change`; `device` is the name of the one that it leads through.
+    /// What follows `ip route change`; `device` is the name of the route's device.
     pub(crate) fn words(&self, device: &str) -> String {
         let mut words = vec![self.key().to_string()];
         if let Some(gateway) = self.attribute(GATEWAY).and_then(address) {
@@ -117,7 +117,7 @@ impl std::fmt::Display for RouteKey {
     }
 }
 
-/// `RTPROT_…` as ip(8) names it without a table of its own, or the number.
+/// Name of `RTPROT_…` that ip(8) uses if it has no table of its own, or the number.
 fn named_protocol(protocol: u8) -> String {
     match protocol {
         2 => "kernel".to_owned(),
@@ -128,7 +128,7 @@ fn named_protocol(protocol: u8) -> String {
     }
 }
 
-/// `RT_SCOPE_…`, likewise.
+/// Name of `RT_SCOPE_…` in ip(8), or the number.
 fn named_scope(scope: u8) -> String {
     match scope {
         0 => "global".to_owned(),

@@ -2,7 +2,7 @@
 //!
 //! A namespace can only be entered by a process without threads, and the test harness has them, so
 //! this program is its own harness: it starts itself once for each test, as it is and as the user
-//! `nobody`, and reports in the harness's words.
+//! `nobody`, and reports in the format of the harness.
 #![expect(clippy::unwrap_used, reason = "a panic is the failure of a test")]
 #![expect(clippy::print_stdout, reason = "a test harness prints")]
 
@@ -29,7 +29,7 @@ use packet_filter::{
 
 const NOBODY: u32 = 65_534;
 
-/// Each test by its name, which is that of its function.
+/// Pairs each test function with its name.
 macro_rules! tests {
     ($($test:ident),+ $(,)?) => {
         [$((stringify!($test), $test)),+]
@@ -87,7 +87,7 @@ fn a_token_bucket_is_at_the_root_of_the_device_until_it_is_undone() {
     assert_eq!(root_qdisc(), before);
 }
 
-/// As tc(8) shows it; loopback is all that our namespace has.
+/// The root qdisc of loopback, the only device of our namespace, as tc(8) shows it.
 fn root_qdisc() -> String {
     let mut tc = Command::new("tc");
     let shown = tc.args(["qdisc", "show", "dev", "lo", "root"]).output();
@@ -195,11 +195,12 @@ fn a_lever_of_the_machine_that_somebody_else_has_set_since_is_left_alone_and_tol
     fs::write(LOWAT, before).unwrap();
 }
 
-/// It takes root of the machine; a user in a namespace of his own is told so.
+/// A packet program needs root of the machine; without it, a user in our namespace is refused with
+/// that reason.
 fn a_packet_program_is_on_our_device_until_it_is_undone_or_refused_by_name() {
-    let told = || {
-        let told = Command::new("ip").args(["link", "show", "lo"]).output();
-        String::from_utf8(told.unwrap().stdout).unwrap()
+    let shown = || {
+        let shown = Command::new("ip").args(["link", "show", "lo"]).output();
+        String::from_utf8(shown.unwrap().stdout).unwrap()
     };
     let lever = planted::find("packet-programs").unwrap();
     assert_eq!(lever.binds(), Binds::Live);
@@ -207,7 +208,7 @@ fn a_packet_program_is_on_our_device_until_it_is_undone_or_refused_by_name() {
     match lever.set(generic) {
         Ok(SetLever::Held(held)) => {
             held.verify().unwrap();
-            assert!(told().contains(" xdpgeneric "), "{}", told());
+            assert!(shown().contains(" xdpgeneric "), "{}", shown());
             let said = lever.unavailable(generic).unwrap();
             assert!(said.contains("lo runs program"), "{said}");
             held.undo().unwrap();
@@ -220,7 +221,7 @@ fn a_packet_program_is_on_our_device_until_it_is_undone_or_refused_by_name() {
             assert_eq!(lever.unavailable(generic), Some(said));
         }
     }
-    assert!(!told().contains("xdp"), "{}", told());
+    assert!(!shown().contains("xdp"), "{}", shown());
 }
 
 fn a_lever_that_reaches_the_machine_needs_its_owners_word() {
@@ -362,8 +363,9 @@ fn start(program: &Path, name: &str, user: Option<u32>) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// A copy outside the build folder, which may lie where `nobody` cannot go. `None` unless this is
-/// root, who alone can become `nobody`; anybody else's own run is the one without privilege.
+/// Copies this program out of the build folder, which `nobody` may be unable to enter. `None`
+/// unless this is root, since only root can become `nobody`; other users run every test without
+/// privilege anyhow.
 fn copy_that_nobody_can_run() -> Option<PathBuf> {
     if fs::metadata("/proc/self").unwrap().uid() != 0 {
         return None;

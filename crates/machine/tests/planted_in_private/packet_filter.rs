@@ -120,7 +120,7 @@ pub(crate) fn a_ruleset_is_copied_whole_and_drops_nothing() {
         many.join(", ")
     );
     nft(&["-f", "-"], &format!("add set inet filter many {many}"));
-    // The quota is used up by this.
+    // This datagram uses up the quota.
     let socket = UdpSocket::bind(("127.0.0.1", 0)).unwrap();
     socket
         .send_to(b"over ten bytes", socket.local_addr().unwrap())
@@ -142,14 +142,14 @@ pub(crate) fn a_ruleset_is_copied_whole_and_drops_nothing() {
     assert_eq!(nft(&["list", "ruleset"], ""), harmless);
     assert!(original.contains("reject") && original.contains("policy drop"));
     assert_eq!(ruleset.rules(), machine::nftables::rules().unwrap().len());
-    // Its port is rejected by the first rule of the original.
+    // The first rule of the original would reject the port of this listener.
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     ruleset.unload(proof).unwrap();
     assert_eq!(nft(&["list", "ruleset"], ""), "");
 }
 
-/// What the `nft` program says.
+/// Runs the `nft` program and returns what it prints.
 fn nft(arguments: &[&str], input: &str) -> String {
     let mut nft = Command::new("nft")
         .args(arguments)

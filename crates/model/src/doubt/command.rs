@@ -1,4 +1,4 @@
-//! Doubts about commands that were compared.
+//! Doubts about comparisons of commands.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ doubts! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
     #[serde(tag = "kind", rename_all = "snake_case")]
     pub enum CommandDoubt {
-        /// It ended before its plan was done.
+        /// The comparison ended before its plan was done.
         Stopped {
             /// Rounds measured, count.
             rounds_done: u32,
@@ -23,7 +23,8 @@ doubts! {
         } => ("it ended after {rounds_done} of {rounds_planned} rounds"),
             "run it to its end for a verdict";
 
-        /// The A/A control has another value than the baseline, the same in every run of each.
+        /// The A/A control has another value than the baseline, and each has its value in every
+        /// run.
         ControlIsAnother {
             /// Title of the metric that verdicts are about.
             metric: String,
@@ -35,9 +36,9 @@ doubts! {
             "the same command, run as two arms, gave {value} in every run of the one and \
             {against} in every run of the other ({metric})"
         ),
-            "find what tells the two apart, such as their order or files that a run leaves";
+            "find what distinguishes the two, such as their order or files that a run leaves behind";
 
-        /// Runs failed, and were counted all the same.
+        /// Runs failed, and were counted nevertheless.
         Failed {
             /// The command.
             command: String,
@@ -49,7 +50,7 @@ doubts! {
             "look at what it says when run by hand",
             severity: f64::from(*failed);
 
-        /// Runs failed, and have no figures.
+        /// Runs failed and have no figures.
         LeftOut {
             /// The command.
             command: String,
@@ -68,21 +69,21 @@ doubts! {
             severity: f64::from(*failed),
             apart: command;
 
-        /// Runs did not end in time, and would have been the longest.
+        /// Runs did not end in time; they would have been the longest.
         TimedOut {
             /// The command.
             command: String,
             /// Runs that did not end in time, count.
             runs: u32,
         } => (
-            "{runs} of the runs of {command} did not end in time: those left are the shorter \
-            ones, so it has no verdict"
+            "{runs} of the runs of {command} did not end in time: only the shorter ones are left, \
+            so it has no verdict"
         ),
             "allow it more time, or give it less to do",
             severity: f64::from(*runs),
             apart: command;
 
-        /// Runs ended well and did not print the figure.
+        /// Runs succeeded but did not print the figure.
         SaysNothing {
             /// The command.
             command: String,
@@ -90,35 +91,35 @@ doubts! {
             metric: String,
             /// Runs that ended well without that figure, count.
             runs: u32,
-        } => ("{runs} runs of {command} did not print their figure of {metric}"),
+        } => ("{runs} runs of {command} did not print a figure for {metric}"),
             "look at what it says when run by hand",
             severity: f64::from(*runs);
 
-        /// Arms that must print the same printed different things, of which these are two.
+        /// Arms that must print the same printed different things; two of these are shown.
         OutputsDiffer {
             /// Names of the levels of the factors that are not compared.
             cell: String,
-            /// Two of the things that were printed.
+            /// Two of the different outputs.
             outputs: Vec<String>,
         } => (
-            "the arms{} must print the same and do not ({}), so they have no verdict",
+            "the arms{} must print the same but do not ({}), so they have no verdict",
             of_cell(cell),
             quoted(outputs)
         ),
             "find out which is right before asking which is faster";
 
-        /// The first run took so many times as long as the others.
+        /// The first run took several times as long as the others.
         FirstRunSlower {
             /// The command.
             command: String,
-            /// Its first run ÷ the median of the others.
+            /// Time of its first run ÷ the median of the others.
             ratio: f64,
         } => ("the first run of {command} took {ratio:.1} times as long as its others"),
             "warm caches before the first round (`bench --warmup 1`), or empty them before each run (`--prepare`, \
             or `prepare` of a study)",
             severity: *ratio;
 
-        /// So many runs lie far from the others, the furthest at so many times their median.
+        /// Some runs lie far from the others.
         Outliers {
             /// The command.
             command: String,
@@ -126,7 +127,7 @@ doubts! {
             outliers: u32,
             /// Runs, count.
             runs: u32,
-            /// The furthest ÷ the median.
+            /// The furthest value ÷ the median.
             furthest_ratio: f64,
         } => (
             "{outliers} of {runs} runs of {command} lie far from the others, the furthest at \
@@ -136,7 +137,7 @@ doubts! {
             do not move",
             severity: f64::from(*outliers);
 
-        /// So short that starting and ending it is much of what is seen.
+        /// The command is so short that starting and ending a process is much of the measured time.
         Short {
             /// The command.
             command: String,
@@ -146,11 +147,11 @@ doubts! {
             "let the command do its work several times",
             severity: -wall_ns;
 
-        /// The shell's own start is much of what is seen.
+        /// The shell's own start is much of the measured time.
         ShellShare {
             /// The command.
             command: String,
-            /// The shell's own start as a share of its wall time, 0 to 1.
+            /// The shell's own start as a share of the command's wall time, 0 to 1.
             share: f64,
         } => (
             "the shell's own start is {} of the time of {command}, and draws every ratio \
@@ -160,7 +161,7 @@ doubts! {
             "run it without a shell (-N) where it needs none",
             severity: *share;
 
-        /// Processes were left behind, which were not measured and disturb what comes after.
+        /// Runs left processes behind, which were not measured and disturb what comes after.
         LeftRunning {
             /// The command.
             command: String,
@@ -173,7 +174,7 @@ doubts! {
             "let it wait for its children, or end them after each run (`--conclude`, or `cleanup` of a study)",
             severity: f64::from(*runs);
 
-        /// The peak memory is what any child of ours has.
+        /// The peak memory is not above that of any child of this program.
         MemoryAtFloor {
             /// The command.
             command: String,
@@ -181,37 +182,37 @@ doubts! {
             floor_bytes: u64,
         } => (
             "the peak memory of {command} is not above the {:.1} MB that any child of this \
-            program has, so less cannot be told",
+            program has, so a smaller figure cannot be measured",
             *floor_bytes as f64 / 1e6
         ),
             "read its peak memory as “no more than this”";
 
-        /// The small sizes of the smoke form were measured, and the study is about larger ones.
+        /// The small sizes of the smoke form were measured; the study is about larger ones.
         SmokeSizes {
-            /// Name to size, as the study has it, of those that differ between the two forms.
+            /// The sizes that differ between the two forms, by name, as the study has them.
             sizes: BTreeMap<String, Size>,
         } => ("the smoke sizes were measured ({}), so there is no verdict", of_smoke(sizes)),
             "leave `--smoke` out";
 
-        /// A level of a study cannot be had here.
+        /// A level of a study is not available on this machine.
         LevelLeftOut {
             /// Title of the factor.
             factor: String,
             /// Title of the level.
             level: String,
-            /// Why it cannot be had here, and what to do.
+            /// Why it is not available, and what to do.
             reason: String,
         } => ("{factor} “{level}” was left out: {reason}"),
-            "the other levels stand; install it and run the study again",
+            "the results of the other levels stand; install what is missing and run the study again",
             apart: &format!("{factor} {level} {reason}");
 
-        /// A piece of a study's evidence could not be had.
+        /// A piece of a study's evidence could not be collected.
         EvidenceLeftOut {
             /// What the evidence would have shown.
             title: String,
-            /// Why it could not be had.
+            /// Why it could not be collected.
             reason: String,
-        } => ("there is no evidence “{title}”: {reason}"),
+        } => ("the evidence “{title}” is missing: {reason}"),
             "the figures stand without it",
             apart: &format!("{title} {reason}");
     }
@@ -226,8 +227,7 @@ fn of_cell(cell: &str) -> String {
 
 fn of_smoke(sizes: &BTreeMap<String, Size>) -> String {
     let sizes = sizes.iter();
-    let sizes =
-        sizes.map(|(name, size)| format!("{name} {} in the place of {}", size.smoke, size.full));
+    let sizes = sizes.map(|(name, size)| format!("{name} {} instead of {}", size.smoke, size.full));
     sizes.collect::<Vec<_>>().join(", ")
 }
 
@@ -236,7 +236,7 @@ fn quoted(outputs: &[String]) -> String {
     outputs.collect::<Vec<_>>().join(" and ")
 }
 
-/// The first line of a text, and no more of it than a sentence can hold.
+/// Returns the first line of a text, cut so that it fits into a sentence.
 fn shortened(text: &str) -> String {
     const LONGEST: usize = 24;
     let line = text.lines().next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What about an emulated link a sceptic would ask about.
+//! Doubts about an emulated link: what a sceptic would ask about it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,15 +11,15 @@ doubts! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
     #[serde(tag = "kind", rename_all = "snake_case")]
     pub enum LinkDoubt {
-        /// This share of the packets left more than so much later than due, the latest by so much.
+        /// A share of the packets left later than due, by more than a limit.
         Late {
-            /// From the client to the server, or back.
+            /// `up`, from the client to the server, or `down`.
             direction: String,
             /// Share of the packets that left late, 0 to 1.
             late_share: f64,
             /// What counts as late, ns after due.
             limit_ns: u64,
-            /// The latest of all, ns after due.
+            /// How late the latest packet was, ns after due.
             latest_ns: u64,
         } => (
             "the link was late: {} of its packets {direction} left more than {:.1} ms after \
@@ -32,31 +32,32 @@ doubts! {
             severity: *late_share,
             apart: direction;
 
-        /// In older runs over TUN devices: this share of the packets may have waited longer than so until
-        /// the link read them, from when it last looked, or woke.
+        /// Only in older runs, over TUN devices: a share of the packets may have waited longer than
+        /// a limit until the link read them. The wait is counted from when the link last looked or
+        /// woke.
         Waited {
-            /// From the client to the server, or back.
+            /// `up`, from the client to the server, or `down`.
             direction: String,
-            /// Share of the packets that may have waited longer than the limit until they were read;
-            /// how late the link woke for one is not counted.
+            /// Share of the packets that may have waited longer than the limit until they were
+            /// read; the link's own delay in waking up is not counted.
             waited_share: f64,
-            /// Longest wait that is none, ns.
+            /// Longest time that does not count as waiting, ns.
             limit_ns: u64,
         } => (
             "the link was slow to read: {} of its packets {direction} may have waited more than \
-            {:.1} ms at their TUN device, by which their delay was longer than was asked for; \
-            how late it woke for a packet is not counted",
+            {:.1} ms at their TUN device, which made their delay longer than was asked for; how \
+            late the link woke for a packet is not counted",
             percent(*waited_share),
             *limit_ns as f64 / 1e6
         ),
-            "send fewer packets, stop other work, or have the link carried by `userspace`, to \
-            which the kernel tells when packets came",
+            "send fewer packets, stop other work, or have the link carried by `userspace`, which \
+            the kernel tells when packets came",
             severity: *waited_share,
             apart: direction;
 
-        /// The link had no time to take packets in before their queue was full.
+        /// The link was too slow to take packets in before their queue was full.
         Missed {
-            /// From the client to the server, or back.
+            /// `up`, from the client to the server, or `down`.
             direction: String,
             /// Packets that came while the link's ring or its device's queue was full, count.
             packets: u64,
@@ -70,26 +71,27 @@ doubts! {
 
         /// The link had no memory for packets.
         Unheld {
-            /// From the client to the server, or back.
+            /// `up`, from the client to the server, or `down`.
             direction: String,
-            /// Packets for which the link had no memory, count.
+            /// Packets that were dropped for want of memory, count.
             packets: u64,
         } => (
-            "the link's memory was full: {packets} packets {direction} were dropped that \
-            nobody asked to drop"
+            "the link's memory was full: {packets} packets {direction} were dropped although \
+            nobody asked for that"
         ),
             "give the link a --rate with a --queue, or less delay",
             severity: *packets as f64,
             apart: direction;
 
-        /// Packets came that no wire carries: left to hardware to cut, or to fill in their checksums.
+        /// Packets came that no wire carries: they were left to hardware that would cut them or
+        /// fill in their checksums.
         Unfinished {
-            /// From the client to the server, or back.
+            /// `up`, from the client to the server, or `down`.
             direction: String,
             /// Packets that no wire carries, count.
             packets: u64,
         } => (
-            "{packets} packets {direction} were left to a device to finish and were dropped: \
+            "{packets} packets {direction} were dropped because a device was meant to finish them: \
             longer than the MTU, or without their checksum"
         ),
             "turn segmentation and checksums of the devices off (ethtool -K)",
@@ -98,7 +100,7 @@ doubts! {
 
         /// The far end's device refused packets.
         Refused {
-            /// From the client to the server, or back.
+            /// `up`, from the client to the server, or `down`.
             direction: String,
             /// Packets that the far end's device refused, count.
             packets: u64,

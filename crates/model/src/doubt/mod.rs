@@ -20,10 +20,11 @@ doubts! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
     #[serde(tag = "doubt", rename_all = "snake_case")]
     pub enum Doubt {
-        /// A load generator thread had the CPU for more than 85 % of the time at open loop, or of
-        /// the time it could not spin away in closed loop.
+        /// A load generator thread had the CPU for more than 85 % of the time in open loop; in
+        /// closed loop, of the time that it could not spend spinning.
         ClientIsLimit {
-            /// Share of its time for which the busiest load thread worked or waited for a CPU, 0 to 1.
+            /// Share of its time in which the busiest load thread worked or waited for a CPU, 0 to
+            /// 1.
             busy_share: f64,
         } => (
             "the client is the limit: its busiest thread worked or waited for a CPU for {} of the time",
@@ -32,7 +33,8 @@ doubts! {
             "give the client more threads or CPUs, or offer less",
             severity: *busy_share;
 
-        /// Requests left later than intended: p99 of the lateness against the median response.
+        /// Requests left later than intended: p99 of the lateness is large beside the median
+        /// response time.
         LateSends {
             /// p99 of the lateness, ns.
             lateness_ns_p99: u64,
@@ -46,13 +48,14 @@ doubts! {
             "offer less, or give the client a CPU of its own",
             severity: *lateness_ns_p99 as f64 / (*response_ns_p50).max(1) as f64;
 
-        /// Less was offered than asked for.
+        /// A lower rate was answered than was to be offered.
         RateNotReached {
             /// Rate that was to be offered, requests/s.
             offered_rps: f64,
             /// Rate that was answered, requests/s.
             achieved_rps: f64,
-            /// Requests that were due and had no answer, whose times are told too low, count; 0 in older runs.
+            /// Requests that were due and had no answer, count; their reported times are too low. 0
+            /// in older runs.
             #[serde(default)]
             unanswered: u64,
         } => (
@@ -64,13 +67,13 @@ doubts! {
 
         /// Streams carried more than the rate that was asked for.
         RateExceeded {
-            /// What came ÷ what was asked for.
+            /// Rate that arrived ÷ the rate that was asked for.
             times: f64,
-        } => ("the rate that was asked for was not held: {times:.1} times as much came"),
-            "a write leaves whole, however small the rate: have smaller ones (--write-size), or a longer test",
+        } => ("the rate that was asked for was not held: {times:.1} times as much arrived"),
+            "a write is sent whole, however low the rate: use smaller writes (--write-size), or a longer test",
             severity: *times;
 
-        /// Requests failed, as a share of those sent.
+        /// Requests failed.
         RequestsFailed {
             /// Failed requests as a share of those sent, 0 to 1.
             failed_share: f64,
@@ -78,17 +81,17 @@ doubts! {
             "look at the bins of `errors` and at the server's log",
             severity: *failed_share;
 
-        /// A server answered no more well before the window closed.
+        /// A server stopped answering well before the window closed.
         StoppedAnswering {
-            /// Without a right answer at the end of the window, s.
+            /// Time at the end of the window without a right answer, s.
             silent_seconds: f64,
             /// Attempts to connect that failed, count.
             connects_failed: u64,
         } => (
-            "no right answer came in the last {silent_seconds:.1} s of the window{}",
+            "no correct answer came in the last {silent_seconds:.1} s of the window{}",
             and_connects_failed(*connects_failed)
         ),
-            "see why the server stopped answering; the rate told is over the whole window",
+            "see why the server stopped answering; the reported rate is over the whole window",
             severity: *silent_seconds;
 
         /// More attempts to connect failed than succeeded.
@@ -98,10 +101,10 @@ doubts! {
             /// Attempts to connect that succeeded, count.
             made: u64,
         } => ("{failed} attempts to connect failed, and {made} succeeded"),
-            "see whether the server went away or takes fewer connections: fewer than were asked for carried the load",
+            "see whether the server went away or accepts fewer connections: the load ran over fewer than were asked for",
             severity: *failed as f64;
 
-        /// The A/A control differs at the level that voids the run.
+        /// The A/A control differs from the baseline at the level that voids the run.
         ControlDiffers {
             /// Control ÷ baseline; 1 is no difference.
             ratio: f64,
@@ -111,21 +114,21 @@ doubts! {
             "run again with more rounds when the machine is quieter",
             severity: -p_value;
 
-        /// This machine cannot see an effect as small as the one sought in this budget.
+        /// Within this budget this machine cannot show an effect as small as the one sought.
         BlindToEffect {
             /// Smallest effect that could be seen, as a share: 0.03 is 3 %.
             smallest_visible: f64,
             /// Smallest effect that was sought, as a share.
             sought: f64,
         } => (
-            "this machine, now, can see effects from {} on; {} was sought",
+            "at the moment this machine can see effects of {} or more; {} was sought",
             percent(*smallest_visible),
             percent(*sought)
         ),
             "ask for more rounds, or measure on a quieter machine",
             severity: *smallest_visible;
 
-        /// Other work had this share of the CPUs.
+        /// Other work used a share of the CPUs.
         ForeignWork {
             /// CPU time of other work as a share of all CPUs, 0 to 1.
             cpu_share: f64,
@@ -133,11 +136,11 @@ doubts! {
             "stop the other work, or trust CPU time before throughput and wall time",
             severity: *cpu_share;
 
-        /// Some task waited for a CPU for this share of the time, per cent: of the ten seconds before a
-        /// run (PSI avg10), or of what was measured.
+        /// Some task waited for a CPU for a large share of the time: of the ten seconds before a
+        /// run (PSI avg10), or of the measured time.
         CpuPressure {
-            /// Share of the time in which some task waited for a CPU, of the 10 s before a run or of
-            /// what was measured, per cent, 0 to 100.
+            /// Share of the time in which some task waited for a CPU, of the 10 s before a run or
+            /// of the measured time, per cent, 0 to 100.
             #[serde(alias = "psi_some_avg10")]
             waiting_percent: f64,
         } => ("tasks wait for a CPU {waiting_percent:.0} % of the time (PSI)"),
@@ -152,16 +155,16 @@ doubts! {
             "do not load a machine at work without its owner's word",
             severity: f64::from(*connections);
 
-        /// Client and server share CPUs, because there are too few.
+        /// Client and server share CPUs, because the machine has too few.
         SharedCpus {
             /// CPUs that client and server share, count.
             cpus: u32,
         } => (
             "client and server share {cpus} CPU{}: each takes time from the other, so rates and \
-             times to an answer are of both together, and CPU time per request alone is the server's",
+             response times are of both together; only CPU time per request is the server's alone",
             if *cpus == 1 { "" } else { "s" }
         ),
-            "use a machine, or an affinity mask, of more CPUs, or fewer workers",
+            "use a machine or an affinity mask with more CPUs, or fewer workers",
             severity: -f64::from(*cpus);
 
         /// The control group grants less CPU time than client and server could use.
@@ -172,37 +175,39 @@ doubts! {
             "the control group grants {cpus:.2} CPUs' worth of time: what runs in it is stopped for \
              the rest of each period once that is used"
         ),
-            "ask for a quota of two CPUs or more; until then trust CPU time alone",
+            "ask for a quota of two CPUs or more; until then trust only CPU time",
             severity: -cpus;
 
-        /// The kernel keeps interrupts off the clocks of processes: CPU time per unit of work lacks them.
+        /// The kernel keeps the time of interrupts off the clocks of processes, so CPU time per
+        /// unit of work lacks it.
         IrqTimeApart => (
-            "this kernel keeps interrupts off the clocks of processes (CONFIG_IRQ_TIME_ACCOUNTING): CPU time of \
-             a server or a client lacks its softirqs, the receiving of packets among them"
+            "this kernel does not count interrupts as time of processes \
+             (CONFIG_IRQ_TIME_ACCOUNTING): the CPU time of a server or a client lacks its softirqs, \
+             among them the receiving of packets"
         ),
-            "read it beside the whole machine's CPU time, compare it with that of such kernels \
-            alone; `tsc=noirqtime` at boot has a kernel count as the others do";
+            "read it beside the whole machine's CPU time, and compare it only with that of such \
+            kernels; booted with `tsc=noirqtime`, a kernel counts as the others do";
 
-        /// Client and server are on one machine: absolute throughput says little.
+        /// Client and server are on one machine, so absolute throughput says little.
         OneMachine => (
             "client and server are on one machine: the implied rate is a claim about CPU time, \
             not a throughput that was seen"
         ),
             "for throughput that counts, put the client on another machine";
 
-        /// A lever cannot be used here, and what needs it was left out.
+        /// A lever cannot be used here, and the arms that need it were left out.
         LeverSkipped {
             /// The lever, as `name` or `name=value`.
             lever: String,
             /// Why it cannot be used here.
             reason: String,
         } => ("{lever} was left out: {reason}"),
-            "the other steps stand; `linerate doctor` tells what this machine lacks",
+            "the results of the other steps stand; `linerate doctor` shows what this machine lacks",
             apart: lever;
 
-        /// No namespace of our own could be made.
+        /// We could not create a namespace of our own.
         NoPrivateNamespace {
-            /// Why no namespace of our own could be made.
+            /// Why no namespace could be created.
             reason: String,
         } => ("measured on the machine's own loopback: {reason}"),
             "allow user namespaces (user.max_user_namespaces), or run as root";
@@ -214,16 +219,16 @@ doubts! {
             /// Rounds of the plan, count.
             rounds_planned: u32,
         } => ("{rounds_done} of {rounds_planned} rounds are done"),
-            "`linerate study resume` goes on where it stopped";
+            "`linerate study resume` continues where it stopped";
 
         /// A comparison has fewer pairs than a verdict needs.
         TooFewPairs {
-            /// Pairs there are, count.
+            /// Available pairs, count.
             pairs: u32,
             /// Pairs that a verdict needs, count.
             needed: u32,
         } => ("{pairs} pairs are too few for a verdict: {needed} are needed"),
-            "ask for more rounds, and see why pairs were lost if any",
+            "ask for more rounds; if pairs were lost, see why",
             severity: -f64::from(*pairs);
 
         /// CPU time of the target cannot be read.
@@ -236,33 +241,33 @@ doubts! {
             "run as the target's user or as root",
             apart: target;
 
-        /// Two servers do not answer alike, and were compared on demand.
+        /// Two servers do not answer alike, and were compared because the user asked for it.
         DifferentAnswers {
-            /// In what they differ.
+            /// How their answers differ.
             what: String,
         } => ("the two do not answer alike: {what}"),
-            "see whether both do the same work for it";
+            "see whether both do the same work";
 
-        /// A service has written so much that its log was cut off.
+        /// A service wrote so much that its log was cut off.
         LogFlooded {
-            /// What readers call the service.
+            /// Name of the service for readers.
             service: String,
-            /// The log, below the service's own folder.
+            /// The log file, below the service's own folder.
             file: String,
             /// Size at which the log was cut off, bytes.
             limit_bytes: u64,
-        } => ("{service} floods its log: {file} has come to its limit and was cut off"),
-            "see what it complains about, or have it log less: writing is measured with it";
+        } => ("{service} floods its log: {file} has reached its limit and was cut off"),
+            "see what it complains about, or have it log less: writing the log is part of what is measured";
 
-        /// In closed loop an arm had no answer in half of its blocks or more.
+        /// In closed loop an arm had no answer in at least half of its blocks.
         AnsweredNothing {
             /// Name of the arm.
             arm: String,
-        } => ("`{arm}` answered nothing in half of its closed-loop blocks or more"),
+        } => ("`{arm}` answered nothing in at least half of its closed-loop blocks"),
             "see whether the server stalls or other work takes its CPU; without a rate of its \
             own no latency is measured";
 
-        /// The speed of a fixed piece of work shifted while the run went on.
+        /// The speed of a fixed piece of work shifted during the run.
         MachineShifted {
             /// Shift of the machine's own speed, as a share: 0.1 is 10 %.
             share: f64,
@@ -270,64 +275,66 @@ doubts! {
             "look for throttling, migration or spent burst credit",
             severity: *share;
 
-        /// Blocks of a server under the traffic that it has could not be scored.
+        /// Blocks of a server under its own traffic could not be scored.
         NotScored {
             /// Blocks without a figure, count.
             blocks: u32,
             /// All blocks, count.
             of: u32,
         } => (
-            "{blocks} of {of} blocks were not scored: too little traffic went in them, processes of the server \
-             came or went, connections came and went that cannot be counted, or those that were opened before a \
-             lever was set carried too much"
+            "{blocks} of {of} blocks were not scored: they had too little traffic, processes of the \
+             server started or ended, connections came and went that cannot be counted, or \
+             connections that were opened before a lever was set carried too much"
         ),
-            "measure while there is more traffic, or leave --their-load out: load is offered then",
+            "measure while there is more traffic, or leave --their-load out, so that load is offered",
             severity: f64::from(*blocks);
 
-        /// Connections keep what they were opened with, and a lever is tried that takes hold as they are.
+        /// Connections keep the settings they were opened with, while a lever is tried that takes
+        /// hold when a connection opens.
         OlderConnections {
-            /// The most that those carried in a block that were opened before its levers were set, as a share.
+            /// Largest share, over the blocks, of a block's traffic that was carried by connections
+            /// opened before its levers were set.
             share: f64,
         } => (
-            "in a block up to {} was carried by connections that were opened before its levers were set",
+            "up to {} of the traffic of a block was carried by connections that were opened before its levers were set",
             percent(*share)
         ),
-            "what takes hold as a connection is opened buys more than is said by as much, in either arm; the blocks of \
-            the run have each its share (older)",
+            "the effect of what binds when a connection is opened is understated by as much, in \
+            either arm; each block of the run has its share (older)",
             severity: *share;
 
-        /// What a unit of a server's own traffic costs shifted while the run went on.
+        /// The cost of a unit of a server's own traffic shifted during the run.
         TrafficShifted {
             /// Shift of the cost of a unit of work, as a share: 0.1 is 10 %.
             share: f64,
-        } => ("what a kilobyte of the traffic costs shifted by {} during the run", percent(*share)),
-            "the intervals hold it, since pairs are of neighbours in time: give it more time (--for) to narrow them",
+        } => ("the cost of a kilobyte of the traffic shifted by {} during the run", percent(*share)),
+            "the intervals include this, since pairs are neighbours in time: give it more time (--for) to narrow them",
             severity: *share;
 
-        /// What lies above the figures is not known in part.
+        /// A ceiling above the figures is not known.
         CeilingUnknown {
             /// What could not be measured, and why.
             why: String,
         } => ("a ceiling is not known: {why}"),
-            "the figures stand without it; `linerate probe` shows what this machine tells of itself",
+            "the figures stand without it; `linerate probe` shows what this machine reports about itself",
             apart: why;
 
-        /// So many blocks were thrown away and measured again, beside those that count: the counters
-        /// of the server's host were missed in them.
+        /// Blocks were thrown away and measured again, because the counters of the server's host
+        /// were not read near both ends of their windows.
         BlocksMissed {
             /// Blocks that were thrown away and measured again, count.
             missed: u32,
-            /// Blocks that count.
+            /// Blocks that count, count.
             counted: u32,
         } => (
-            "{missed} blocks were thrown away and measured again, beside the {counted} that count: \
+            "{missed} blocks were thrown away and measured again, in addition to the {counted} that count: \
              the counters of the server's host were not read near both ends of their windows"
         ),
             "give the server's host less other work, or blocks more time: what is thrown away \
             may depend on the arm",
             severity: f64::from(*missed);
 
-        /// A search found a rate that holds above others at which its blocks disagreed.
+        /// A search confirmed a rate although its blocks disagreed at lower rates.
         LowerRatesDisagreed {
             /// Lower rates at which the blocks disagreed, count.
             rates: u32,
@@ -344,7 +351,7 @@ doubts! {
             severity: f64::from(*rates);
     }
     families {
-        /// About commands that were compared.
+        /// About comparisons of commands.
         Command(CommandDoubt),
         /// About an emulated link.
         Link(LinkDoubt),
@@ -353,7 +360,7 @@ doubts! {
     }
 }
 
-/// Two digits are what a share's reader can use.
+/// Formats a share as per cent, with the two digits that a reader can use.
 pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if percent < 10.0 {
@@ -363,18 +370,20 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
-/// Of requests without an answer only the time is known for which they had waited.
+/// Ends the sentence about unanswered requests: of such a request we only know how long it had
+/// waited.
 fn told_too_low(unanswered: u64) -> String {
     match unanswered {
         0 => String::new(),
-        1 => "; one due request had no answer: the time told is too low for it".to_owned(),
-        _ => format!(
-            "; {unanswered} due requests had no answer: the times told are too low for them"
-        ),
+        1 => "; one due request had no answer: its reported time is too low".to_owned(),
+        _ => {
+            format!("; {unanswered} due requests had no answer: their reported times are too low")
+        }
     }
 }
 
-/// A server that is gone refuses connections; one that hangs may take them.
+/// Ends the sentence about a silent server. One that is gone refuses connections; one that hangs
+/// may accept them.
 fn and_connects_failed(attempts: u64) -> String {
     match attempts {
         0 => String::new(),
@@ -398,7 +407,10 @@ mod tests {
             doubt.what()
         };
         assert!(what(0).ends_with("93 were answered"));
-        assert!(what(313).contains("; 313 due requests had no answer: the times told are too low"));
+        assert!(
+            what(313)
+                .contains("; 313 due requests had no answer: their reported times are too low")
+        );
     }
 
     #[test]
@@ -411,7 +423,7 @@ mod tests {
     #[test]
     fn each_doubt_has_its_shape_in_the_schemas() {
         let shapes = include_str!("../../../../docs/schema/common.json");
-        // The error names all that there are.
+        // The error message lists all variants.
         let error = serde_json::from_str::<Doubt>("{\"doubt\": \"\"}").unwrap_err();
         let error = error.to_string();
         let names: Vec<&str> = error.split('`').skip(3).step_by(2).collect();

@@ -1,4 +1,4 @@
-//! What about exchanged packets a sceptic would ask about.
+//! Doubts about exchanged packets: what a sceptic would ask about them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,50 +11,51 @@ doubts! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
     #[serde(tag = "kind", rename_all = "snake_case")]
     pub enum PacketDoubt {
-        /// Of so many that are sent at once a receiver that asks for so many with a call has no whole calls.
+        /// The packets that are sent at once are not a multiple of what the receiver asks for with
+        /// one call.
         ShortCalls {
             /// Packets of one burst, count.
             sent_at_once: u64,
             /// Packets that one call of the receiver asks for, count.
             call: u64,
         } => (
-            "{sent_at_once} packets are sent at once, which are no whole calls of {call}: some \
-             of the receiver's calls are given fewer than they ask for"
+            "{sent_at_once} packets are sent at once, which is no multiple of a call of {call}: \
+             some of the receiver's calls get fewer than they ask for"
         ),
-            "raise net.core.rmem_max, have smaller calls or packets, or calls at one end that \
-             are a multiple of the other's",
+            "raise net.core.rmem_max, use smaller calls or packets, or calls at one end that are a \
+             multiple of the other's",
             severity: *call as f64 / *sent_at_once as f64;
 
-        /// This share of those that were sent did not come.
+        /// A share of the packets that were sent did not arrive.
         Lost {
-            /// Share of those sent that did not come, 0 to 1.
+            /// Share of the packets sent that did not arrive, 0 to 1.
             lost_share: f64,
         } => (
-            "{} of the packets were lost: what they cost is in the figures of those that came",
+            "{} of the packets were lost: what they cost is in the figures of those that arrived",
             percent(*lost_share)
         ),
-            "of UDP look at `nstat -az UdpInErrors UdpRcvbufErrors`, and for rules of a firewall that \
-             hold for lo; raw frames found no room in the receiver's ring or in a queue of the kernel",
+            "for UDP see `nstat -az UdpInErrors UdpRcvbufErrors` and the firewall rules that apply \
+             to lo; raw frames found no room in the receiver's ring or in a queue of the kernel",
             severity: *lost_share;
 
         /// The sender did not keep the pace that was asked for.
         Behind {
-            /// Packets a second that were asked for.
+            /// Rate that was asked for, packets/s.
             asked_per_second: f64,
-            /// Packets a second that left.
+            /// Rate at which packets left, packets/s.
             sent_per_second: f64,
         } => (
-            "{sent_per_second:.0} packets left a second where {asked_per_second:.0} were due: the sender was the limit"
+            "{sent_per_second:.0} packets a second were sent where {asked_per_second:.0} were due: the sender was the limit"
         ),
-            "ask for fewer, or for more with one call (--send batch:64, segments:64 or ring:64)",
+            "ask for fewer, or send more with one call (--send batch:64, segments:64 or ring:64)",
             severity: 1.0 - sent_per_second / asked_per_second;
 
-        /// What arrives is handed to these CPUs (a mask), whose time is in neither end's.
+        /// The kernel hands arriving packets to other CPUs, whose time counts for neither end.
         Steered {
-            /// CPUs that what comes by lo is handed to: a mask as the kernel writes it.
+            /// CPUs to which the kernel hands what arrives over lo: a mask as the kernel writes it.
             cpus: String,
         } => (
-            "receive packet steering hands what comes by lo to the CPUs {cpus}: what is done \
+            "receive packet steering hands packets that arrive on lo to the CPUs {cpus}: the work \
              there is in neither end's CPU time"
         ),
             "write 0 to /sys/class/net/lo/queues/rx-0/rps_cpus";

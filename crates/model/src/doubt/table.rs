@@ -1,9 +1,9 @@
-//! How a family of doubts is written down: each once, with all that is said of it.
+//! The macro by which a family of doubts is declared: each doubt once, with all its texts.
 
-/// An enum of doubts. Each has its figures, then its sentence as `format!` takes it, which may name the
-/// figures, and its advice; where a kind has a better and a worse, how bad it is (`severity`); and where two
-/// of a kind are two things to a reader, by what they are told `apart`. A family within another stands in
-/// `families`.
+/// Declares an enum of doubts. Each doubt has its figures, then its sentence as `format!` takes it,
+/// which may name the figures, and its advice. `severity` says how bad it is, where doubts of a
+/// kind differ in that. `apart` distinguishes doubts of one kind that are different things to a
+/// reader. Families within the enum are listed in `families`.
 macro_rules! doubts {
     (
         $(#[$about:meta])*
@@ -52,8 +52,8 @@ macro_rules! doubts {
                     && self.apart() == other.apart()
             }
 
-            /// Orders doubts of one kind, the worse the larger; on no scale, and equal where a kind has no
-            /// better and worse.
+            /// Orders doubts of one kind: a worse one is larger. The number has no scale; it is
+            /// always 0 for a kind without better and worse.
             pub fn severity(&self) -> f64 {
                 match self {
                     $(Self::$doubt $({ $($figure),+ })? => {
@@ -64,7 +64,7 @@ macro_rules! doubts {
                 }
             }
 
-            /// What tells doubts of one kind apart; empty where nothing does.
+            /// What distinguishes doubts of one kind; empty if nothing does.
             fn apart(&self) -> String {
                 match self {
                     $(Self::$doubt $({ $($figure),+ })? => {

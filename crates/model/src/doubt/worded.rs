@@ -1,4 +1,4 @@
-//! Doubts as they are saved in runs, with their words for a reader.
+//! Doubts as they are saved in runs, together with their texts for a reader.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -16,7 +16,7 @@ pub struct WordedDoubt {
     advice: &'static str,
 }
 
-/// Doubts with their words.
+/// Pairs each doubt with its texts.
 pub fn worded(doubts: &[Doubt]) -> Vec<WordedDoubt> {
     let one = |doubt: &Doubt| WordedDoubt {
         doubt: doubt.clone(),

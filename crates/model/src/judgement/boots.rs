@@ -1,4 +1,4 @@
-//! What the judge made of a step that takes a reboot.
+//! The judgement of a step that takes a reboot.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,21 +6,21 @@ use serde::{Deserialize, Serialize};
 use super::factorial::Judged;
 use crate::verdict::Estimate;
 
-/// The last state of a ladder in boots with and without a step. Blocks of two boots are no pairs, so
-/// there is an estimate and never a verdict.
+/// The last state of a ladder, in boots with and without a step. Blocks of two boots are no pairs,
+/// so there is an estimate and never a verdict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BetweenBoots {
     /// Name of the step.
     pub step: String,
-    /// Words for a reader.
+    /// Title of the step for a reader.
     pub title: String,
-    /// What the command line of the kernel has with the step.
+    /// The option that the step adds to the kernel's command line.
     pub option: String,
-    /// Whether all is measured that can be without the step, and nothing with it.
+    /// Whether all that can be measured without the step is measured, and nothing yet with it.
     pub waits: bool,
-    /// In the order in which they were measured.
+    /// The boots, in the order of measurement.
     pub boots: Vec<BootResult>,
-    /// Null until each arm has a boot that was measured in full.
+    /// The effect of the step; null until each arm has a boot that was measured in full.
     pub estimate: Option<BootEstimate>,
 }
 
@@ -29,14 +29,15 @@ pub struct BetweenBoots {
 pub struct BootResult {
     /// Whether the step was taken in it.
     pub has_step: bool,
-    /// Over the blocks of the last state and of its control, which are the same.
+    /// CPU time of the target per request, µs, over the blocks of the last state and of its
+    /// control, which is identical.
     pub server_cpu_us_per_request: Option<Estimate>,
     /// Answers per second, requests/s: median over all blocks of the boot.
     pub throughput_rps: Option<Estimate>,
-    /// The last state against itself: what it drifts by within the boot.
+    /// The last state against itself: its drift within the boot.
     pub control: Judged,
-    /// Whether it came out different from itself at the 0.5 % level, so that figures of this boot are
-    /// of two states of the machine.
+    /// Whether the last state differed from itself at the 0.5 % level; then the figures of this
+    /// boot are of two states of the machine.
     pub drifted: bool,
     /// Rounds measured, count.
     pub rounds_done: u32,
@@ -44,17 +45,17 @@ pub struct BootResult {
     pub rounds_planned: u32,
 }
 
-/// The last state with the step ÷ without it, of each boot's median.
+/// The last state with the step ÷ without it, from the medians of boots.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BootEstimate {
-    /// Of the outcome that verdicts are about; geometric means over boots.
+    /// The ratio for the outcome that verdicts are about, from geometric means over boots.
     pub ratio: f64,
-    /// Boots without the step.
+    /// Boots without the step, count.
     pub without: u32,
-    /// Boots with it.
+    /// Boots with the step, count.
     pub with: u32,
-    /// How far two boots of one arm came to be apart at most, as the larger ÷ the smaller; `None`
-    /// while each arm has but one, so that what boots differ by anyhow is not known.
+    /// Largest ratio between two boots of one arm, larger ÷ smaller. `None` while each arm has only
+    /// one boot, so that it is not known how much boots differ anyway.
     pub same_arm_ratio: Option<f64>,
     /// 95 % interval of the ratio by Welch's t over boots; null below four boots per arm.
     pub interval: Option<[f64; 2]>,

@@ -1,4 +1,4 @@
-//! What a search for a capacity came to: the shape of `linerate load --slo --json`.
+//! The result of a search for a capacity: the shape of `linerate load --slo --json`.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -17,7 +17,7 @@ pub struct LoadSlo {
     pub target: String,
     /// The address that was loaded, as ADDR:PORT, or as unix:PATH.
     pub address: String,
-    /// What had to hold, as it can be typed again.
+    /// The objective, as it can be typed again.
     pub objective: String,
     /// Version of HTTP that was asked for.
     pub http: HttpVersion,
@@ -37,22 +37,24 @@ pub struct LoadSlo {
     pub block_seconds: f64,
     /// What the connections carried in closed loop before the search, requests/s.
     pub closed_loop_rps: f64,
-    /// What four times the connections carried in closed loop, requests/s; null where so many cannot be had.
+    /// What four times as many connections carried in closed loop, requests/s; null where so many
+    /// cannot be opened.
     pub closed_loop_rps_at_four_times_the_connections: Option<f64>,
     /// The lowest rate that a block can judge, requests/s.
     pub lowest_rps: f64,
-    /// The highest rate that would have been tried to hold, requests/s; the confirmation may go
-    /// a tenth above.
+    /// The highest rate that the search would have tried, requests/s; the confirmation may go a
+    /// tenth above it.
     pub highest_rps: f64,
-    /// Whether the search came to its end; false when a signal ended it.
+    /// Whether the search reached its end; false when a signal ended it.
     pub is_over: bool,
     /// The highest rate that was confirmed to hold; null where none was.
     pub holds: Option<TallyShape>,
     /// The lowest rate that was confirmed to fail or could not be offered; null where none was.
     pub fails: Option<TallyShape>,
-    /// Rates whose blocks agree upon nothing, or not yet.
+    /// Rates at which the blocks do not agree, or not yet.
     pub undecided: Vec<TallyShape>,
-    /// Between these rates lies nine tenths of the bisection's weight: no confidence interval.
+    /// The rates between which nine tenths of the bisection's weight lie; this is no confidence
+    /// interval.
     pub likely_rps: Likely,
     /// A sign that the target stays slow once it was overloaded; null without one.
     pub hysteresis: Option<Hysteresis>,
@@ -72,10 +74,10 @@ pub struct SloBlock {
     /// What the block was for.
     #[schemars(extend("enum" = ["bracketing", "narrowing", "confirming"]))]
     pub purpose: &'static str,
-    /// What it said of the objective.
+    /// What the block showed about the objective.
     #[schemars(extend("enum" = ["holds", "fails", "not_offered"]))]
     pub seen: &'static str,
-    /// Whether it counted in full: false where the client had to wait for its CPU.
+    /// Whether the block counted in full: false if the client had to wait for its CPU.
     pub is_trusted: bool,
     /// Right answers per second of the scored window, requests/s.
     pub throughput_rps: f64,
@@ -92,7 +94,7 @@ pub struct SloBlock {
     pub client_occupied_share: f64,
 }
 
-/// What held going up failed coming down.
+/// Rates that held while the load rose but failed when it came down again.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Hysteresis {
     /// The highest rate that held on the way up, requests/s.
@@ -101,7 +103,8 @@ pub struct Hysteresis {
     pub coming_down_rps: f64,
 }
 
-/// Between these rates lies nine tenths of the bisection's weight: no confidence interval.
+/// The rates between which nine tenths of the bisection's weight lie; this is no confidence
+/// interval.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Likely {
     /// Lower rate, requests/s.
@@ -110,20 +113,20 @@ pub struct Likely {
     pub high: f64,
 }
 
-/// What the blocks at one rate said.
+/// The results of the blocks at one rate.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TallyShape {
     /// The rate that was offered, requests/s.
     pub rate_rps: f64,
-    /// What seven of eight blocks or more agree upon; null where they do not.
+    /// The result on which at least seven of eight blocks agree; null if they do not.
     #[schemars(extend("enum" = ["holds", "fails", "not_offered", null]))]
     pub agreed: Option<&'static str>,
     /// Blocks at this rate in the confirmation, count.
     pub blocks: u32,
     /// Blocks that held the objective, count.
     pub held: u32,
-    /// Blocks that did not, count.
+    /// Blocks that did not hold the objective, count.
     pub failed: u32,
-    /// Blocks that did not while the client or its connections were the limit, count.
+    /// Blocks that did not hold it while the client or its connections were the limit, count.
     pub not_offered: u32,
 }

@@ -1,4 +1,4 @@
-//! What the judge made of a factorial run: the shape of `--json` for such runs.
+//! The judgement of a factorial run: the shape of `--json` for such runs.
 
 use std::collections::BTreeMap;
 
@@ -26,20 +26,21 @@ pub struct FactorialJudgement {
     pub format: u32,
     /// The factor whose levels are compared.
     pub compare: String,
-    /// Verdicts are about the first; those that are always recorded come last.
+    /// The metrics: verdicts are about the first, and those that are always recorded come last.
     pub metrics: Vec<MetricInfo>,
-    /// One per arm, in the study's order.
+    /// The figures of each arm, in the study's order.
     pub arms: Vec<ArmFigures>,
     /// Each level of the compared factor against another, cell by cell.
     pub contrasts: Vec<LevelResult>,
-    /// Each level against another over the cells of one factor, where the study asks for it.
+    /// Each level against another, averaged over the levels of one factor, where the study asks for
+    /// it.
     pub means: Vec<MeanResult>,
-    /// What two factors do together, where the study asks for it.
+    /// The combined effect of two factors, where the study asks for it.
     pub interactions: Vec<InteractionResult>,
-    /// What each resource lets an arm do at most, where the study asks for it; absent for none.
+    /// The most that each resource lets an arm do, where the study asks for it; absent for none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ceilings: Vec<ArmCeilings>,
-    /// The baseline against itself; its interval is the noise floor.
+    /// The control against the baseline; its interval is the noise floor.
     pub control: Option<LevelResult>,
     /// The smallest effect that these pairs could see with 80 % power, as a share.
     pub smallest_visible: Option<f64>,
@@ -54,16 +55,16 @@ pub struct FactorialJudgement {
     pub doubts: Vec<Doubt>,
 }
 
-/// A metric of a command, as readers are told of it.
+/// A metric of a command, as it is described to readers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MetricInfo {
-    /// Short stable name, its unit last.
+    /// Short stable name, which ends with the unit.
     pub name: String,
-    /// Words for a reader.
+    /// Title for a reader.
     pub title: String,
     /// Unit of every value of this metric.
     pub unit: String,
-    /// Which way it is better.
+    /// Whether lower or higher is better.
     pub better: Better,
 }
 
@@ -72,20 +73,21 @@ pub struct MetricInfo {
 pub struct ArmFigures {
     /// Short stable name.
     pub name: String,
-    /// Words for a reader.
+    /// Title for a reader.
     pub title: String,
     /// What the arm is for.
     pub role: Role,
     /// Its level of every factor.
     pub levels: Levels,
-    /// In the order of the metrics, those that it has.
+    /// The metrics that the arm has, in the order of the metrics.
     pub figures: Vec<Figure>,
-    /// All CPUs of the host while its commands ran; `None` where they are hidden, and in older runs.
+    /// CPU time of all CPUs of the host while its commands ran; `None` where they are hidden, and
+    /// in older runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<MachineRuns>,
     /// Runs, count.
     pub runs: u32,
-    /// Runs that failed, and so have no figures.
+    /// Runs that failed and therefore have no figures, count.
     pub failed: u32,
 }
 
@@ -96,43 +98,44 @@ pub struct Figure {
     pub metric: String,
     /// Median over runs with its order-statistic interval, in the metric's unit.
     pub estimate: Estimate,
-    /// Whether every run, of two or more, has the same value: a fact, not an estimate.
+    /// Whether two or more runs all have the same value: a fact, not an estimate.
     pub steady: bool,
 }
 
-/// One level against another of the same factor, all other factors alike.
+/// One level against another of the same factor, with all other factors equal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LevelResult {
-    /// Levels of the other factors.
+    /// The level of each other factor.
     pub cell: Levels,
     /// Name of the arm.
     pub arm: String,
     /// Name of its level.
     pub level: String,
-    /// Name of the level it is compared with.
+    /// Name of the level that it is compared with.
     pub against: String,
-    /// What the comparison came to.
+    /// The verdict of the comparison.
     pub verdict: Verdict,
-    /// On the metric that the verdict is about, at this contrast's share of the family's error.
+    /// Change of the metric that the verdict is about, at this contrast's share of the family's
+    /// error.
     pub change: Change,
-    /// On all other metrics: estimates at 5 % each, without a verdict.
+    /// Changes of all other metrics: estimates at 5 % each, without a verdict.
     pub beside: Vec<Beside>,
 }
 
-/// How many times the one is of the other.
+/// One value of a metric ÷ another.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
     /// From pairs of runs of one round.
     Estimated(Effect),
-    /// Neither ever varies: the two values, and no interval.
+    /// Neither value ever varies: the two values, without an interval.
     Exact(ExactChange),
-    /// No round has both.
+    /// No round has both values.
     Unknown,
 }
 
 impl Change {
-    /// The estimate, where it is one.
+    /// The estimate, if this is one.
     pub fn effect(&self) -> Option<&Effect> {
         match self {
             Self::Estimated(effect) => Some(effect),
@@ -140,7 +143,7 @@ impl Change {
         }
     }
 
-    /// How many times the one is of the other; `None` where there is no such number.
+    /// The ratio of the two values; `None` if there is no such number.
     pub fn ratio(&self) -> Option<f64> {
         let ratio = match self {
             Self::Estimated(effect) => effect.ratio,
@@ -158,7 +161,7 @@ pub struct ExactChange {
     pub value: f64,
     /// The value of the reference, in the metric's unit.
     pub against: f64,
-    /// Rounds that have both.
+    /// Rounds that have both values, count.
     pub n: u32,
 }
 
@@ -167,7 +170,7 @@ pub struct ExactChange {
 pub struct Beside {
     /// Name of the metric.
     pub metric: String,
-    /// How many times the one is of the other.
+    /// Change of that metric.
     pub change: Change,
 }
 
@@ -178,24 +181,24 @@ pub struct MeanResult {
     pub cell: Levels,
     /// Name of the level.
     pub level: String,
-    /// Name of the level it is compared with.
+    /// Name of the level that it is compared with.
     pub against: String,
     /// Name of the factor averaged over.
     pub over: String,
-    /// The levels that it is over.
+    /// The levels that it is averaged over.
     pub of: Vec<String>,
-    /// The levels that it is not over, because too few rounds have them.
+    /// The levels that are left out, because too few rounds have them.
     pub without: Vec<String>,
-    /// What it came to.
+    /// The verdict on the mean.
     pub verdict: Verdict,
-    /// The mean ratio, from rounds that have all it is over.
+    /// The mean ratio, from rounds that have all these levels.
     pub effect: Option<Effect>,
 }
 
-/// Two factors of two levels: what each does alone, and what both do.
+/// Two factors with two levels each: the effect of each alone, and of both.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct InteractionResult {
-    /// Levels of the factors beside the two.
+    /// The level of each other factor.
     pub cell: Levels,
     /// The two factors, each with its second level against its first.
     pub factors: [String; 2],
@@ -203,10 +206,11 @@ pub struct InteractionResult {
     pub square: JudgedSquare,
 }
 
-/// Two changes of one state: two factors in a cell of the others, or two steps on the first state.
+/// Two changes of one state: two factors within a cell of the others, or two steps on the first
+/// state.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct JudgedSquare {
-    /// What the two are to one another.
+    /// How the two changes relate to each other.
     pub together: Together,
     /// Each change alone, against the state without either.
     pub alone: [Judged; 2],
@@ -219,31 +223,31 @@ pub struct JudgedSquare {
 /// An effect with its verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Judged {
-    /// What it came to.
+    /// The verdict.
     pub verdict: Verdict,
-    /// From pairs of runs of one round; null without pairs.
+    /// The effect, from pairs of runs of one round; null without pairs.
     pub effect: Option<Effect>,
 }
 
 impl Judged {
-    /// Of what was not measured.
+    /// The judgement of something that was not measured.
     pub const NONE: Self = Self {
         verdict: Verdict::Invalid,
         effect: None,
     };
 }
 
-/// What two factors are to one another.
+/// How two changes relate to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Together {
-    /// Both are better, and neither is by itself: each of these is shown.
+    /// Both together are better, and neither is by itself; each of these is shown.
     OnlyTogether,
     /// Together they are better than the product of each alone.
     MoreTogether,
     /// Together they are worse than the product of each alone.
     LessTogether,
-    /// Each does by the other's side what it does alone, as far as matters.
+    /// Each has the same effect with the other as alone, as far as matters.
     Independent,
     /// The data could not tell.
     Inconclusive,

@@ -1,4 +1,4 @@
-//! What the judge made of a whole ladder, besides its climb.
+//! The judgement of a whole ladder, apart from its climb.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,14 +10,13 @@ use super::factorial::{Judged, JudgedSquare};
 /// The judgement of a whole ladder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LadderJudgement {
-    /// One per step that was climbed, in order.
+    /// Each step that was climbed, in order.
     pub rungs: Vec<Rung>,
-    /// One per pair of steps that the study names, as far as both were climbed.
+    /// Each pair of steps that the study names, if both were climbed.
     pub together: Vec<StepsTogether>,
-    /// The last state once more, of servers that were started anew; null until its first round is
-    /// complete.
+    /// The last state again, with restarted servers; null until its first round is complete.
     pub confirmed: Option<Confirmed>,
-    /// The step that takes a reboot; absent where none was asked for.
+    /// The step that needs a reboot; absent where none was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub between_boots: Option<BetweenBoots>,
 }
@@ -27,15 +26,15 @@ pub struct LadderJudgement {
 pub struct Rung {
     /// Name of the step.
     pub step: String,
-    /// Words for a reader.
+    /// Title of the step for a reader.
     pub title: String,
-    /// Whether it made things worse, so that the last state does without it.
+    /// Whether it made things worse, so that the last state goes without it.
     pub dropped: bool,
-    /// The first state with this step alone, against the first state; `None` where it changes
+    /// The first state with this step alone, against the first state; `None` if the step changes
     /// nothing there.
     pub alone: Option<Judged>,
-    /// The last state against the last state without this step; `None` where it was dropped or is
-    /// not measured yet.
+    /// The last state against the last state without this step; `None` if the step was dropped or
+    /// this is not measured yet.
     pub at_the_top: Option<Judged>,
 }
 
@@ -50,12 +49,12 @@ pub struct StepsTogether {
     pub square: JudgedSquare,
 }
 
-/// The last state against the first, of servers that were started anew.
+/// The last state against the first, with restarted servers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Confirmed {
     /// The last state against the first.
     pub whole: Judged,
-    /// The first against itself.
+    /// The first state against itself.
     pub control: Judged,
     /// Figures of the first state.
     pub first: ArmResult,

@@ -1,4 +1,4 @@
-//! What the judge made of a run: everything a report shows, and the shape of `--json`.
+//! The judgement of a run: everything a report shows, and the shape of `--json`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,11 +37,11 @@ pub const JUDGEMENT_FORMAT: u32 = 1;
 pub struct Judgement {
     /// Shape of this value; see [`JUDGEMENT_FORMAT`].
     pub format: u32,
-    /// What verdicts are about; throughput where the CPU time of the target is hidden.
+    /// The outcome that verdicts are about; throughput if the CPU time of the target is hidden.
     pub outcome: Outcome,
-    /// One per arm, in the study's order; of a whole ladder, those of its climb.
+    /// The figures of each arm, in the study's order; for a whole ladder, of the arms of its climb.
     pub arms: Vec<ArmResult>,
-    /// One per arm that is compared with another, control left out.
+    /// Each arm that is compared with another, except the control.
     pub steps: Vec<StepResult>,
     /// The last step against the baseline.
     pub whole: Option<StepResult>,
@@ -54,16 +54,17 @@ pub struct Judgement {
     /// How often running A n times, then B n times, with Welch's t-test at 5 %, calls the baseline
     /// and its identical control different.
     pub sequential: Option<SequentialError>,
-    /// What each resource lets an arm do at most; absent where nothing is known of it.
+    /// The most that each resource lets an arm do; absent if nothing is known of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ceilings: Vec<ArmCeilings>,
-    /// Of a whole ladder, what stands besides its climb; absent for any other run.
+    /// For a whole ladder, its judgement apart from the climb; absent for any other run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ladder: Option<LadderJudgement>,
-    /// Of arms that differ in their number of workers alone, what further ones bring; absent for any other run.
+    /// For arms that differ only in their number of workers, what further workers bring; absent for
+    /// any other run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<Scale>,
-    /// Of a gate between two commits, whether the second passes; absent for any other run.
+    /// For a gate between two commits, whether the second passes; absent for any other run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<GateResult>,
     /// Rounds measured, count.
@@ -74,15 +75,15 @@ pub struct Judgement {
     pub doubts: Vec<Doubt>,
 }
 
-/// What is compared; of the same pairs, in this order of trust.
+/// The figure that is compared. All are from the same pairs; the most trustworthy comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     ServerCpuPerRequest,
-    /// Of a server under the traffic that it has: per 1,000 bytes of payload that its connections carried.
-    /// All that is called per request in the judgement is per such a kilobyte then.
+    /// For a server under its own traffic: CPU time per 1,000 bytes of payload that its connections
+    /// carried. Everything that the judgement calls per request is then per such a kilobyte.
     ServerCpuPerKilobyte,
-    /// Where the target's CPU time is hidden.
+    /// Used if the target's CPU time is hidden.
     Throughput,
 }
 
@@ -91,7 +92,7 @@ pub enum Outcome {
 pub struct ArmResult {
     /// Short stable name.
     pub name: String,
-    /// Words for a reader.
+    /// Title for a reader.
     pub title: String,
     /// What the arm is for.
     pub role: Role,
@@ -99,16 +100,17 @@ pub struct ArmResult {
     pub server_cpu_us_per_request: Option<Estimate>,
     /// CPU time of the load generator per answer, µs: median over blocks.
     pub client_cpu_us_per_request: Option<Estimate>,
-    /// CPU time of all CPUs of the server's host per answer; absent where it is hidden, and of
+    /// CPU time of all CPUs of the server's host per answer; absent where it is hidden, and in
     /// older runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<MachineResult>,
     /// Answers per second, requests/s: median over blocks.
     pub throughput_rps: Option<Estimate>,
-    /// 1e6 ÷ server CPU per request: the rate that one server CPU could carry, were it all used
-    /// for this. Implied, not seen.
+    /// 1e6 ÷ server CPU per request: the rate that one server CPU could carry if it did nothing
+    /// else. It is implied and was not measured.
     pub implied_rps_per_cpu: Option<Estimate>,
-    /// CPU per request of the bare echo ÷ that of this arm, from pairs: 1 is the kernel's floor.
+    /// CPU per request of the bare echo ÷ CPU per request of this arm, from pairs: 1 is the
+    /// kernel's floor.
     pub share_of_floor: Option<Estimate>,
     /// Median share of the time for which the client had its CPU, 0 to 1.
     pub client_busy_share: Option<f64>,
@@ -121,15 +123,16 @@ pub struct ArmResult {
 pub struct MachineResult {
     /// User, system, irq and softirq, µs: median over blocks.
     pub cpu_us_per_request: Estimate,
-    /// The parts, over all blocks together, as a block is too short for the ticks they are counted in.
+    /// User part, µs. The parts are over all blocks together, since one block is too short for the
+    /// ticks in which they are counted.
     pub user_us_per_request: f64,
-    /// The kernel for programs, and its threads, µs.
+    /// System part, the kernel for programs and its own threads, µs.
     pub system_us_per_request: f64,
-    /// Interrupts, µs.
+    /// Part of interrupts, µs.
     pub irq_us_per_request: f64,
-    /// What interrupts leave for later, µs.
+    /// Part of softirqs, the work that interrupts leave for later, µs.
     pub softirq_us_per_request: f64,
-    /// Taken by the hypervisor, µs: no part of the sum.
+    /// Time taken by the hypervisor, µs; it is not part of the sum.
     pub stolen_us_per_request: f64,
 }
 
@@ -144,14 +147,14 @@ pub struct StepResult {
     pub against: String,
     /// What the comparison came to.
     pub verdict: Verdict,
-    /// On the outcome that the verdict is about; below 1 is better for CPU, above 1 for
+    /// Effect on the outcome that the verdict is about; below 1 is better for CPU, above 1 for
     /// throughput.
     pub effect: Option<Effect>,
-    /// On server CPU per request; below 1 is better.
+    /// Effect on server CPU per request; below 1 is better.
     pub server_cpu: Option<Effect>,
-    /// On client CPU per request; below 1 is better.
+    /// Effect on client CPU per request; below 1 is better.
     pub client_cpu: Option<Effect>,
-    /// On throughput; above 1 is better.
+    /// Effect on throughput; above 1 is better.
     pub throughput: Option<Effect>,
     /// The article's figure, if any.
     pub published: Option<Published>,
@@ -168,30 +171,30 @@ pub struct LatencyResult {
     pub offered_rps: f64,
     /// Rate that was answered, requests/s.
     pub achieved_rps: f64,
-    /// Requests behind the quantiles, count.
+    /// Number of requests behind the quantiles, count.
     pub requests: u64,
-    /// Share of what was sent that failed and has no response time: all failures but timeouts, which
-    /// count with the time that they waited.
+    /// Share of the requests sent that failed and have no response time: all failures but timeouts,
+    /// which count with the time that they waited.
     #[serde(default)]
     pub lost_share: f64,
-    /// Whether the load generator was at its own limit in more than a tenth of the blocks, so that what was late may
-    /// have been late by itself.
+    /// Whether the load generator was at its own limit in more than a tenth of the blocks; then
+    /// requests may have been late because of it.
     #[serde(default)]
     pub client_is_limit: bool,
-    /// From the intended send: only the quantiles that the data carry.
+    /// Response time, from the intended send: only the quantiles that have enough data.
     pub response: Vec<QuantileEstimate>,
-    /// From the actual send to the last byte.
+    /// Service time, from the actual send to the last byte.
     pub service: Vec<QuantileEstimate>,
-    /// From the intended to the actual send.
+    /// Lateness, from the intended to the actual send.
     pub lateness: Vec<QuantileEstimate>,
-    /// The curve: share of requests answered within so many ns, shortest first.
+    /// The curve of response times: share of requests answered within a time, shortest first.
     pub response_curve: Vec<CurvePoint>,
 }
 
 /// A quantile in nanoseconds with its order-statistic interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct QuantileEstimate {
-    /// 0 to 1: 0.99 is p99.
+    /// The share that it belongs to, 0 to 1: 0.99 is p99.
     pub quantile: f64,
     /// The quantile, ns.
     pub value_ns: u64,
@@ -214,10 +217,10 @@ pub struct CurvePoint {
 /// different, on this run's own baseline and control blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SequentialError {
-    /// Blocks per arm.
+    /// Blocks per arm, count.
     pub n: u32,
-    /// Windows tried, which overlap, count.
+    /// Windows that were tried, count; they overlap.
     pub windows: u32,
-    /// Windows in which a difference was declared.
+    /// Windows in which the test declared a difference, count.
     pub declared: u32,
 }

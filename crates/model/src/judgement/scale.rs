@@ -11,7 +11,8 @@ use crate::verdict::Estimate;
 pub struct Scale {
     /// Every number of workers, the lowest first.
     pub levels: Vec<ScaleLevel>,
-    /// The Universal Scalability Law over workers; null where fewer than six numbers of them carry it.
+    /// The Universal Scalability Law over workers; null if fewer than six numbers of workers
+    /// support it.
     pub usl: Option<UslShape>,
 }
 
@@ -20,14 +21,17 @@ pub struct Scale {
 pub struct ScaleLevel {
     /// Name of its arm.
     pub arm: String,
-    /// How many, count.
+    /// Number of workers, count.
     pub workers: u32,
-    /// Answers per second that were seen, requests/s: median over blocks.
+    /// Answers per second as measured, requests/s: median over blocks.
     pub throughput_rps: Option<Estimate>,
-    /// What so many CPUs could carry by the CPU time of a request, requests/s; null where that is hidden.
+    /// Rate that as many CPUs could carry by the CPU time per request, requests/s; null where that
+    /// time is hidden.
     pub implied_rps: Option<Estimate>,
-    /// Throughput, over the first number's times as many workers, from pairs: 1 is linear.
+    /// Throughput ÷ the throughput expected if it grew in proportion to workers from the first
+    /// number on, from pairs: 1 is linear.
     pub share_of_linear: Option<Estimate>,
-    /// Whether the client was at its limit in half of the blocks or more: the law leaves the number out.
+    /// Whether the client was at its limit in at least half of the blocks; the law then leaves this
+    /// number out.
     pub client_is_limit: bool,
 }

@@ -1,4 +1,4 @@
-//! What a sweep over levels of load came to: the shape of `linerate load --sweep --json`.
+//! The result of a sweep over levels of load: the shape of `linerate load --sweep --json`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,7 +34,7 @@ pub struct LoadSweep {
     pub connections: Option<u32>,
     /// How the requests are spread over time; null for a sweep of connections.
     pub arrivals: Option<Arrivals>,
-    /// Load threads at most, count.
+    /// Most load threads, count.
     pub threads: u32,
     /// Rounds asked for, count.
     pub rounds: u32,
@@ -50,8 +50,8 @@ pub struct LoadSweep {
     pub levels: Vec<LevelShape>,
     /// Where throughput over time to an answer is highest.
     pub knee: KneeShape,
-    /// The Universal Scalability Law; null for a sweep of rates, or where fewer than six levels
-    /// carry it.
+    /// The Universal Scalability Law; null for a sweep of rates, or if fewer than six levels
+    /// support it.
     pub usl: Option<UslShape>,
     /// Every block, in the order in which it was measured.
     pub blocks: Vec<SweepBlock>,
@@ -66,7 +66,7 @@ pub struct LoadSweep {
 pub struct SweepBlock {
     /// The round, from 1 on.
     pub round: u32,
-    /// Connections, or requests/s offered.
+    /// The load: connections, or requests/s offered.
     pub load: f64,
     /// Right answers per second of the scored window, requests/s.
     pub throughput_rps: f64,
@@ -81,42 +81,41 @@ pub struct SweepBlock {
     pub failed_share: f64,
 }
 
-/// Where throughput is highest.
+/// Where throughput is highest, compared with the levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PeakSeen {
-    /// Within the levels, with its whole interval.
+    /// Within the levels, with the whole interval.
     Within,
-    /// Perhaps above or below them.
+    /// Perhaps above or below the levels.
     Outside,
-    /// It was not seen to fall.
+    /// Throughput was not seen to fall.
     NotSeen,
 }
 
-/// X(N) = λN / (1 + σ(N − 1) + κN(N − 1)), by least squares on the logarithms. N is connections of a sweep,
-/// or workers of a target.
+/// X(N) = λN / (1 + σ(N − 1) + κN(N − 1)), fitted by least squares on the logarithms. N is the
+/// connections of a sweep, or the workers of a target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UslShape {
-    /// λ: requests/s of one alone, as fitted.
+    /// λ: rate with one connection or worker, as fitted, requests/s.
     pub lambda_rps: RoundsEstimate,
-    /// σ, contention: the share of the work that is done one by one, 0 or more.
+    /// σ, contention: the share of the work that is serial, 0 or more.
     pub sigma: RoundsEstimate,
-    /// κ, coherency: what each pair costs one another, 0 or more.
+    /// κ, coherency: what each pair costs each other, 0 or more.
     pub kappa: RoundsEstimate,
-    /// Whether throughput peaks within the levels, perhaps outside them, or was not seen to
-    /// fall.
+    /// Whether throughput peaks within the levels, perhaps outside them, or was not seen to fall.
     pub peak: PeakSeen,
-    /// √((1 − σ)/κ), so many; null unless the peak is within the levels.
+    /// √((1 − σ)/κ), the number at which throughput peaks; null unless the peak is within the
+    /// levels.
     pub peak_at: Option<RoundsEstimate>,
-    /// By how much the law misses the level that it misses most, as a share of what was
-    /// measured.
+    /// Largest deviation of the law from a level, as a share of the measured value.
     pub worst_miss_share: f64,
 }
 
 /// Where more load costs more in waiting than it brings.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct KneeShape {
-    /// Within the levels, or where it may be instead.
+    /// Whether it is within the levels, or where it may be instead.
     #[schemars(extend("enum" = ["within", "above", "below", "not_seen"]))]
     pub is: &'static str,
     /// The level, in the unit of `axis`; null unless it is within.
@@ -130,14 +129,14 @@ pub struct KneeShape {
 /// One level of load over all rounds.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LevelShape {
-    /// Connections, or requests/s offered.
+    /// The load: connections, or requests/s offered.
     pub load: f64,
     /// Right answers per second, requests/s; null where a block had none.
     pub throughput_rps: Option<RoundsEstimate>,
     /// Median of the service time in closed loop, of the response time in open loop, µs; null
     /// where the data do not carry it.
     pub latency_us_p50: Option<QuantileShape>,
-    /// p99 of the same, µs; null where the data do not carry it.
+    /// p99 of the same time, µs; null where the data do not carry it.
     pub latency_us_p99: Option<QuantileShape>,
     /// CPU time of the target's processes per right answer, µs; null where they are remote or
     /// may not be seen.
@@ -150,7 +149,7 @@ pub struct LevelShape {
     /// CPU time of all CPUs of this machine per right answer by its kinds, over all blocks together, µs;
     /// null where it is hidden.
     pub machine_us_per_request: Option<MachinePerUnit>,
-    /// Whether the client was at its limit in half of the blocks or more: knee and law leave
+    /// Whether the client was at its limit in at least half of the blocks; knee and law then leave
     /// the level out.
     pub client_is_limit: bool,
 }

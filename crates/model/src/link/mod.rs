@@ -1,4 +1,4 @@
-//! A link between two hosts: what it does to the packets that pass, and what it carried.
+//! A link between two hosts: what it does to packets, and what it carried.
 
 mod plan;
 mod spec;
@@ -22,15 +22,15 @@ use crate::histogram::Histogram;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkShape {
-    /// From the moment that the last bit has left the near end until it is at the far end, ns.
+    /// Time from when the last bit has left the near end until it is at the far end, ns.
     pub delay_ns: u64,
-    /// How fast bits leave; absent: as fast as they come.
+    /// Rate at which bits leave; if absent, they leave as fast as they come.
     pub rate: Option<LinkRate>,
-    /// Share of the packets that leave and do not arrive, from 0 to 1, each by its own chance.
+    /// Share of the packets that leave and do not arrive, 0 to 1; each is lost by its own chance.
     pub loss_share: f64,
     /// Packets that overtake others; null for none.
     pub reorder: Option<Reorder>,
-    /// What may wait for the rate; what comes on top is dropped.
+    /// How much may wait for the rate; packets beyond that are dropped.
     pub queue: QueueLimit,
 }
 
@@ -38,9 +38,9 @@ pub struct LinkShape {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum LinkRate {
-    /// Always the same.
+    /// A constant rate.
     Steady {
-        /// That rate, bit/s.
+        /// The rate, bit/s.
         bits_per_second: u64,
     },
     /// Fast while there is credit in the bucket, which fills at the base rate and starts full:
@@ -48,15 +48,15 @@ pub enum LinkRate {
     Credit {
         /// Rate with credit, bit/s.
         burst_bits_per_second: u64,
-        /// The most credit, and that at the start, bytes.
+        /// Size of the bucket, which is also the credit at the start, bytes.
         bucket_bytes: u64,
-        /// Rate without credit, and at which credit is earned, bit/s.
+        /// Rate without credit, at which credit is also earned, bit/s.
         base_bits_per_second: u64,
     },
 }
 
 impl LinkRate {
-    /// The most that it lets through at any time, bit/s.
+    /// The highest rate that it allows at any time, bit/s.
     pub fn peak_bits_per_second(self) -> u64 {
         match self {
             Self::Steady { bits_per_second } => bits_per_second,
@@ -72,7 +72,7 @@ impl LinkRate {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Reorder {
-    /// Share of the packets, from 0 to 1, each by its own chance.
+    /// Share of the packets that skip a part of the delay, 0 to 1; each does by its own chance.
     pub share: f64,
     /// How much of the delay they skip, ns.
     pub early_ns: u64,
@@ -82,76 +82,76 @@ pub struct Reorder {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum QueueLimit {
-    /// Packets, count.
+    /// This many packets, count.
     Packets(u64),
-    /// Bytes.
+    /// This many bytes.
     Bytes(u64),
-    /// A packet that would wait longer than this is dropped, ns.
+    /// As much as leaves within this time, ns: a packet that would wait longer is dropped.
     WaitNs(u64),
 }
 
-/// The usual length of a device's queue on Linux (`DEFAULT_TX_QUEUE_LEN`), and of netem's.
+/// The usual queue length of a device on Linux (`DEFAULT_TX_QUEUE_LEN`), and of netem.
 impl Default for QueueLimit {
     fn default() -> Self {
         Self::Packets(1000)
     }
 }
 
-/// What became of the packets of one direction; offered is the sum of all the others but
+/// What happened to the packets of one direction; `offered` is the sum of all others but
 /// `overtook`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LinkTally {
-    /// Packets that came to the near end, and their bytes.
+    /// Packets that came to the near end, count.
     pub offered_packets: u64,
-    /// Their bytes.
+    /// Bytes of these packets.
     pub offered_bytes: u64,
-    /// Packets handed to the far end, and their bytes.
+    /// Packets handed to the far end, count.
     pub carried_packets: u64,
-    /// Their bytes.
+    /// Bytes of these packets.
     pub carried_bytes: u64,
-    /// Packets of `carried_packets` that left before one that had come before them.
+    /// Packets of `carried_packets` that left before one that had come earlier, count.
     pub overtook_packets: u64,
-    /// Packets lost by chance, as asked for.
+    /// Packets lost by chance, as asked for, count.
     pub lost_packets: u64,
-    /// Packets that found the queue full, as asked for.
+    /// Packets that found the queue full, as asked for, count.
     pub dropped_packets: u64,
-    /// Packets for which the link had no memory.
+    /// Packets for which the link had no memory, count.
     pub unheld_packets: u64,
-    /// Packets that no wire carries, because a device left work to hardware that is not there:
-    /// longer than the MTU, or without their checksum.
+    /// Packets that no wire carries, count: a device left work to hardware that is not there, so
+    /// they are longer than the MTU or lack their checksum.
     pub unfinished_packets: u64,
-    /// Packets that the far end's device refused.
+    /// Packets that the far end's device refused, count.
     pub refused_packets: u64,
-    /// Packets that were still under way when the link was taken down.
+    /// Packets that were still under way when the link was taken down, count.
     pub held_packets: u64,
 }
 
 /// What one direction of a link did.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LinkReading {
-    /// What became of the packets; offered is the sum of carried, lost, dropped, unheld,
+    /// What happened to the packets; `offered` is the sum of carried, lost, dropped, unheld,
     /// unfinished, refused and held.
     pub tally: LinkTally,
-    /// Packets that came while the link had no time to take them; they are not in the tally.
+    /// Packets that came while the link had no time to take them, count; they are not in the tally.
     pub missed_packets: u64,
     /// How much later than due each packet left, by the link's own clock, ns: the error of delay
-    /// and rate. Never less than it was, since the clock is read when the packet has left.
+    /// and rate. It is never too small, since the clock is read after the packet has left.
     pub lateness_ns: Histogram,
 }
 
 /// What a queueing discipline of the kernel did in one direction, by the kernel's own counters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct QdiscReading {
-    /// What the kernel told of it before the first packet, in the words of tc(8).
+    /// The discipline as the kernel reported it before the first packet, in the words of tc(8).
     pub qdisc: String,
-    /// Packets handed to the far end, and their bytes.
+    /// Packets handed to the far end, count.
     pub carried_packets: u64,
-    /// Their bytes.
+    /// Bytes of these packets.
     pub carried_bytes: u64,
-    /// Packets that found the queue full or were lost by chance, which the kernel counts as one, or
-    /// for which netem's one limit left no room.
+    /// Packets that found the queue full or were lost by chance, which the kernel counts together,
+    /// or for which netem's single limit left no room, count.
     pub dropped_packets: u64,
-    /// Packets that were still waiting or under way at the end.
+    /// Packets that were still waiting or under way at the end, count.
     pub held_packets: u64,
 }
 
@@ -163,7 +163,7 @@ pub struct LinkRecord {
     pub up: LinkTotals,
     /// From the server to the client.
     pub down: LinkTotals,
-    /// Where the link was not what it was asked to be.
+    /// Doubts where the link was not what was asked for.
     pub doubts: Vec<Doubt>,
 }
 
@@ -171,12 +171,12 @@ pub struct LinkRecord {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkTotals {
-    /// Packets handed to the far end, and their bytes.
+    /// Packets handed to the far end, count.
     pub carried_packets: u64,
-    /// Their bytes.
+    /// Bytes of these packets.
     pub carried_bytes: u64,
-    /// Packets that were lost by chance or found the queue full; of netem those for which its one
-    /// limit left no room as well.
+    /// Packets that were lost by chance or found the queue full, count; for netem also those for
+    /// which its single limit left no room.
     pub dropped_packets: u64,
 }
 

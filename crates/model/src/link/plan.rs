@@ -1,4 +1,4 @@
-//! What a link is asked to be, and whether it can be that.
+//! What a link is asked to do, and whether that is possible.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,22 +6,22 @@ use serde::{Deserialize, Serialize};
 use super::via::Via;
 use super::{LinkRate, LinkShape, QueueLimit, Reorder};
 
-/// The most that the packets of one direction may take, bytes. Those of a link of 10 Gbit/s and
-/// 200 ms fit; a machine that has this much to spare for each direction runs it without a thought.
+/// Most memory that the packets of one direction may take, bytes. The packets of a link of
+/// 10 Gbit/s and 200 ms fit; a machine with this much to spare for each direction runs it easily.
 pub const MOST_HELD_BYTES: u64 = 288 << 20;
 
-/// What holding a packet takes beside its bytes, at most: its places in the queues, which grow to
-/// twice of what they hold, and what the allocator rounds up.
+/// Most memory that holding a packet takes in addition to its bytes: its entries in the queues,
+/// which grow to twice what they hold, and what the allocator rounds up.
 pub const BESIDE_EACH_PACKET_BYTES: u64 = 136;
 
-/// Longer than any path on earth; beyond it a typing error is likelier than a wish.
+/// Longer than any path on earth; a longer delay is more likely a typing error than a wish.
 const LONGEST_DELAY_NS: u64 = 600_000_000_000;
 
-/// The largest packet that can come: IP's, in an Ethernet frame. A bucket must hold one, or it
-/// would never be paid for.
+/// The largest packet that can come, bytes: IP's largest, in an Ethernet frame. A bucket must hold
+/// one, or there would never be enough credit for it.
 const LARGEST_FRAME_BYTES: u64 = 65_535 + 14;
 
-/// The usual Ethernet frame, by which queues in packets are counted in bytes.
+/// Length of a usual Ethernet frame, by which queues in packets are converted to bytes.
 pub const USUAL_FRAME_BYTES: u64 = 1514;
 
 /// Both directions of a link: `up` is from the client to the server.
@@ -31,15 +31,15 @@ pub struct LinkPlan {
     pub up: LinkShape,
     /// From the server to the client.
     pub down: LinkShape,
-    /// What losses and reordering are drawn from; the same seed draws the same ones. Only a link
-    /// in user space has one; see [`LinkPlan::drawing`].
+    /// Seed of losses and reordering; the same seed draws the same ones. Only a link in user space
+    /// has one; see [`LinkPlan::drawing`].
     pub seed: Option<u64>,
     /// What carried the link: a program of ours by packet sockets, or a queueing
     /// discipline of the kernel.
     pub via: Via,
 }
 
-/// Why there is no such link, for who asked for it.
+/// Why a link is impossible, for the user who asked for it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ImpossibleLink(pub(super) String);
@@ -49,10 +49,10 @@ pub(super) fn impossible<T>(why: impl Into<String>) -> Result<T, ImpossibleLink>
 }
 
 impl LinkPlan {
-    /// A link that does this to what goes up and to what comes down.
+    /// Creates a plan with these shapes of the two directions.
     ///
     /// # Errors
-    /// Says what is impossible about it.
+    /// If such a link is impossible; the error says why.
     pub fn new(
         [up, down]: [LinkShape; 2],
         seed: Option<u64>,
@@ -68,7 +68,7 @@ impl LinkPlan {
         Ok(plan)
     }
 
-    /// The plan with a seed to draw from, where it takes one and none was given.
+    /// Sets the seed, if the link takes one and none was given.
     #[must_use]
     pub fn drawing(self, seed: u64) -> Self {
         let drawn = self.via.is_ours().then_some(seed);
@@ -78,7 +78,7 @@ impl LinkPlan {
         }
     }
 
-    /// Whether there can be such a link.
+    /// Checks whether such a link is possible.
     fn check(&self) -> Result<(), ImpossibleLink> {
         check(&self.up)?;
         check(&self.down)?;
@@ -99,8 +99,8 @@ fn check(shape: &LinkShape) -> Result<(), ImpossibleLink> {
     let needed_bytes = needed_bytes(shape, rate);
     if needed_bytes > u128::from(MOST_HELD_BYTES) {
         return impossible(format!(
-            "the packets under way would take {} MiB, for each direction: rate × delay and what may wait; a \
-             link holds at most {} MiB. Lower one of them",
+            "the packets in flight would take {} MiB for each direction: rate × delay, and what may \
+             wait; a link holds at most {} MiB. Lower one of them",
             needed_bytes >> 20,
             MOST_HELD_BYTES >> 20
         ));
@@ -135,7 +135,7 @@ fn check_reorder(reorder: Reorder, delay_ns: u64) -> Result<(), ImpossibleLink> 
     }
     let [early, delay] = [reorder.early_ns, delay_ns].map(|ns| ns as f64 / 1e6);
     impossible(format!(
-        "reordered packets are to skip {early} ms, of a delay of {delay} ms: packets overtake one another \
+        "reordered packets are to skip {early} ms of a delay of {delay} ms: packets overtake one another \
          only where there is a delay to skip"
     ))
 }
@@ -171,8 +171,8 @@ fn check_rate(rate: LinkRate) -> Result<(), ImpossibleLink> {
     Ok(())
 }
 
-/// What may be under way at once when the rate is used to the full by usual frames, and what
-/// waits for it.
+/// Memory for the packets that are under way when usual frames use the full rate, and for those
+/// that wait for it, bytes.
 fn needed_bytes(shape: &LinkShape, rate: LinkRate) -> u128 {
     const NS_PER_SECOND: u128 = 1_000_000_000;
     let during =
@@ -255,7 +255,7 @@ mod tests {
             (with_loss(-0.1), "not -10%"),
             (with_loss(f64::NAN), "not NaN%"),
             (endless, "more than the 600 s"),
-            (skipping(1_000_000, 0), "skip 1 ms, of a delay of 0 ms"),
+            (skipping(1_000_000, 0), "skip 1 ms of a delay of 0 ms"),
             (skipping(0, 5), "skip 0 ms"),
         ] {
             let error = error(shape);

@@ -1,4 +1,4 @@
-//! A link as a study file says it, in the words of the command line.
+//! A link as a study file describes it, in the words of the command line.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,26 +7,26 @@ use super::plan::impossible;
 use super::spelling::{Said, Setting};
 use super::{ImpossibleLink, LinkPlan, Via};
 
-/// What is asked of a link, each as it is typed after the flag of that name of `linerate link`.
+/// The properties of a link, each as it is typed after the flag of that name of `linerate link`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LinkSpec {
-    /// Time on the way in each direction, with its unit: ms, us, s.
+    /// Delay in each direction, with its unit: ms, us, s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay: Option<String>,
     /// How fast bits leave, with its unit: bit/s, kbit/s, Mbit/s, Gbit/s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<String>,
-    /// A burst rate while there is credit: burst=RATE,bucket=SIZE,base=RATE.
+    /// A higher rate while there is credit: burst=RATE,bucket=SIZE,base=RATE.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub credit: Option<String>,
     /// Share of the packets lost by chance, %.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss: Option<String>,
-    /// Share of the packets, %, that skip the delay or a time of it.
+    /// Share of the packets, %, that skip the delay, or a given part of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reorder: Option<String>,
-    /// What may wait for the rate: packets, a size or a time.
+    /// How much may wait for the rate: packets, a size or a time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<String>,
     /// KEY=VALUE for the direction from client to server alone; absent where there are none.
@@ -35,7 +35,7 @@ pub struct LinkSpec {
     /// KEY=VALUE for the direction from server to client alone; absent where there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub down: Vec<String>,
-    /// What losses and reordering are drawn from; that of the run where absent.
+    /// Seed of losses and reordering; if absent, that of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
     /// What carries the link: a program of ours by packet sockets, or a queueing
@@ -44,10 +44,10 @@ pub struct LinkSpec {
 }
 
 impl LinkSpec {
-    /// The link that the words make.
+    /// Makes the plan of the link.
     ///
     /// # Errors
-    /// A word that is none, words that contradict each other, or a link that cannot be.
+    /// A word that has no meaning, words that contradict each other, or a link that is impossible.
     pub fn plan(&self) -> Result<LinkPlan, ImpossibleLink> {
         if self.rate.is_some() && self.credit.is_some() {
             return impossible(

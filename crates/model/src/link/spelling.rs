@@ -1,4 +1,4 @@
-//! What a link is asked to be, as people type it: `50ms`, `1Gbit/s`, `0.1%`, `9GB`.
+//! Properties of a link as people type them: `50ms`, `1Gbit/s`, `0.1%`, `9GB`.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -16,14 +16,14 @@ pub enum Setting {
     Queue(QueueLimit),
 }
 
-/// Packets that overtake others, by the whole delay where nothing else is said.
+/// Packets that overtake others, by the whole delay if `early_ns` is not given.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Overtaking {
     share: f64,
     early_ns: Option<u64>,
 }
 
-/// What is said of a link: of both directions, and then of one alone.
+/// The settings of a link: those of both directions, and those of one direction alone.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Said {
     pub both: Vec<Setting>,
@@ -33,10 +33,11 @@ pub struct Said {
 }
 
 impl Said {
-    /// What goes up and what comes down, the later setting over the earlier.
+    /// Returns the shapes of the two directions, up and down; a later setting replaces an earlier
+    /// one.
     ///
     /// # Errors
-    /// For a queue where there is no rate, which would be ignored.
+    /// If there is a queue without a rate, since the queue would be ignored.
     pub fn shapes(&self) -> Result<[LinkShape; 2], ImpossibleLink> {
         let of = |alone: &[Setting]| shape(self.both.iter().chain(alone).copied());
         let (up, down) = (of(&self.up), of(&self.down));
@@ -59,7 +60,7 @@ fn asks_queue(settings: &[Setting]) -> bool {
     settings.any(|setting| matches!(setting, Setting::Queue(_)))
 }
 
-/// The shape that settings make, the later over the earlier.
+/// Applies settings to a shape; a later one replaces an earlier one.
 fn shape(settings: impl IntoIterator<Item = Setting>) -> LinkShape {
     let mut shape = LinkShape::default();
     let mut overtaking = None;
@@ -79,7 +80,7 @@ fn shape(settings: impl IntoIterator<Item = Setting>) -> LinkShape {
     shape
 }
 
-/// `KEY=VALUE`, for one direction.
+/// Parses `KEY=VALUE`, for one direction.
 impl FromStr for Setting {
     type Err = String;
 
@@ -92,10 +93,11 @@ impl FromStr for Setting {
 }
 
 impl Setting {
-    /// The property of that name.
+    /// Parses the value of a property by the property's name.
     ///
     /// # Errors
-    /// Says what such a value looks like, or which properties there are.
+    /// If the key or the value is wrong; the error says which properties there are, or what such a
+    /// value looks like.
     pub fn of(key: &str, value: &str) -> Result<Self, String> {
         match key {
             "delay" => parse_delay(value).map(Self::Delay),
@@ -111,15 +113,15 @@ impl Setting {
     }
 }
 
-/// A rate that is always the same.
+/// Returns a constant rate.
 pub fn steady(bits_per_second: u64) -> LinkRate {
     LinkRate::Steady { bits_per_second }
 }
 
-/// A time, ns.
+/// Parses a time, ns.
 ///
 /// # Errors
-/// Says what is expected.
+/// If the text is wrong; the error names the expected format.
 pub fn parse_delay(text: &str) -> Result<u64, String> {
     if text == "0" {
         return Ok(0);
@@ -129,10 +131,10 @@ pub fn parse_delay(text: &str) -> Result<u64, String> {
     Ok(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// Bits per second. Without `/s` too, as tc(8) takes it.
+/// Parses a rate, bit/s. The `/s` may be left out, as in tc(8).
 ///
 /// # Errors
-/// Says what is expected.
+/// If the text is wrong; the error names the expected format.
 pub fn parse_rate(text: &str) -> Result<u64, String> {
     let wrong = || format!("`{text}` is no rate such as 1Gbit/s, 30Mbit/s or 500kbit/s");
     let unit_of = |unit: &str| match unit.strip_suffix("/s").unwrap_or(unit) {
@@ -145,7 +147,7 @@ pub fn parse_rate(text: &str) -> Result<u64, String> {
     quantity(text, unit_of).ok_or_else(wrong)
 }
 
-/// Bytes, in decimal units.
+/// Parses a size in decimal units, bytes.
 fn parse_bytes(text: &str) -> Result<u64, String> {
     let wrong = || format!("`{text}` is no size such as 9GB, 64kB or 1500B");
     let unit_of = |unit: &str| match unit {
@@ -158,7 +160,7 @@ fn parse_bytes(text: &str) -> Result<u64, String> {
     quantity(text, unit_of).ok_or_else(wrong)
 }
 
-/// A number and its unit; the number may have a fraction.
+/// Parses a number with its unit; the number may have a fraction.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "finite and not negative, and beyond 2^64 the largest is as good"
@@ -170,10 +172,10 @@ fn quantity(text: &str, unit_of: impl Fn(&str) -> Option<u64>) -> Option<u64> {
     (number.is_finite() && number >= 0.0).then(|| (number * unit as f64).round() as u64)
 }
 
-/// A share from per cent; whether it is one is for the plan to say.
+/// Parses per cent into a share; the plan checks its range.
 ///
 /// # Errors
-/// Says what is expected.
+/// If the text is wrong; the error names the expected format.
 pub fn parse_share(text: &str) -> Result<f64, String> {
     let number = text
         .strip_suffix('%')
@@ -182,10 +184,10 @@ pub fn parse_share(text: &str) -> Result<f64, String> {
     Ok(percent / 100.0)
 }
 
-/// `SHARE`, or `SHARE,TIME`.
+/// Parses `SHARE`, or `SHARE,TIME`.
 ///
 /// # Errors
-/// Says what is expected.
+/// If the text is wrong; the error names the expected format.
 pub fn parse_reorder(text: &str) -> Result<Overtaking, String> {
     let (share, early) = match text.split_once(',') {
         Some((share, early)) => (share, Some(early)),
@@ -197,10 +199,10 @@ pub fn parse_reorder(text: &str) -> Result<Overtaking, String> {
     })
 }
 
-/// Packets, bytes with their unit, or a time.
+/// Parses a queue limit: packets, bytes with their unit, or a time.
 ///
 /// # Errors
-/// Says what is expected.
+/// If the text is wrong; the error names the expected format.
 pub fn parse_queue(text: &str) -> Result<QueueLimit, String> {
     if let Ok(packets) = text.parse() {
         return Ok(QueueLimit::Packets(packets));
@@ -213,10 +215,10 @@ pub fn parse_queue(text: &str) -> Result<QueueLimit, String> {
         })
 }
 
-/// `burst=RATE,bucket=SIZE,base=RATE`, in any order.
+/// Parses `burst=RATE,bucket=SIZE,base=RATE`, in any order.
 ///
 /// # Errors
-/// Says what is expected.
+/// If the text is wrong; the error names the expected format.
 pub fn parse_credit(text: &str) -> Result<LinkRate, String> {
     let wrong = || format!("`{text}` is no credit such as burst=5Gbit/s,bucket=9GB,base=30Mbit/s");
     let (mut burst, mut bucket, mut base) = (None, None, None);

@@ -1,5 +1,5 @@
-//! What can carry a link: a program of ours, or a queueing discipline of the kernel, and what each
-//! of these can express.
+//! What can carry a link: a program of ours, or a queueing discipline of the kernel, and which
+//! links each of these can express.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,8 +12,8 @@ named! {
     /// What carries a link.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
     pub enum Via, "carrier of links" {
-        /// A program of ours, which needs nothing of the kernel but packet sockets.
-        // In older runs it may have gone between TUN devices.
+        /// A program of ours, which needs only packet sockets of the kernel.
+        // In older runs it may have used TUN devices instead.
         #[default]
         #[serde(alias = "tun")]
         Userspace = "userspace",
@@ -24,30 +24,35 @@ named! {
     }
 }
 
-/// Below this the kernel's rates, which are whole bytes a second, are too coarse, bit/s.
+/// Lowest rate for the kernel, bit/s: its rates are whole bytes per second, which are too coarse
+/// below this.
 const LEAST_RATE: u64 = 1_000;
 
-/// The kernel tells a bucket as the time in which it fills, in 32 bits of 64 ns (`PSCHED_SHIFT` in
-/// net/pkt_sched.h): one that takes longer cannot be read back, ns.
+/// The kernel reports a bucket as the time in which it fills, in 32 bits of 64 ns (`PSCHED_SHIFT`
+/// in net/pkt_sched.h). A bucket that takes longer than this cannot be read back, ns.
 const LONGEST_FILL_NS: u64 = (1 << 32) * 64;
 
 const USERSPACE_HAS: &str = "`userspace` has it";
-const NETEM_HAS_TOO: &str = "`userspace` has it, and so has `netem` where the kernel has that";
+const NETEM_HAS_TOO: &str = "`userspace` has it, and so has `netem` where the kernel has it";
 const TBF_HAS_TOO: &str = "`userspace` has it, and so has `tbf`";
 
 impl Via {
-    /// Whether a program of ours carries, which can do all that may be asked and tells of itself.
+    /// Whether a program of ours carries the link; it supports every property and reports on
+    /// itself.
     pub const fn is_ours(self) -> bool {
         matches!(self, Self::Userspace)
     }
 
-    /// Whether this can carry all that is asked, and just that.
+    /// Checks whether this carrier can do exactly what is asked.
     pub(super) fn check(self, plan: &LinkPlan) -> Result<(), ImpossibleLink> {
         if self.is_ours() {
             return Ok(());
         }
         if plan.seed.is_some() {
-            return self.lacks("seed: chance is the kernel's own there", USERSPACE_HAS);
+            return self.lacks(
+                "seed, as the kernel draws its random numbers",
+                USERSPACE_HAS,
+            );
         }
         let shapes = [&plan.up, &plan.down];
         if shapes.iter().all(|shape| asks_nothing(shape)) {
@@ -61,15 +66,15 @@ impl Via {
     }
 
     fn carries(self, shape: &LinkShape) -> Result<(), ImpossibleLink> {
-        shape.rate.map_or(Ok(()), |rate| self.keeps(rate))?;
+        shape.rate.map_or(Ok(()), |rate| self.check_rate(rate))?;
         match self {
             Self::Userspace => Ok(()),
-            Self::Tbf => self.is_bucket_alone(shape),
-            Self::Netem => netem_carries(shape),
+            Self::Tbf => self.check_tbf(shape),
+            Self::Netem => check_netem(shape),
         }
     }
 
-    fn keeps(self, rate: LinkRate) -> Result<(), ImpossibleLink> {
+    fn check_rate(self, rate: LinkRate) -> Result<(), ImpossibleLink> {
         let (slowest, bucket_bytes) = match rate {
             LinkRate::Steady { bits_per_second } => (bits_per_second, None),
             LinkRate::Credit {
@@ -80,22 +85,22 @@ impl Via {
         };
         if slowest < LEAST_RATE {
             return impossible(format!(
-                "{self} counts whole bytes a second: a rate of {slowest} bit/s is less than the {LEAST_RATE} \
-                 that come out right; `userspace` carries it"
+                "{self} counts whole bytes a second: a rate of {slowest} bit/s is below \
+                 {LEAST_RATE}, the lowest that comes out right; `userspace` carries it"
             ));
         }
-        bucket_bytes.map_or(Ok(()), |bytes| self.has_bucket(bytes, slowest))
+        bucket_bytes.map_or(Ok(()), |bytes| self.check_bucket(bytes, slowest))
     }
 
-    fn has_bucket(self, bytes: u64, base_bits_per_second: u64) -> Result<(), ImpossibleLink> {
+    fn check_bucket(self, bytes: u64, base_bits_per_second: u64) -> Result<(), ImpossibleLink> {
         if self == Self::Netem {
             return self.lacks("credit", TBF_HAS_TOO);
         }
         let fill_ns = u128::from(bytes) * 8_000_000_000 / u128::from(base_bits_per_second);
         if fill_ns > u128::from(LONGEST_FILL_NS) {
             return impossible(format!(
-                "a bucket of {bytes} bytes fills in {} s at the base rate, and {self} cannot be read back \
-                 beyond {} s; `userspace` carries it",
+                "a bucket of {bytes} bytes fills in {} s at the base rate, and {self} reports none \
+                 that takes longer than {} s; `userspace` carries it",
                 fill_ns / 1_000_000_000,
                 LONGEST_FILL_NS / 1_000_000_000
             ));
@@ -109,8 +114,9 @@ impl Via {
         Ok(())
     }
 
-    fn is_bucket_alone(self, shape: &LinkShape) -> Result<(), ImpossibleLink> {
-        // Its queue is in bytes, which are a time at one rate alone: with credit there are two.
+    fn check_tbf(self, shape: &LinkShape) -> Result<(), ImpossibleLink> {
+        // The queue is in bytes, which correspond to a time at one rate only; with credit there are
+        // two.
         let has_credit = matches!(shape.rate, Some(LinkRate::Credit { .. }));
         let waits_at_two_rates = has_credit && matches!(shape.queue, QueueLimit::WaitNs(_));
         let in_time = "queue in time below a credit";
@@ -143,9 +149,10 @@ fn asks_nothing(shape: &LinkShape) -> bool {
     *delay_ns == 0 && rate.is_none() && *loss_share == 0.0 && reorder.is_none()
 }
 
-/// Its early packets skip all of the delay, and what waits for the rate as well; what it loses takes
-/// no time on the line (`netem_enqueue` in net/sched/sch_netem.c); its one limit is in packets.
-fn netem_carries(shape: &LinkShape) -> Result<(), ImpossibleLink> {
+/// Checks what netem can do. Its reordered packets skip the whole delay, and also the wait for the
+/// rate; packets that it loses take no time on the line (`netem_enqueue` in net/sched/sch_netem.c);
+/// its only limit is in packets.
+fn check_netem(shape: &LinkShape) -> Result<(), ImpossibleLink> {
     let lacks = |what| Via::Netem.lacks(what, USERSPACE_HAS);
     match (shape.reorder, shape.rate, shape.queue) {
         (Some(reorder), _, _) if reorder.early_ns != shape.delay_ns => {
@@ -267,7 +274,11 @@ mod tests {
     fn a_bucket_that_the_kernel_would_not_keep_is_refused_with_its_limit() {
         for (via, shape, limit) in [
             (Via::Tbf, credit(4_300_000_000, 500_000_000), "4294967295"),
-            (Via::Tbf, credit(2_000_000_000, 30_000_000), "beyond 274 s"),
+            (
+                Via::Tbf,
+                credit(2_000_000_000, 30_000_000),
+                "longer than 274 s",
+            ),
             (Via::Tbf, steady(999), "whole bytes a second"),
         ] {
             let error = outcome(via, shape).unwrap_err();
@@ -290,7 +301,7 @@ mod tests {
             assert_eq!(via.name().parse(), Ok(via));
             assert_eq!(serde_json::to_value(via).unwrap(), via.name());
         }
-        // An older run has a carrier that is no more.
+        // An older run may name a carrier that no longer exists.
         assert_eq!(
             serde_json::from_value("tun".into()).ok(),
             Some(Via::Userspace)

@@ -3,33 +3,34 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What all CPUs of a host did within a window, by the columns of `/proc/stat` (proc_stat(5)). It is
-/// counted in steps of 10 ms a CPU, and by samples at each tick where the kernel keeps no time of
-/// interrupts. Whoever an interrupt came upon, its time is here once: that of idle CPUs and of kernel
-/// threads too.
+/// CPU time of all CPUs of a host within a window, by the columns of `/proc/stat` (proc_stat(5)).
+/// The kernel counts it in steps of 10 ms per CPU, and by sampling at each tick where it does not
+/// account the time of interrupts. The time of an interrupt is here once, whatever it interrupted:
+/// that on idle CPUs and in kernel threads too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MachineCpu {
-    /// Programs, niced ones and guests included, ns.
+    /// Time of programs, niced ones and guests included, ns.
     pub user_ns: u64,
-    /// The kernel on behalf of programs, and its own threads.
+    /// Time of the kernel on behalf of programs, and of its own threads, ns.
     pub system_ns: u64,
-    /// Interrupts, ns.
+    /// Time of interrupts, ns.
     pub irq_ns: u64,
-    /// What interrupts leave for later, such as the receiving of packets; `ksoftirqd` included where
-    /// the kernel keeps their time.
+    /// Time of work that interrupts defer, such as receiving packets, ns; `ksoftirqd` included
+    /// where the kernel accounts the time of interrupts.
     pub softirq_ns: u64,
-    /// Wanted to run while the hypervisor ran something else, ns; no part of what was used.
+    /// Time in which a CPU wanted to run while the hypervisor ran something else, ns; no part of
+    /// the time used.
     pub stolen_ns: u64,
 }
 
 impl MachineCpu {
-    /// All that was used: everything but what was stolen.
+    /// All the time used: everything but the stolen time, ns.
     pub fn busy_ns(&self) -> u64 {
         let parts = [self.user_ns, self.system_ns, self.irq_ns, self.softirq_ns];
         parts.into_iter().fold(0, u64::saturating_add)
     }
 
-    /// Each part changed alike.
+    /// Applies `change` to each part.
     #[must_use]
     pub fn each(&self, change: impl Fn(u64) -> u64) -> Self {
         self.with(&Self::default(), |ns, _| change(ns))
@@ -40,7 +41,7 @@ impl MachineCpu {
         *self = self.with(other, u64::saturating_add);
     }
 
-    /// What passed since an earlier count.
+    /// Returns the time since an earlier count.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         self.with(earlier, u64::saturating_sub)
@@ -57,17 +58,18 @@ impl MachineCpu {
     }
 }
 
-/// The CPU time of a machine over some runs of a command: one may be too short for the ticks that it is counted in.
+/// CPU time of a machine over several runs of a command: a single run may be too short for the
+/// ticks in which the time is counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MachineRuns {
     /// Runs, count.
     pub runs: u32,
-    /// In all of them together.
+    /// Time of all runs together.
     pub spent: MachineCpu,
 }
 
 impl MachineRuns {
-    /// Adds runs up; `None` where the machine's time is known of none.
+    /// Adds up runs; `None` where the machine's time is known for none of them.
     pub fn of(runs: impl Iterator<Item = MachineCpu>) -> Option<Self> {
         let mut sum = Self::default();
         for run in runs {
@@ -77,32 +79,33 @@ impl MachineRuns {
         (sum.runs > 0).then_some(sum)
     }
 
-    /// The mean of a run.
+    /// The mean per run.
     pub fn each(&self) -> MachineCpu {
         self.spent.each(|ns| ns / u64::from(self.runs.max(1)))
     }
 }
 
-/// CPU time of all CPUs of a host for each unit of work, by /proc/stat; the unit is told where
-/// it is used.
+/// CPU time of all CPUs of a host per unit of work, from `/proc/stat`; the unit is given where it
+/// is used.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MachinePerUnit {
-    /// User, system, irq and softirq together.
+    /// User, system, irq and softirq time together.
     pub cpu: f64,
-    /// Programs, niced ones and guests included.
+    /// Time of programs, niced ones and guests included.
     pub user: f64,
-    /// The kernel for programs, and its own threads.
+    /// Time of the kernel for programs, and of its own threads.
     pub system: f64,
-    /// Interrupts.
+    /// Time of interrupts.
     pub irq: f64,
-    /// What interrupts leave for later, as the receiving of packets.
+    /// Time of work that interrupts defer, such as receiving packets.
     pub softirq: f64,
-    /// Taken by the hypervisor: no part of cpu.
+    /// Time taken by the hypervisor; no part of `cpu`.
     pub stolen: f64,
 }
 
 impl MachinePerUnit {
-    /// `None` where it is hidden, or nothing was done to divide it by.
+    /// Divides the time spent by the work done. `None` where the time is hidden, or no work was
+    /// done.
     pub fn of(spent: Option<MachineCpu>, per_unit: impl Fn(u64) -> Option<f64>) -> Option<Self> {
         let spent = spent?;
         Some(Self {

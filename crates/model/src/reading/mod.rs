@@ -1,4 +1,4 @@
-//! What one block of load gave: counts, CPU time and, in latency mode, distributions.
+//! The measurements of one block of load: counts, CPU time and, in latency mode, distributions.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,13 +14,13 @@ use crate::{Doubt, Histogram};
 pub struct Reading {
     /// Length of the scored window, ns.
     pub window_ns: u64,
-    /// Answers that came in within the scored window: right status, right length.
+    /// Right answers received within the scored window, count: right status, right length.
     pub answered: u64,
-    /// Every request of the whole block, settling included, in its bin.
+    /// The fate of every request of the whole block, settling included.
     pub ledger: Ledger,
     /// CPU time spent within the scored window, by who spent it.
     pub cpu: CpuReading,
-    /// Only of a server under the traffic that it has: what its connections carried.
+    /// What the connections carried; only for a server that is observed under its own traffic.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub carried: Option<CarriedReading>,
     /// Only in latency mode: the three distributions.
@@ -31,17 +31,19 @@ pub struct Reading {
     pub doubts: Vec<Doubt>,
 }
 
-/// What the connections of a server carried within the scored window, whoever opened them.
+/// What a server's connections carried within the scored window, whoever opened them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CarriedReading {
     /// Payload in both directions, bytes.
     pub bytes: u64,
     /// Segments with payload in both directions, count.
     pub segments: u64,
-    /// Connections of which not all is in these counts: those that came and went within the window, of any
-    /// server of the network namespace, and those of which it was not told in time that they went.
+    /// Connections that these counts miss in whole or in part, count: those that were opened and
+    /// closed within the window, of any server of the network namespace, and those whose end was
+    /// not reported in time.
     pub unseen: u64,
-    /// Only where a lever is tried that takes hold as a connection is opened: those that it has not taken hold of.
+    /// The connections that the levers do not affect; only where a lever is tried that takes hold
+    /// when a connection is opened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub older: Option<OlderConnections>,
 }
@@ -49,49 +51,50 @@ pub struct CarriedReading {
 /// The connections that were opened before the levers of a block were set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OlderConnections {
-    /// What they carried of all that was carried, bytes.
+    /// Bytes that these connections carried.
     pub bytes: u64,
-    /// How many of them carried something.
+    /// Number of these connections that carried something.
     pub connections: u64,
-    /// How many connections carried something.
+    /// Number of all connections that carried something.
     pub of: u64,
 }
 
 impl CarriedReading {
-    /// A block in which older connections carried more of the bytes is not scored, share.
+    /// The largest share of the bytes that older connections may carry in a block that is scored, 0
+    /// to 1.
     pub const MOST_OLDER_SHARE: f64 = 0.05;
 
-    /// A block in which fewer segments carried anything is not scored, count: by chance alone their
-    /// number varies by a tenth.
+    /// The fewest segments with payload in a block that is scored, count: at 100, their number
+    /// already varies by a tenth by chance alone.
     pub const FEWEST_SEGMENTS: u64 = 100;
 
-    /// For each connection that is not seen so many segments must be, count: of an exchange of two segments
-    /// that is a twentieth.
+    /// Segments that must be seen for each unseen connection, count. An unseen exchange of two
+    /// segments is then at most a twentieth.
     const SEGMENTS_PER_UNSEEN: u64 = 40;
 
-    /// Whether there was enough to be scored.
+    /// Whether enough was carried for the block to be scored.
     pub const fn is_enough(&self) -> bool {
         self.segments >= Self::FEWEST_SEGMENTS
     }
 
-    /// Whether enough of it was seen.
+    /// Whether few enough connections were missed for the block to be scored.
     pub const fn is_seen(&self) -> bool {
         self.unseen.saturating_mul(Self::SEGMENTS_PER_UNSEEN) <= self.segments
     }
 
-    /// What connections carried of the bytes that were opened before the levers were set, 0 to 1; 0 where that
-    /// does not matter.
+    /// Share of the bytes carried by connections that were opened before the levers were set, 0 to
+    /// 1; 0 where that does not matter.
     pub fn older_share(&self) -> f64 {
         let older = self.older.map_or(0, |older| older.bytes);
         older as f64 / self.bytes.max(1) as f64
     }
 
-    /// Whether nearly all was carried by connections that were opened after the levers were set.
+    /// Whether connections that were opened after the levers were set carried nearly everything.
     pub fn is_of_new(&self) -> bool {
         self.older_share() <= Self::MOST_OLDER_SHARE
     }
 
-    /// Kilobytes of 1,000 bytes; 0 where they are not scored.
+    /// Kilobytes carried, of 1,000 bytes; 0 where the block is not scored.
     fn kilobytes(&self) -> f64 {
         match self.is_enough() && self.is_seen() && self.is_of_new() {
             true => self.bytes as f64 / 1e3,
@@ -100,36 +103,36 @@ impl CarriedReading {
     }
 }
 
-/// The fate of each request. `sent` is the sum of all the other counts.
+/// The number of requests by fate. `sent` is the sum of all the other counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Ledger {
     /// Requests sent, count; the sum of all the others.
     pub sent: u64,
     /// Right answers, count.
     pub answered: u64,
-    /// The others, by fate.
+    /// Requests without a right answer, by fate.
     pub errors: Errors,
 }
 
-/// The bins for a request that was sent and not rightly answered.
+/// Requests that were sent and not rightly answered, by fate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Errors {
-    /// A whole answer with a status of 400 or above.
+    /// Whole answers with a status of 400 or above, count.
     pub status: u64,
-    /// Bytes that are no HTTP answer, or a length that does not hold.
+    /// Answers that are not HTTP, or whose length is wrong, count.
     pub malformed: u64,
     /// Whole answers with another body than the first (one in 64 is compared), count.
     pub body: u64,
-    /// The peer closed or reset the connection before the answer was whole.
+    /// Requests whose connection the peer closed or reset before the answer was whole, count.
     pub closed: u64,
-    /// No whole answer within the time allowed.
+    /// Requests without a whole answer within the time allowed, count.
     pub timeout: u64,
-    /// Still unanswered when the block ended, count; these are no failures.
+    /// Requests still unanswered when the block ended, count; these are no failures.
     pub unfinished: u64,
 }
 
 impl Errors {
-    /// All failed requests; those cut off by the end of the block are not failures.
+    /// Number of failed requests; those cut off by the end of the block are not failures.
     pub fn failed(&self) -> u64 {
         let bins = [
             self.status,
@@ -152,14 +155,14 @@ impl Ledger {
         self.sent == self.answered.saturating_add(self.errors.sum())
     }
 
-    /// What was counted since an earlier reading of the same counts.
+    /// Returns what was counted since an earlier reading of the same counts.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         self.with(earlier, u64::saturating_sub)
     }
 
-    /// Adds another ledger, as of another thread. Counts of a run folder may be any, and stay at the most
-    /// there is.
+    /// Adds another ledger, such as that of another thread. The sums saturate, because the counts
+    /// in a run folder may be of any size.
     pub fn add(&mut self, other: &Self) {
         *self = self.with(other, u64::saturating_add);
     }
@@ -184,31 +187,33 @@ impl Ledger {
 /// CPU time spent within the scored window, by who spent it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuReading {
-    /// All processes of the target; `None` where they are remote or may not be seen.
+    /// CPU time of all processes of the target, ns; `None` where they are remote or may not be
+    /// seen.
     pub server_ns: Option<u64>,
-    /// All threads of the load generator.
+    /// CPU time of all threads of the load generator, ns.
     pub client_ns: u64,
     /// CPU time of kernel threads that finish the network work of others, ns.
     pub ksoftirqd_ns: u64,
-    /// Everything else on this machine, from the tick-based totals; `None` where they are hidden.
+    /// CPU time of everything else on this machine, from the tick-based totals, ns; `None` where
+    /// they are hidden.
     pub foreign_ns: Option<u64>,
-    /// All CPUs of the server's host together; `None` where it is hidden, and in older runs.
+    /// CPU time of all CPUs of the server's host; `None` where it is hidden, and in older runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<MachineCpu>,
     /// Share of its time for which the busiest load generator thread had the CPU, 0 to 1.
     pub client_busy_share: f64,
-    /// That share with the time added in which it was ready to run and something else had its CPU; absent
-    /// in older runs.
+    /// `client_busy_share` with the time added in which that thread was ready to run while
+    /// something else had its CPU; absent in older runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_occupied_share: Option<f64>,
     /// Share of the window in which some task waited for a CPU (PSI), 0 to 1.
     pub psi_some_share: Option<f64>,
-    /// Where the server's host is another than the client's: the length of its own window. What
-    /// was counted there, in this time, is told here as the share that falls on `window_ns`.
+    /// Length of the window of the server's host, ns; only where it is not the client's host. Its
+    /// counts are given here scaled from that window to `window_ns`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_window_ns: Option<u64>,
-    /// Blocks measured in the place of this one before and thrown away, count; absent where none
-    /// was: the counters of the server's host were not read near both ends of the window.
+    /// Earlier attempts at this block that were thrown away, because the counters of the server's
+    /// host were not read near both ends of the window, count; absent where there were none.
     #[serde(default, skip_serializing_if = "is_nought")]
     pub missed_before: u32,
 }
@@ -218,23 +223,23 @@ pub(crate) fn is_nought(count: &u32) -> bool {
     *count == 0
 }
 
-/// What the counters of a host rose by between two readings.
+/// The increase of a host's counters between two readings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Counts {
-    /// From the one to the other, ns.
+    /// Time from the first reading to the second, ns.
     pub window_ns: u64,
     /// CPU time of all processes of the target, ns; null where it is hidden.
     pub server_ns: Option<u64>,
     /// CPU time of kernel threads that finish the network work of others, ns.
     pub ksoftirqd_ns: u64,
-    /// All CPUs of this host; null where they are hidden.
+    /// CPU time of all CPUs of this host; null where it is hidden.
     pub machine: Option<MachineCpu>,
     /// Share of the time in which some task waited for a CPU (PSI), 0 to 1.
     pub psi_some_share: Option<f64>,
 }
 
 impl Counts {
-    /// What there would be over a window of another length at the same pace.
+    /// Scales the counts to a window of another length, at the same pace.
     #[must_use]
     #[expect(
         clippy::cast_possible_truncation,
@@ -252,11 +257,11 @@ impl Counts {
         }
     }
 
-    /// Busy time of the host's CPUs that neither the target nor a load generator there, nor
-    /// ksoftirqd, spent. Ticks are coarser than what is taken off, so a small remainder below
-    /// nought is nought. `None` where the target's time is unknown, which would count as theirs.
+    /// Busy time of the host's CPUs outside the target, any load generator there and ksoftirqd, ns.
+    /// Ticks are coarser than the times that are subtracted, so a small remainder below 0 is given
+    /// as 0. `None` where the target's time is unknown, as it would be counted as that of others.
     pub fn foreign_ns(&self, client_ns: u64) -> Option<u64> {
-        // A far host may tell any, which stay at the most there is.
+        // A remote host may report any number, so the sum saturates.
         let known_ns = client_ns
             .saturating_add(self.server_ns?)
             .saturating_add(self.ksoftirqd_ns);
@@ -269,11 +274,11 @@ impl Counts {
 pub struct LatencyReading {
     /// From the actual send to the last byte of the answer, ns.
     pub service: Histogram,
-    /// From the intended send to the last byte: what a user waits.
+    /// From the intended send to the last byte, ns: what a user waits.
     pub response: Histogram,
-    /// From the intended to the actual send: our own lateness.
+    /// From the intended to the actual send, ns: our own lateness.
     pub lateness: Histogram,
-    /// Rate that was to be offered, requests/s.
+    /// The rate that should be offered, requests/s.
     pub offered_rps: f64,
 }
 
@@ -285,7 +290,7 @@ impl LatencyReading {
         self.lateness.merge(&other.lateness);
     }
 
-    /// What was recorded since an earlier reading of the same block.
+    /// Returns what was recorded since an earlier reading of the same block.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -298,14 +303,14 @@ impl LatencyReading {
 }
 
 impl Reading {
-    /// The work that was done within the scored window: right answers, or kilobytes carried where those
-    /// are counted.
+    /// Work done within the scored window: right answers, or kilobytes carried where those are
+    /// counted.
     pub fn units(&self) -> f64 {
         self.carried
             .map_or(self.answered as f64, |carried| carried.kilobytes())
     }
 
-    /// Answers per second of the scored window, or kilobytes.
+    /// Answers per second of the scored window, or kilobytes per second where those are counted.
     pub fn throughput_rps(&self) -> f64 {
         self.units() / (self.window_ns as f64 / 1e9)
     }
@@ -321,18 +326,19 @@ impl Reading {
         doubts.any(|doubt| matches!(doubt, Doubt::ClientIsLimit { .. }))
     }
 
-    /// CPU time of the target per answer, in µs. `None` where it is unknown or nothing came in.
+    /// CPU time of the target per unit of work, µs. `None` where it is unknown or no work was done.
     pub fn server_cpu_us_per_request(&self) -> Option<f64> {
         self.per_request_us(self.cpu.server_ns?)
     }
 
-    /// CPU time of the load generator per answer, in µs.
+    /// CPU time of the load generator per unit of work, µs.
     pub fn client_cpu_us_per_request(&self) -> Option<f64> {
         self.per_request_us(self.cpu.client_ns)
     }
 
-    /// CPU time of all CPUs of the server's host per answer, in µs: the target, the load generator
-    /// where it is there, the kernel's own work and that of others. `None` as above.
+    /// CPU time of all CPUs of the server's host per unit of work, µs: of the target, a load
+    /// generator on the same host, the kernel's own work and everything else. `None` where it is
+    /// unknown or no work was done.
     pub fn machine_cpu_us_per_request(&self) -> Option<f64> {
         self.per_request_us(self.cpu.machine?.busy_ns())
     }

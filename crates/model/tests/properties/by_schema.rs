@@ -1,5 +1,5 @@
-//! Values of a type made by its schema: whatever the type admits, with texts and numbers that nobody thought
-//! of.
+//! Values of a type, generated from its schema: whatever the type admits, with texts and numbers
+//! that nobody thought of.
 
 use model::random::SplitMix64;
 use schemars::JsonSchema;
@@ -19,7 +19,7 @@ const TEXTS: [&str; 6] = [
 /// Longest list and largest map that is made.
 const MOST: usize = 3;
 
-/// What a type's values look like.
+/// The schema of a type, from which its values are made.
 pub(crate) struct Shape {
     schema: Value,
 }
@@ -33,7 +33,7 @@ impl Shape {
         }
     }
 
-    /// A value, another one for each seed.
+    /// A value of the type, a different one for each seed.
     pub(crate) fn made<T: DeserializeOwned>(&self, seed: u64) -> T {
         let mut maker = Maker {
             types: &self.schema["$defs"],
@@ -76,7 +76,7 @@ impl Maker<'_> {
         made
     }
 
-    /// A few types are narrower than their schemas can say.
+    /// A value of a named type. A few types are narrower than their schemas can say.
     fn named(&mut self, name: &str) -> Value {
         match name {
             "LeverSetting" => json!(["conntrack", "nft-rules=100"][self.below(2)]),
@@ -100,13 +100,13 @@ impl Maker<'_> {
             Some("string") => self.text(),
             Some("boolean") => json!(self.below(2) == 1),
             Some("integer") => self.whole(schema),
-            // Eighths are the same in decimals.
+            // Eighths are exact in decimals.
             Some("number") => json!(self.below(1 << 30) as f64 / 8.0 - 1e6),
             _ => Value::Null,
         }
     }
 
-    /// What must be there, and of the rest about the half.
+    /// An object with all required properties and about half of the others.
     fn object(&mut self, schema: &Value) -> Value {
         let mut made = Map::new();
         let required = schema["required"].as_array();
@@ -148,7 +148,7 @@ impl Maker<'_> {
         json!(TEXTS[self.below(TEXTS.len())])
     }
 
-    /// Of every order of magnitude that the type has.
+    /// An integer of any order of magnitude that the type has.
     #[expect(clippy::cast_possible_truncation, reason = "any bits will do")]
     fn whole(&mut self, schema: &Value) -> Value {
         let shift = self.below(64);
@@ -166,7 +166,7 @@ impl Maker<'_> {
     }
 }
 
-/// Puts the properties of one value beside those of another.
+/// Adds the properties of one value to those of another; any other value but null replaces it.
 fn merge(made: &mut Value, more: Value) {
     match (made, more) {
         (_, Value::Null) => {}

@@ -22,7 +22,7 @@ fn read_back<T: Serialize + DeserializeOwned>(value: &T) -> T {
     serde_json::from_str(&line).expect("its encoding is understood")
 }
 
-/// Holds that values of a type are understood as they were written, absent and null parts among them.
+/// Checks that values of a type are read as they were written, absent and null parts included.
 fn survives<T: JsonSchema + Serialize + DeserializeOwned + PartialEq + Debug>() {
     let shape = Shape::of::<T>();
     for seed in 0..256 {
@@ -60,7 +60,7 @@ proptest! {
         let shape = Shape::of::<BlockRecord>();
         let made = seeds.into_iter().map(|seed| shape.made(seed));
         let mut blocks: Vec<BlockRecord> = made.collect();
-        // No block stands twice.
+        // No two blocks are of the same round.
         for (round, block) in (0..).zip(&mut blocks) {
             block.round = round;
         }

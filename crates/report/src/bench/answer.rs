@@ -1,4 +1,4 @@
-//! The answer in one sentence that a person would say, no more than the verdicts allow.
+//! The answer in one sentence, as a person would say it, and no more than the verdicts allow.
 
 use model::bench::{BenchComparison, BenchJudgement, BenchRecord};
 use model::judgement::Judged;
@@ -8,23 +8,23 @@ use model::{Effect, Verdict};
 use super::{called, whole_ns};
 use crate::{numbers, sentences};
 
-/// Commands that are still told one by one.
+/// The most comparisons that are described one by one.
 const MOST_TOLD: usize = 3;
 
-/// Which command is faster, by how much, and what else it costs.
+/// Says which command is faster, by how much, and what else it costs.
 pub(super) fn sentence(record: &BenchRecord, judgement: &BenchJudgement) -> String {
     match judgement.comparisons.as_slice() {
         [] => alone(record, judgement),
         [one] => pair(record, one),
         several if several.len() <= MOST_TOLD => {
-            let told: Vec<String> = several.iter().map(|one| pair(record, one)).collect();
-            told.join(" ")
+            let pairs: Vec<String> = several.iter().map(|one| pair(record, one)).collect();
+            pairs.join(" ")
         }
         many => summary(record, many),
     }
 }
 
-/// One command by itself: where its times lie.
+/// Describes one command by itself: the range of its times.
 fn alone(record: &BenchRecord, judgement: &BenchJudgement) -> String {
     let baseline = record.arms.iter().find(|arm| arm.role == Role::Baseline);
     let figures = judgement.arms.first().zip(baseline);
@@ -82,7 +82,8 @@ fn slower(effect: &Effect, other: &str) -> String {
     format!("takes {value} times as long as {other} ({low} … {high})")
 }
 
-/// Two digits after the point below ten, where a hundredth is a per cent; three figures beyond.
+/// Writes a ratio with two digits after the point below ten, where a hundredth is a per cent, and
+/// with three figures beyond.
 fn times(ratio: f64) -> String {
     match ratio {
         small if small < 9.995 => format!("{small:.2}"),
@@ -91,18 +92,18 @@ fn times(ratio: f64) -> String {
     }
 }
 
-/// CPU time and memory, where a verdict calls them different.
+/// Adds CPU time and memory, where a verdict calls them different.
 fn beside(comparison: &BenchComparison) -> String {
-    let told: Vec<String> = [
+    let parts: Vec<String> = [
         more_or_less(&comparison.cpu, "CPU time"),
         more_or_less(&comparison.peak_memory, "memory"),
     ]
     .into_iter()
     .flatten()
     .collect();
-    match told.as_slice() {
+    match parts.as_slice() {
         [] => String::new(),
-        told => format!(", using {}", told.join(" and ")),
+        parts => format!(", using {}", parts.join(" and ")),
     }
 }
 
@@ -117,7 +118,8 @@ fn more_or_less(found: &Judged, what: &str) -> Option<String> {
     }
 }
 
-/// Too many to tell one by one: how many of each verdict, and the fastest.
+/// Sums up comparisons that are too many to describe one by one: how many of each verdict, and the
+/// fastest command.
 fn summary(record: &BenchRecord, comparisons: &[BenchComparison]) -> String {
     let with = |verdict| {
         let has = |one: &&BenchComparison| one.wall.verdict == verdict;

@@ -1,4 +1,4 @@
-//! A comparison of commands for readers: the page of a terminal, and the files of other tools.
+//! A comparison of commands for readers: the page on a terminal, and the files of other tools.
 
 pub mod exports;
 
@@ -10,7 +10,7 @@ use model::bench::{BENCH_FORMAT, BenchArm, BenchJudgement, BenchRecord, BenchRep
 pub use page::render;
 pub(crate) use page::view;
 
-/// The whole of it, as `linerate bench --json` prints it.
+/// Returns the whole report, as `linerate bench --json` prints it.
 pub fn report(record: BenchRecord, judgement: BenchJudgement) -> BenchReport {
     BenchReport {
         format: BENCH_FORMAT,
@@ -20,7 +20,7 @@ pub fn report(record: BenchRecord, judgement: BenchJudgement) -> BenchReport {
     }
 }
 
-/// Whole ns for [`crate::numbers`]; more than three digits of it are not shown.
+/// Truncates to whole ns for [`crate::numbers`], which shows no more than three digits.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "no time of ours has 2^64 ns"
@@ -29,10 +29,10 @@ fn whole_ns(ns: f64) -> u64 {
     ns as u64
 }
 
-/// The longest title that is read within a sentence; a longer one is cut and has its number.
+/// The longest title within a sentence, in letters; a longer one is cut and followed by its number.
 const LONGEST_TITLE: usize = 40;
 
-/// What a sentence calls an arm.
+/// Returns the name of an arm in a sentence.
 fn called(record: &BenchRecord, name: &str) -> String {
     let title = arm(record, name).map_or(name, |arm| arm.title.as_str());
     if title.chars().count() <= LONGEST_TITLE {

@@ -75,7 +75,7 @@ fn row(report: &BenchReport, arm: &BenchArm, figures: &BenchArmResult) -> Row {
         if report.judgement.comparisons.is_empty() {
             shown(figures.wall_ns, range)
         } else {
-            // Beside others, the changes say more.
+            // Where commands are compared, the changes say more.
             Shown::default()
         },
         shown(figures.cpu_ns, |found| {
@@ -92,7 +92,7 @@ fn row(report: &BenchReport, arm: &BenchArm, figures: &BenchArmResult) -> Row {
     Row::of(cells)
 }
 
-/// The account of the whole machine beside that of each command.
+/// The CPU time of the whole machine beside that of each command.
 fn machine(report: &BenchReport) -> Table {
     let arms = report.record.arms.iter().zip(&report.judgement.arms);
     let rows = arms.map(|(arm, figures)| {
@@ -119,7 +119,7 @@ fn range(found: &Distribution) -> String {
     format!("{p10} … {p90}")
 }
 
-/// Commands differ by tenths of a megabyte.
+/// Writes one digit after the point below 100 MB: commands differ by tenths of a megabyte.
 fn megabytes(bytes: f64) -> String {
     match bytes / 1e6 {
         small if small < 99.95 => format!("{small:.1} MB"),
@@ -142,7 +142,7 @@ fn noise_floor(report: &BenchReport) -> Option<String> {
     };
     let visible = judged.smallest_visible.map_or_else(String::new, |visible| {
         format!(
-            "; these pairs can see changes from about {} on",
+            "; these pairs can detect changes of about {} or more",
             numbers::share(visible)
         )
     });
@@ -152,7 +152,7 @@ fn noise_floor(report: &BenchReport) -> Option<String> {
     ))
 }
 
-/// What the figures are, and how to have the same order again.
+/// Says what the figures are, and how to get the same order again.
 fn how(report: &BenchReport) -> Option<String> {
     let record = &report.record;
     let in_shell = record.arms.iter().any(|arm| arm.role == Role::Floor);

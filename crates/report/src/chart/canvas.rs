@@ -1,4 +1,4 @@
-//! Marks of a chart as SVG elements: places in CSS pixels, colours by what they mean.
+//! Marks of a chart as SVG elements: places in CSS pixels, colours by their meaning.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use super::{Form, fitted};
 /// A place in CSS pixels from the upper left corner.
 pub(crate) type At = (f64, f64);
 
-/// What a mark is for; the page's style gives each a colour for light and for dark.
+/// The meaning of a mark; the page's style gives each a colour for light and for dark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ink {
     Text,
@@ -19,21 +19,21 @@ pub(crate) enum Ink {
     Rule,
     /// What was measured.
     Accent,
-    /// The ends of what identical servers differ by.
+    /// The ends of the range in which identical servers differ.
     Floor,
-    /// The body of what identical servers differ by.
+    /// The range in which identical servers differ.
     Noise,
-    /// What the article has.
+    /// Figures from the article.
     Published,
-    /// The ground, where a mark must be hollow.
+    /// The background, where a mark must be hollow.
     Paper,
-    /// What the program itself did.
+    /// Functions of the program itself.
     Program,
-    /// What the kernel did for it.
+    /// Functions of the kernel.
     Kernel,
-    /// What takes more than before.
+    /// Functions that take more time than before.
     Grew,
-    /// What takes less.
+    /// Functions that take less time than before.
     Shrank,
 }
 
@@ -56,7 +56,7 @@ impl Ink {
     }
 }
 
-/// The side of its place on which a text stands.
+/// The part of a text that lies at its place: the left end, the centre or the right end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Align {
     Left,
@@ -99,14 +99,14 @@ impl Type {
     }
 }
 
-/// A drawing of a size in CSS pixels that fits any page.
+/// A drawing with a size in CSS pixels, which scales to any page.
 pub(crate) struct Canvas {
     svg: String,
 }
 
 impl Canvas {
-    /// A drawing of a width and a height under an id that no other of the page has; what it is called and
-    /// shows is for a reader who cannot see it.
+    /// Starts a drawing of a width and a height. No other drawing of the page may have its `id`.
+    /// Title and description are for a reader who cannot see it.
     pub(crate) fn new((width, height): At, id: &str, title: &str, description: &str) -> Self {
         let [title, description] = [title, description].map(HtmlEscape);
         Self {
@@ -118,7 +118,7 @@ impl Canvas {
         }
     }
 
-    /// What the chart is, and below it what is to be said of it.
+    /// Draws what the chart shows, and a remark below it.
     pub(crate) fn heading(&mut self, (heading, remark): (&str, &str), left: f64, form: Form) {
         let lines = [
             (heading, 10.0, Type::BODY.bold()),
@@ -158,7 +158,7 @@ impl Canvas {
         ));
     }
 
-    /// A filled box between two corners.
+    /// Draws a filled box between two corners.
     pub(crate) fn fill(&mut self, from: At, to: At, ink: Ink) {
         let (x, y, width, height) = (from.0, from.1, to.0 - from.0, to.1 - from.1);
         let ink = ink.name();
@@ -168,8 +168,8 @@ impl Canvas {
         ));
     }
 
-    /// Marks that belong together, under words that stand where a pointer rests on them; of a class that a page's
-    /// script knows, with values for it.
+    /// Groups marks under a title that appears while a pointer rests on them. The page's script
+    /// knows the class of the group, and reads its values.
     pub(crate) fn group(
         &mut self,
         (class, values): (&str, &str),
@@ -184,7 +184,7 @@ impl Canvas {
         self.add(format_args!("</g>"));
     }
 
-    /// Such a box in a colour as strong as a share from 0 to 1.
+    /// Draws a filled box in a colour whose strength is a share from 0 to 1.
     pub(crate) fn fill_tinted(&mut self, (from, to): (At, At), (ink, strength): (Ink, f64)) {
         let (x, y, width, height) = (from.0, from.1, to.0 - from.0, to.1 - from.1);
         let (ink, percent) = (ink.name(), strength * 100.0);
@@ -194,8 +194,8 @@ impl Canvas {
         ));
     }
 
-    /// The band between two heights in which the same thing differs from itself. Its ends are drawn
-    /// too: a thin band could not be seen without them.
+    /// Draws the band in which identical arms differ: from `low` to `high` across, from `top` to
+    /// `bottom` down. Its ends are drawn too, because a thin band could not be seen without them.
     pub(crate) fn noise(&mut self, (low, high): (f64, f64), (top, bottom): (f64, f64)) {
         self.fill((low, top), (high, bottom), Ink::Noise);
         for end in [low, high] {
@@ -207,7 +207,7 @@ impl Canvas {
         self.circle(at, radius, [ink, ink]);
     }
 
-    /// A hollow dot: the figure is there, and no verdict on it.
+    /// Draws a hollow dot: there is a figure, but no verdict on it.
     pub(crate) fn ring(&mut self, at: At, radius: f64, ink: Ink) {
         self.circle(at, radius, [Ink::Paper, ink]);
     }
@@ -220,7 +220,7 @@ impl Canvas {
         ));
     }
 
-    /// A hollow diamond: a mark that is told from a dot without colour.
+    /// Draws a hollow diamond, which can be told from a dot without colour.
     pub(crate) fn diamond(&mut self, (x, y): At, radius: f64, ink: Ink) {
         let corners = [
             (x, y - radius),
@@ -231,7 +231,7 @@ impl Canvas {
         self.polygon(&corners, ("polygon", "var(--paper)"), ink, 1.75);
     }
 
-    /// A horizontal interval with its ends.
+    /// Draws a horizontal interval with its ends.
     pub(crate) fn whisker(&mut self, [from, to]: [f64; 2], y: f64, ink: Ink) {
         self.line((from, y), (to, y), ink, 1.5);
         for x in [from, to] {
@@ -239,7 +239,7 @@ impl Canvas {
         }
     }
 
-    /// An upright interval with its ends.
+    /// Draws an upright interval with its ends.
     pub(crate) fn upright_whisker(&mut self, x: f64, [from, to]: [f64; 2], ink: Ink) {
         self.line((x, from), (x, to), ink, 1.5);
         for y in [from, to] {
@@ -247,7 +247,7 @@ impl Canvas {
         }
     }
 
-    /// Text whose middle is at the height of `at`.
+    /// Draws text whose middle is at the height of its place.
     pub(crate) fn text(&mut self, text: &str, (x, y): At, set: Type) {
         let anchor = match set.align {
             Align::Left => "start",

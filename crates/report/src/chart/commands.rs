@@ -14,11 +14,11 @@ use crate::factorial::{Cell, PREDICTED, View, figure_on, size};
 use crate::grouped::grouped;
 use crate::{numbers, sentences};
 
-/// Fewer numbers than these are no curve.
+/// The fewest levels that make a curve.
 const FEWEST_POINTS: usize = 3;
 
-/// How many times each level is of its reference, with intervals, and the article's ratios on the
-/// same scale: they can be compared between machines, figures cannot.
+/// Charts the ratio of each level to its reference, with intervals, and the article's ratios on the
+/// same scale: ratios can be compared between machines, figures cannot.
 pub(crate) fn ratios(view: View<'_>) -> Contrasts {
     let better = match view.metric().better {
         Better::Lower => "left of the line is better",
@@ -62,7 +62,8 @@ fn means(view: View<'_>) -> Option<Group> {
     })
 }
 
-/// One group for each pair of levels; with a mean above them, the worst first.
+/// Makes one group of rows for each pair of levels. Where a group of means stands above them, the
+/// worst row comes first.
 fn contrasts(view: View<'_>) -> Vec<Group> {
     let title = |found: &&LevelResult| {
         if found.cell.is_empty() {
@@ -86,7 +87,7 @@ fn contrasts(view: View<'_>) -> Vec<Group> {
     groups.into_iter().map(group).collect()
 }
 
-/// The worse, the larger.
+/// Size of a change as a sort key: positive where it is worse, negative where it is better.
 fn badness(view: View<'_>, found: &LevelResult) -> f64 {
     let is_more = found.change.ratio().is_some_and(|ratio| ratio > 1.0);
     let is_worse = is_more == (view.metric().better == Better::Lower);
@@ -114,8 +115,9 @@ fn place(effect: &Effect) -> [f64; 3] {
     [effect.ratio, effect.low, effect.high]
 }
 
-/// The metric against the numbers that are the compared factor's levels: one panel for each cell, with
-/// what was predicted as a line; none where a level is no number, or they are too few.
+/// Charts the metric against the compared factor's levels, where these are numbers: one panel for
+/// each cell, with the prediction as a line. No panel where a level is no number, or there are too
+/// few.
 pub(crate) fn curves(view: View<'_>) -> Curves {
     let panels: Option<Vec<Panel>> = view.cells().iter().map(|cell| panel(view, cell)).collect();
     let mut panels = panels.unwrap_or_default();
@@ -183,7 +185,7 @@ fn panel(view: View<'_>, cell: &Cell<'_>) -> Option<Panel> {
     })
 }
 
-/// A level's value, or its name where it has none, as a number.
+/// Returns a level's value as a number, or its name where it has no value.
 fn number(view: View<'_>, name: &str) -> Option<f64> {
     let factor = view.run.study.factor(&view.judgement.compare)?;
     let level = factor.level(name)?;
@@ -195,7 +197,7 @@ fn number(view: View<'_>, name: &str) -> Option<f64> {
     text.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-/// The runs of commands over time: the cell of the baseline, where the control is.
+/// Charts the runs of commands over time, in the cell of the baseline, which also has the control.
 pub(crate) fn series(view: View<'_>, blocks: &[CommandBlock]) -> Curves {
     let cell = view.cells().into_iter().next();
     let (title, arms) = cell.map_or_else(Default::default, |cell| (cell.title, cell.arms));
@@ -212,7 +214,8 @@ pub(crate) fn series(view: View<'_>, blocks: &[CommandBlock]) -> Curves {
             role: arm.role,
             median: (median, numbers::quantity(median, &metric.unit)),
             figure: Box::new(move |block: &model::CommandBlock| {
-                // As the run printed it; only the study's own metrics are kept by name.
+                // The value is the one that the run printed; only the study's own metrics are
+                // stored by name.
                 let is_of_it = block.arm == name && block.reading.command.end.is_success();
                 let value = block.reading.values.get(&metric.name).copied();
                 value.filter(|_| is_of_it)

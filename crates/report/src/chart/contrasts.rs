@@ -1,5 +1,5 @@
-//! Ratios with their intervals in rows under headings: how each arm compares with another, beside what
-//! an article has of it.
+//! Ratios with their intervals in rows under headings: how each arm compares with another, beside
+//! the figures of an article.
 
 use std::ops::Range;
 
@@ -10,11 +10,11 @@ use crate::numbers;
 
 /// Width of the titles left of a wide chart's marks.
 const TITLES: Range<f64> = 250.0..340.0;
-/// Between a title and the marks.
+/// Gap between a title and the marks.
 const TITLE_GAP: f64 = 12.0;
 /// Room for each of the columns of figures beside a wide chart.
 const COLUMN: f64 = 136.0;
-/// Ticks whose letters would touch are left out.
+/// Least distance between labelled ticks; closer labels would touch and are left out.
 const TICK_GAP: f64 = 58.0;
 
 /// A chart of contrasts.
@@ -35,28 +35,29 @@ pub(crate) struct Group {
 /// One row.
 pub(crate) struct Contrast {
     pub(crate) title: String,
-    /// With its interval; `None` leaves the row without a mark.
+    /// The ratio with its interval; `None` leaves the row without a mark.
     pub(crate) ratio: Option<[f64; 3]>,
     pub(crate) is_void: bool,
-    /// What the article has.
+    /// Ratios from the article.
     pub(crate) published: Vec<f64>,
 }
 
-/// The chart with all its places.
+/// The chart with everything placed.
 struct Plot<'a> {
-    of: &'a Contrasts,
+    chart: &'a Contrasts,
     scale: Scale,
     form: Form,
     sides: Range<f64>,
 }
 
-/// Heights of a form, CSS pixels, and how many ticks it has room for.
+/// Heights in one form, CSS pixels, and the number of ticks for which it has room.
 struct Measures {
     top: f64,
     row: f64,
-    /// Of a row's marks, from its top.
+    /// Height of a row's marks, from the top of the row.
     middle: f64,
-    /// Where the line of no difference stands in a row: beside the marks, where no title is.
+    /// Top and bottom of the line of no difference within a row: beside the marks, where no title
+    /// is.
     ground: (f64, f64),
     ticks: usize,
 }
@@ -85,7 +86,7 @@ impl Chart for Contrasts {
     fn draw(&self, name: &str, form: Form) -> Option<String> {
         let sides = self.sides(form);
         let plot = Plot {
-            of: self,
+            chart: self,
             scale: Scale::logarithmic(self.range()?, sides.clone()),
             form,
             sides,
@@ -109,12 +110,12 @@ impl Contrasts {
         (widest + TITLE_GAP + 1.0).clamp(TITLES.start, TITLES.end)
     }
 
-    /// Whether there is any mark of the article’s.
+    /// Whether any row has a figure from the article.
     pub(crate) fn has_published(&self) -> bool {
         self.all().any(|row| !row.published.is_empty())
     }
 
-    /// Left and right end of the marks.
+    /// Returns the left and the right end of the marks.
     fn sides(&self, form: Form) -> Range<f64> {
         let columns = 1.0 + f64::from(u8::from(self.has_published()));
         match form {
@@ -123,7 +124,8 @@ impl Contrasts {
         }
     }
 
-    /// From the least to the largest of all marks and none; `None` without any.
+    /// Returns the range of all marks, which always includes 1, no difference; `None` without any
+    /// ratio.
     fn range(&self) -> Option<Range<f64>> {
         self.all().find_map(|row| row.ratio)?;
         let ratios = self.all().filter_map(|row| row.ratio).flatten();
@@ -134,7 +136,7 @@ impl Contrasts {
         let (low, high) = ends.fold((1.0, 1.0), |(low, high): (f64, f64), end| {
             (low.min(end), high.max(end))
         });
-        // A mark at the very edge would be cut in two by what stands beside the plot.
+        // A mark at the very edge would be cut in two by what is beside the plot.
         Some(low * 0.98..high * 1.02)
     }
 
@@ -158,7 +160,7 @@ impl Contrast {
             .map_or_else(missing, |[ratio, ..]| numbers::ratio(ratio))
     }
 
-    /// One ratio of the article, or the least and the largest of several; empty without any.
+    /// Formats the article's ratio, or the least and the largest of several; empty without any.
     fn article(&self) -> String {
         let low = self.published.iter().copied().reduce(f64::min);
         let high = self.published.iter().copied().reduce(f64::max);
@@ -185,15 +187,15 @@ impl Contrast {
 impl Plot<'_> {
     fn draw(&self, canvas: &mut Canvas) {
         let left = match self.form {
-            Form::Wide => self.of.titles(),
+            Form::Wide => self.chart.titles(),
             Form::Narrow => 0.0,
         };
-        canvas.heading((&self.of.heading, &self.of.remark), left, self.form);
+        canvas.heading((&self.chart.heading, &self.chart.remark), left, self.form);
         let mut top = self.measures().top;
         if self.form == Form::Wide {
             self.column_headings(canvas, top - 8.0);
         }
-        for group in &self.of.groups {
+        for group in &self.chart.groups {
             let set = Type::BODY.bold();
             let title = fitted(&group.title, self.form.width() - left, set);
             canvas.text(&title, (0.0, top + 18.0), set);
@@ -214,16 +216,16 @@ impl Plot<'_> {
     }
 
     fn bottom(&self) -> f64 {
-        let titles = self.of.groups.iter();
+        let titles = self.chart.groups.iter();
         let titles: f64 = titles.map(|group| title_height(&group.title)).sum();
         let Measures { top, row, .. } = self.measures();
-        top + titles + self.of.all().count() as f64 * row + 4.0
+        top + titles + self.chart.all().count() as f64 * row + 4.0
     }
 
-    /// Right ends of our own figures and of the article's.
+    /// Returns the right ends of the columns of our own figures and of the article's.
     fn column_ends(&self) -> [f64; 2] {
         let right = self.form.width();
-        match self.of.has_published() {
+        match self.chart.has_published() {
             true => [right - COLUMN, right],
             false => [right, right + COLUMN],
         }
@@ -233,7 +235,7 @@ impl Plot<'_> {
         let [here, article] = self.column_ends();
         let set = Type::SMALL.align(Align::Right);
         canvas.text("here", (here, y), set);
-        if self.of.has_published() {
+        if self.chart.has_published() {
             canvas.text("published", (article, y), set.ink(Ink::Published));
         }
     }
@@ -254,7 +256,7 @@ impl Plot<'_> {
         }
     }
 
-    /// Hollow and grey where there is no verdict.
+    /// Draws the ratio with its interval, hollow and grey where there is no verdict.
     fn mark(&self, canvas: &mut Canvas, row: &Contrast, y: f64) {
         let Some(places) = row.ratio.map(|ratio| ratio.map(|at| self.scale.at(at))) else {
             return;
@@ -271,7 +273,7 @@ impl Plot<'_> {
     }
 
     fn beside(&self, canvas: &mut Canvas, row: &Contrast, y: f64) {
-        let titles = self.of.titles() - TITLE_GAP;
+        let titles = self.chart.titles() - TITLE_GAP;
         let right = Type::BODY.align(Align::Right);
         let [here, article] = self.column_ends();
         let mut put = |text: &str, (room, at): (f64, f64), set| {
@@ -294,9 +296,9 @@ impl Plot<'_> {
         canvas.text(&fitted(&row.title, room, Type::BODY), (0.0, y), Type::BODY);
     }
 
-    /// The line of no difference, and about it the band in which identical arms differ.
+    /// Draws the line of no difference, and around it the band in which identical arms differ.
     fn ground(&self, canvas: &mut Canvas, span: (f64, f64)) {
-        if let Some(ends) = self.of.noise {
+        if let Some(ends) = self.chart.noise {
             let [low, high] = ends.map(|end| self.scale.at(end));
             canvas.noise((low, high), span);
         }
@@ -321,7 +323,7 @@ impl Plot<'_> {
     }
 }
 
-/// A ratio on the axis.
+/// Labels a ratio on the axis.
 fn ratio_tick(ratio: f64) -> String {
     if ratio == 1.0 {
         return "none".to_owned();

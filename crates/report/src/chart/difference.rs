@@ -1,4 +1,5 @@
-//! What grew and what shrank from one program to another, by functions: a flame graph of both together.
+//! A flame graph of two programs together, which shows the functions that grew and those that
+//! shrank from one to the other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,32 +10,35 @@ use super::flame::{Call, Calls, MarkedCall, whose};
 use super::{Chart, Form};
 use crate::numbers;
 
-/// Of what a unit costs, as weights: fine enough for whole numbers.
+/// Weight of the larger of both costs of a unit: fine enough for whole numbers.
 const WEIGHTS: f64 = 1e9;
-/// More standard errors than that are no chance, among as many functions as there are.
+/// A difference of more standard errors is no chance, even among as many functions as there are.
 const SURE: f64 = 4.0;
-/// The faintest colour of what differs for sure, and the change, as a share of the whole, that has the strongest.
+/// Strength of the faintest colour of a sure difference, and the change, as a share of the whole,
+/// from which the colour is strongest.
 const FAINTEST: f64 = 0.35;
 const STRONGEST_AT: f64 = 0.25;
-/// Share of the time from which on it is all of it.
+/// A function that takes more than this share of the time counts as the whole.
 const WHOLE: f64 = 0.9;
-/// So many functions that grew, and that shrank, are told.
+/// The most functions that are named of those that grew, and of those that shrank.
 const MOST_TOLD: usize = 3;
 
 /// The stacks of one program.
 #[derive(Clone, Copy)]
 pub(crate) struct CostedStacks<'a> {
     pub(crate) stacks: &'a Stacks,
-    /// CPU time that a unit of work costs it, µs: from its blocks. 1 for both where that is not known.
+    /// CPU time of a unit of work in this program, µs, from its blocks; 1 for both programs where
+    /// it is not known.
     pub(crate) cost: f64,
-    /// A standard error of that, µs.
+    /// Standard error of `cost`, µs.
     pub(crate) error: f64,
 }
 
-/// The two that are compared, the reference first.
+/// Two programs that are compared, the reference first.
 pub(crate) struct Difference<'a> {
     pub(crate) sides: [CostedStacks<'a>; 2],
-    /// What is done once for `cost`, such as `request`; `None` where weights are shares of the CPU time.
+    /// The unit of work that takes `cost`, such as `request`; `None` where weights are shares of
+    /// the CPU time.
     pub(crate) unit: Option<&'a str>,
     pub(crate) heading: &'a str,
     pub(crate) remark: &'a str,
@@ -71,12 +75,14 @@ impl Chart for Difference<'_> {
 }
 
 impl CostedStacks<'_> {
-    /// Cost of an ns in a stack.
+    /// Returns the cost of each ns in a stack.
     fn scale(&self) -> f64 {
         self.cost / (self.stacks.weight_ns() as f64).max(1.0)
     }
 
-    /// Variance of a cost by that of the whole, and by the number of samples that it was seen in; those that were never seen might have been once.
+    /// Returns the variance of a cost, from the error of the whole and from the number of samples
+    /// in which the function was seen. A function that was never seen is treated as if it might
+    /// have been once.
     fn variance(&self, cost: f64) -> f64 {
         let samples = self.stacks.samples as f64;
         let share = (cost / self.cost * samples + 1.0) / (samples + 2.0);
@@ -92,7 +98,8 @@ impl Difference<'_> {
         (costs[1] - costs[0]).abs() > SURE * (variances[0] + variances[1]).sqrt()
     }
 
-    /// Whether nearly all time of both is within it: that the whole differs is told elsewhere.
+    /// Whether nearly all time of both programs is within it: that the whole differs is said
+    /// elsewhere.
     fn is_whole(&self, costs: [f64; 2]) -> bool {
         let mut of_both = self.sides.iter().zip(costs);
         of_both.all(|(side, cost)| cost > WHOLE * side.cost)
@@ -121,15 +128,16 @@ impl Difference<'_> {
         format!("{sign}{change}{unit} ({before} → {after})")
     }
 
-    /// What changes are of.
+    /// Names what the changes are part of.
     fn whole(&self) -> String {
         self.unit.map_or_else(
             || "of its CPU time".to_owned(),
-            |unit| format!("of a {unit}"),
+            |unit| format!("per {unit}"),
         )
     }
 
-    /// Which functions' own time differs for sure, and by how much; where none does, that with what they call.
+    /// Says which functions' own time differs for sure, and by how much. Where none does, the time
+    /// with calls included is compared instead.
     pub(crate) fn sentence(&self) -> String {
         let own = self.costs(|frames| frames.last().into_iter().collect());
         let mut with_calls = self.costs(|frames| frames.iter().collect());
@@ -139,16 +147,16 @@ impl Difference<'_> {
             ("With what they call", with_calls),
         ];
         let told = told.into_iter().find_map(|(lead, costs)| {
-            let words = self.told(costs);
+            let words = self.changes_in_words(costs);
             (!words.is_empty()).then(|| format!("{lead}, {}: {words}.", self.whole()))
         });
         told.unwrap_or_else(|| {
-            "No function's time differs by more than so few samples tell.".to_owned()
+            "No function's time differs by more than these few samples can show.".to_owned()
         })
     }
 
-    /// Those that differ for sure, the most first.
-    fn told(&self, costs: BTreeMap<String, [f64; 2]>) -> String {
+    /// Lists the functions that differ for sure, the largest difference first.
+    fn changes_in_words(&self, costs: BTreeMap<String, [f64; 2]>) -> String {
         let mut sure: Vec<(String, [f64; 2])> = costs.into_iter().collect();
         sure.retain(|(_, costs)| self.is_sure(*costs));
         let size = |costs: &[f64; 2]| (costs[1] - costs[0]).abs();
@@ -167,7 +175,8 @@ impl Difference<'_> {
         parts.collect::<Vec<_>>().join("; ")
     }
 
-    /// What each function costs, by those of a stack that its time is counted for.
+    /// Returns what each function costs on either side. `counted` picks the functions of a stack to
+    /// which the stack's time is added.
     fn costs(
         &self,
         counted: impl Fn(&[StackFrame]) -> BTreeSet<&StackFrame>,
@@ -189,7 +198,7 @@ impl Difference<'_> {
 mod tests {
     use super::*;
 
-    /// So many samples of each function.
+    /// Makes stacks with this many samples of each function.
     fn stacks(of: &[(&str, u64)]) -> Stacks {
         let frames = |name: &str| vec![StackFrame::of_program("app"), StackFrame::of_program(name)];
         let seen = of
@@ -221,7 +230,7 @@ mod tests {
         let difference = difference(&both, [10.0, 20.0]);
         assert_eq!(
             difference.sentence(),
-            "By functions' own time, of a request: more in hash +10.0 µs (0.00 → 10.0)."
+            "By functions' own time, per request: more in hash +10.0 µs (0.00 → 10.0)."
         );
         let drawn = difference.draw("difference", Form::Wide).unwrap();
         let told = "<title>hash: +10.0 µs (0.00 → 10.0)</title><rect";
@@ -257,7 +266,7 @@ mod tests {
         };
         let told = difference(&[by("epoll"), by("uring")], [10.0, 10.0]).sentence();
         assert!(
-            told.starts_with("With what they call, of a request: more in uring +10.0 µs"),
+            told.starts_with("With what they call, per request: more in uring +10.0 µs"),
             "{told}"
         );
         assert!(

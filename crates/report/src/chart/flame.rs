@@ -1,5 +1,5 @@
-//! A flame graph: each function as wide as the time that was spent in it and in what it called, upon the one that
-//! called it.
+//! A flame graph: each function is as wide as the time that was spent in it and in what it called,
+//! and is drawn on top of its caller.
 
 use std::collections::BTreeMap;
 
@@ -10,30 +10,30 @@ use super::{Chart, Form, fitted, width_of};
 use crate::numbers;
 
 const TOP: f64 = 48.0;
-/// What is narrower is left out, with all that it called, CSS pixels.
+/// Narrower calls are left out, with all that they called, CSS pixels.
 const NARROWEST: f64 = 0.5;
-/// A name needs so much room, CSS pixels.
+/// The least width of a call that shows its name, CSS pixels.
 const LEAST_FOR_NAME: f64 = 28.0;
 const MARGIN: f64 = 3.0;
-/// The mark of a name that was cut is wider than a letter, CSS pixels.
+/// Width of the mark of a cut name, which is wider than a letter, CSS pixels.
 const CUT_MARK: f64 = 6.0;
-/// So many functions are told to a reader who cannot see it.
+/// The most functions that are named to a reader who cannot see the graph.
 const MOST_TOLD: usize = 5;
 
-/// The graph of some stacks.
+/// The flame graph of some stacks.
 pub(crate) struct Flame<'a> {
     pub(crate) stacks: &'a Stacks,
     pub(crate) heading: &'a str,
     pub(crate) remark: &'a str,
 }
 
-/// What was called from one place.
+/// The functions that were called from one place.
 #[derive(Default)]
 pub(super) struct Calls<'a>(BTreeMap<&'a StackFrame, Call<'a>>);
 
 #[derive(Default)]
 pub(super) struct Call<'a> {
-    /// Of one or of two programs that are compared.
+    /// Weights in one program, or in each of two that are compared.
     pub(super) weights: [u64; 2],
     calls: Calls<'a>,
 }
@@ -44,15 +44,15 @@ impl Call<'_> {
     }
 }
 
-/// How a call is coloured, how strongly, and what is said of it.
+/// The colour of a call, its strength, and the words that describe the call.
 pub(super) struct MarkedCall {
     pub(super) ink: Ink,
     pub(super) strength: f64,
     pub(super) words: String,
 }
 
-/// How much weight is how wide, where the lowest row stands, and what is told of a call.
-struct Ground<'a> {
+/// The scale of the drawing, the place of its lowest row, and how a call is marked.
+struct Layout<'a> {
     pixels_per_weight: f64,
     bottom: f64,
     row: f64,
@@ -92,8 +92,8 @@ pub(super) fn whose(frame: &StackFrame) -> String {
     format!("{}{of_kernel}", frame.name)
 }
 
-/// How high a function is, CSS pixels: high enough for a finger.
-const fn row(form: Form) -> f64 {
+/// Height of a function's row, CSS pixels: high enough for a finger.
+const fn row_height(form: Form) -> f64 {
     match form {
         Form::Wide => 18.0,
         Form::Narrow => 24.0,
@@ -101,7 +101,7 @@ const fn row(form: Form) -> f64 {
 }
 
 impl Flame<'_> {
-    /// In which functions most time was spent, without those that they called.
+    /// Names the functions in which most time was spent, without what they called.
     fn described(&self) -> String {
         let mut own: BTreeMap<Option<&StackFrame>, u64> = BTreeMap::new();
         for stack in &self.stacks.stacks {
@@ -119,7 +119,8 @@ impl Flame<'_> {
     }
 }
 
-/// Frames of which those without a name that are in the same file as their caller are left out: they tell nothing more.
+/// Returns the frames, without nameless ones that are in the same file as their caller: they add
+/// nothing.
 fn named(frames: &[StackFrame]) -> impl Iterator<Item = &StackFrame> {
     let callers = std::iter::once(None).chain(frames.iter().map(Some));
     let told = callers
@@ -129,7 +130,7 @@ fn named(frames: &[StackFrame]) -> impl Iterator<Item = &StackFrame> {
 }
 
 impl<'a> Calls<'a> {
-    /// Adds stacks of the one or the other program, so many weights for each ns.
+    /// Adds stacks of one of the two programs, with `scale` weight for each ns.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -146,7 +147,8 @@ impl<'a> Calls<'a> {
         }
     }
 
-    /// The whole as a drawing of a name, with what it is, what is to be said of it, and a description; `None` of nothing.
+    /// Draws the whole graph under a name, with a heading, a remark and a description; `None` where
+    /// there is nothing to draw.
     pub(super) fn drawn(
         &self,
         (name, form): (&str, Form),
@@ -158,21 +160,21 @@ impl<'a> Calls<'a> {
             return None;
         }
         let pixels_per_weight = form.width() / whole as f64;
-        let row = row(form);
+        let row = row_height(form);
         let bottom = TOP + row * self.height(pixels_per_weight) as f64;
         let mut canvas = Canvas::new((form.width(), bottom), &form.id(name), heading, described);
         canvas.heading((heading, remark), 0.0, form);
-        let ground = Ground {
+        let layout = Layout {
             pixels_per_weight,
             bottom,
             row,
             tell,
         };
-        self.draw(&mut canvas, &ground, (0, 0));
+        self.draw(&mut canvas, &layout, (0, 0));
         Some(canvas.svg())
     }
 
-    /// Rows that there are to draw.
+    /// Returns the number of rows to draw.
     fn height(&self, pixels_per_weight: f64) -> usize {
         let seen = self
             .0
@@ -183,19 +185,19 @@ impl<'a> Calls<'a> {
             .unwrap_or(0)
     }
 
-    /// From so much weight on, in so many rows above the lowest.
-    fn draw(&self, canvas: &mut Canvas, ground: &Ground<'_>, (mut from, row): (u64, usize)) {
+    /// Draws the calls from the weight `from` on, `row` rows above the lowest.
+    fn draw(&self, canvas: &mut Canvas, layout: &Layout<'_>, (mut from, row): (u64, usize)) {
         for (frame, call) in &self.0 {
-            if call.weight() as f64 * ground.pixels_per_weight >= NARROWEST {
-                ground.draw(canvas, (frame, call), (from, row));
-                call.calls.draw(canvas, ground, (from, row + 1));
+            if call.weight() as f64 * layout.pixels_per_weight >= NARROWEST {
+                layout.draw(canvas, (frame, call), (from, row));
+                call.calls.draw(canvas, layout, (from, row + 1));
             }
             from += call.weight();
         }
     }
 }
 
-impl Ground<'_> {
+impl Layout<'_> {
     fn draw(
         &self,
         canvas: &mut Canvas,
@@ -205,7 +207,7 @@ impl Ground<'_> {
         let weight = call.weight();
         let [left, width] = [from, weight].map(|it| it as f64 * self.pixels_per_weight);
         let bottom = self.bottom - self.row * row as f64;
-        // A line of paper stands between neighbours.
+        // A line of the background separates neighbours.
         let corners = (
             (left, bottom - self.row + 1.0),
             (left + (width - 1.0).max(NARROWEST), bottom),
@@ -230,7 +232,8 @@ impl Ground<'_> {
     }
 }
 
-/// As much of a name as there is room for: where it is too long, the function's own without what it is in.
+/// Shortens a name to the room that there is: a name that is too long loses the path before the
+/// function first.
 fn told(name: &str, pixels: f64, set: Type) -> String {
     let is_plain = !name.contains(['<', '(', ' ']);
     match name.rsplit_once("::").filter(|_| is_plain) {
@@ -239,7 +242,7 @@ fn told(name: &str, pixels: f64, set: Type) -> String {
     }
 }
 
-/// A name with the mark of where it was cut.
+/// Cuts a name with a mark where it is too long.
 fn within(name: &str, pixels: f64, set: Type) -> String {
     match width_of(name, set) <= pixels {
         true => name.to_owned(),

@@ -1,6 +1,6 @@
-//! Charts as data, of two kinds: contrasts in rows, and x-y lines, which over time are strips above one
-//! another. Each is drawn as inline SVG for a wide page and again for a narrow one: a chart that is only
-//! scaled down cannot be read on a telephone.
+//! Charts as data, of two kinds: contrasts in rows, and x-y lines; over time the lines are strips
+//! one above the other. Each chart is drawn as inline SVG for a wide page and again for a narrow
+//! one: a chart that is only scaled down cannot be read on a telephone.
 #![expect(
     clippy::cast_possible_truncation,
     reason = "pixels and powers of ten on a chart are small numbers"
@@ -24,10 +24,10 @@ use canvas::Type;
 
 /// A chart of a page.
 pub(crate) trait Chart {
-    /// The drawing under a name; `None` where there is nothing to show.
+    /// Draws the chart under a name; `None` where there is nothing to show.
     fn draw(&self, name: &str, form: Form) -> Option<String>;
 
-    /// Whether a reader zooms into it and searches it, which takes a script.
+    /// Whether a reader can zoom into the chart and search it, which takes a script.
     fn is_searched(&self) -> bool {
         false
     }
@@ -48,7 +48,7 @@ impl Form {
         }
     }
 
-    /// A name for the drawing in this form: a page holds both, and no name twice.
+    /// Returns an id for the drawing in this form: a page holds both forms, and no id twice.
     fn id(self, chart: &str) -> String {
         match self {
             Self::Wide => format!("{chart}-wide"),
@@ -57,17 +57,17 @@ impl Form {
     }
 }
 
-/// Letters of a system's sans serif are a little over half as wide as they are high.
+/// Estimates the width of a letter: in a system's sans serif it is a little over half the height.
 fn letter_width(set: Type) -> f64 {
     set.size * if set.bold { 0.6 } else { 0.55 }
 }
 
-/// About how many pixels a text takes.
+/// Estimates the width of a text in pixels.
 fn width_of(text: &str, set: Type) -> f64 {
     text.width() as f64 * letter_width(set)
 }
 
-/// Text cut to about so many pixels; the table beside a chart has it whole.
+/// Cuts a text to about `pixels` in width; the table beside the chart has it whole.
 fn fitted(text: &str, pixels: f64, set: Type) -> String {
     let room = (pixels / letter_width(set)) as usize;
     if text.width() <= room {

@@ -1,20 +1,21 @@
-//! From values to places on a chart.
+//! The mapping of values to places on a chart.
 
 use std::ops::Range;
 
-/// A scale between values and CSS pixels, even in the values or in their logarithms.
+/// A scale from values to CSS pixels, linear or logarithmic.
 pub(crate) struct Scale {
     values: Range<f64>,
     pixels: Range<f64>,
     is_log: bool,
 }
 
-/// From this ratio of its ends on, a log scale has ticks at 1, 2 and 5 in each power of ten; below,
-/// evenly spaced values are rounder.
+/// From this ratio of its ends on, a log scale has ticks at 1, 2 and 5 in each power of ten; below
+/// it, evenly spaced values are rounder.
 const WIDE: f64 = 6.0;
 
 impl Scale {
-    /// `values.start` lies at `pixels.start`. A range without extent is given one.
+    /// Makes a linear scale: `values.start` lies at `pixels.start`. An empty range is given an
+    /// extent.
     pub(crate) fn new(values: Range<f64>, pixels: Range<f64>) -> Self {
         let extent = values.end - values.start;
         let values = if extent.is_finite() && extent > 0.0 {
@@ -29,7 +30,8 @@ impl Scale {
         }
     }
 
-    /// Equal ratios are equally far apart. The values are above zero, or the scale is even.
+    /// Makes a scale on which equal ratios are equally far apart. The values must be above zero;
+    /// otherwise the scale is linear.
     pub(crate) fn logarithmic(values: Range<f64>, pixels: Range<f64>) -> Self {
         let is_log = values.start > 0.0;
         Self {
@@ -38,7 +40,7 @@ impl Scale {
         }
     }
 
-    /// The place of a value; values beyond the scale lie at its end.
+    /// Returns the place of a value; values beyond the scale lie at its end.
     pub(crate) fn at(&self, value: f64) -> f64 {
         let value = value.clamp(self.values.start, self.values.end);
         let [value, start, end] = [value, self.values.start, self.values.end]
@@ -47,7 +49,7 @@ impl Scale {
         self.pixels.start + share * (self.pixels.end - self.pixels.start)
     }
 
-    /// At most so many round values within the scale.
+    /// Returns at most `most` round values within the scale.
     pub(crate) fn ticks(&self, most: usize) -> Vec<f64> {
         let Range { start, end } = self.values;
         if self.is_log && end / start >= WIDE {
@@ -57,7 +59,7 @@ impl Scale {
     }
 }
 
-/// At most so many multiples of 1, 2 or 5 times a power of ten.
+/// Returns at most `most` multiples of 1, 2 or 5 times a power of ten.
 fn even_ticks(low: f64, high: f64, most: usize) -> Vec<f64> {
     let smallest = ((high - low) / most.max(1) as f64).log10().floor() as i32;
     let steps = (smallest..).flat_map(|power| [1.0, 2.0, 5.0].map(|digit| (digit, power)));
@@ -75,7 +77,8 @@ fn even_ticks(low: f64, high: f64, most: usize) -> Vec<f64> {
     ticks.next().unwrap_or_default()
 }
 
-/// The powers of ten alone, or every other of them and so on, where all ticks are too many.
+/// Keeps only the powers of ten where there are too many ticks, or every other power of ten, and so
+/// on.
 fn thinned(ticks: Vec<f64>, most: usize) -> Vec<f64> {
     if ticks.len() <= most {
         return ticks;
@@ -86,7 +89,8 @@ fn thinned(ticks: Vec<f64>, most: usize) -> Vec<f64> {
     powers.into_iter().step_by(step).collect()
 }
 
-/// 1, 2 and 5 times the powers of ten between two positive values: the ticks of a log scale.
+/// Returns 1, 2 and 5 times the powers of ten between two positive values: the ticks of a log
+/// scale.
 fn log_ticks(low: f64, high: f64) -> Vec<f64> {
     let powers = low.log10().floor() as i32..=high.log10().ceil() as i32;
     powers

@@ -1,5 +1,5 @@
-//! Every block in the order of time, a strip for each arm: what the machine did to all arms alike rises
-//! and falls in all strips together, and what one arm did shows in its strip alone.
+//! Every block in order of time, in a strip for each arm. What the machine does to all arms alike
+//! shows in all strips at once; what happens to one arm shows in its strip alone.
 
 use model::{BlockRecord, Role};
 
@@ -7,19 +7,20 @@ use super::canvas::Ink;
 use super::xy::{Curve, Curves, Panel, Rise};
 use crate::rows;
 
-/// The figure of a block; `None` for a block that is no part of an arm.
+/// Reads the figure of a block; `None` for a block of another arm, or without a figure.
 type FigureOf<'a, R> = Box<dyn Fn(&BlockRecord<R>) -> Option<f64> + 'a>;
 
-/// One arm, and which figures of blocks are its own.
+/// One arm, and the figures of its blocks.
 pub(crate) struct Strip<'a, R> {
     pub(crate) title: String,
     pub(crate) role: Role,
-    /// As a number and as it is shown.
+    /// The median as a number and as text.
     pub(crate) median: (f64, String),
     pub(crate) figure: FigureOf<'a, R>,
 }
 
-/// The chart of some arms' blocks. `cell` is what all arms have in common, where there is more to compare.
+/// Charts the blocks of some arms. `cell` is what these arms have in common, where there are
+/// several cells.
 pub(crate) fn series<'a, R: 'a>(
     heading: String,
     cell: &str,
@@ -39,7 +40,7 @@ pub(crate) fn series<'a, R: 'a>(
         height: 42.0,
         below: match resumed.is_empty() {
             true => "seconds since the run began",
-            false => "seconds since the run began; upright lines are where it was resumed",
+            false => "seconds since the run began; vertical lines are where it was resumed",
         },
         places: Vec::new(),
         rise: Rise::Strips,
@@ -74,8 +75,8 @@ impl<R> Strip<'_, R> {
     }
 }
 
-/// Seconds since the run began for each block, and those at which it was taken up again: the clock
-/// starts anew with each resumption, and the time between is not known.
+/// Returns the seconds since the run began for each block, and those at which it was resumed. The
+/// clock starts again with each resumption, and the time in between is not known.
 fn run_times<R>(blocks: &[BlockRecord<R>]) -> (Vec<f64>, Vec<f64>) {
     let (mut begun_ms, mut last_ms) = (0, 0);
     let mut resumed = Vec::new();

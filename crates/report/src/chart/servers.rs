@@ -11,7 +11,7 @@ use super::series::{Strip, series as strips};
 use super::xy::{Curve, Curves, Panel, Rise};
 use crate::{numbers, rows, sentences};
 
-/// A quantile is shown where at least so many requests lie beyond it.
+/// The fewest requests beyond a quantile that is shown.
 const FEWEST_BEYOND: f64 = 10.0;
 
 fn figure(arm: &ArmResult, outcome: Outcome) -> Option<Estimate> {
@@ -23,8 +23,8 @@ fn figure(arm: &ArmResult, outcome: Outcome) -> Option<Estimate> {
     }
 }
 
-/// What each step gains here and in the article, on one scale: relative gains can be compared
-/// between machines, absolute figures cannot.
+/// Charts what each step gains here and in the article, on one scale: relative gains can be
+/// compared between machines, absolute figures cannot.
 pub(crate) fn gains(run: &RunRecord, judgement: &Judgement) -> Contrasts {
     let row = |step: &StepResult| {
         let article = step.published.and_then(|beside| beside.gain);
@@ -57,8 +57,8 @@ pub(crate) fn gains(run: &RunRecord, judgement: &Judgement) -> Contrasts {
     }
 }
 
-/// How many times as many requests, with its interval: a cost that falls to a ratio r makes room for
-/// 1/r as many.
+/// Returns how many times as many requests there are, with the interval: a cost that falls to a
+/// ratio r makes room for 1/r times as many.
 fn gain(effect: &Effect, outcome: Outcome) -> [f64; 3] {
     match outcome {
         Outcome::ServerCpuPerRequest | Outcome::ServerCpuPerKilobyte => {
@@ -68,8 +68,8 @@ fn gain(effect: &Effect, outcome: Outcome) -> [f64; 3] {
     }
 }
 
-/// Response times by percentile, each nine as wide as the one before it, so that the tail that users
-/// notice has room.
+/// Charts response times by percentile. Each further nine is as wide as the one before it, so that
+/// there is room for the tail, which users notice.
 pub(crate) fn latency(results: &[LatencyResult]) -> Curves {
     let line = |(index, result): (usize, &LatencyResult)| Curve {
         title: result.title.clone(),
@@ -102,7 +102,7 @@ pub(crate) fn latency(results: &[LatencyResult]) -> Curves {
     }
 }
 
-/// The part of a curve that the data carry, as nines (0.99 is 2) and ns.
+/// Returns the part of a curve that the data support, as nines (0.99 is 2) and ns.
 fn carried(result: &LatencyResult) -> Vec<(f64, f64)> {
     let most = (result.requests as f64 / FEWEST_BEYOND).log10();
     let points = result.response_curve.iter();
@@ -123,7 +123,7 @@ fn nines(quantile: f64) -> f64 {
     -(1.0 - quantile).log10()
 }
 
-/// Every block's figure over time.
+/// Charts every block's figure over time.
 pub(crate) fn series(run: &RunRecord, blocks: &[BlockRecord], judgement: &Judgement) -> Curves {
     let outcome = judgement.outcome;
     let strip = |arm: &ArmResult| {

@@ -1,21 +1,23 @@
-//! What a path carried from moment to moment, and its plateaus.
+//! The rate that a path carried over time, and its plateaus.
 
 use model::stream_run::{StreamBlock, StreamWayJudged, Way};
 
 use super::canvas::{At, Ink};
 use super::xy::{Curve, Curves, Panel, Rise};
 
-/// A line has no more points than can be told apart on a page.
+/// The most points of a line; more cannot be told apart on a page.
 const MOST_POINTS: usize = 1_000;
 
-/// The lines of both ways, and how many intervals each point stands for.
+/// Charts the rate of each way; also returns how many intervals each point stands for.
 pub(crate) fn rates(blocks: &[StreamBlock], ways: &[StreamWayJudged]) -> (Curves, usize) {
     let count = |way: &StreamWayJudged| {
-        let own = blocks.iter().filter(|block| block.arm == way.way.name());
-        own.count()
+        blocks
+            .iter()
+            .filter(|block| block.arm == way.way.name())
+            .count()
     };
     let longest = ways.iter().map(count).max().unwrap_or(0);
-    let together = longest.div_ceil(MOST_POINTS).max(1);
+    let per_point = longest.div_ceil(MOST_POINTS).max(1);
     let panel = |way: &StreamWayJudged| {
         let line = |title: &str, ink, path| Curve {
             title: title.to_owned(),
@@ -29,7 +31,7 @@ pub(crate) fn rates(blocks: &[StreamBlock], ways: &[StreamWayJudged]) -> (Curves
                 _ => way.way.name().to_owned(),
             },
             lines: vec![
-                line("carried", Ink::Muted, carried(blocks, way.way, together)),
+                line("carried", Ink::Muted, carried(blocks, way.way, per_point)),
                 line("plateau", Ink::Accent, steps(way)),
             ],
             ..Panel::default()
@@ -47,17 +49,17 @@ pub(crate) fn rates(blocks: &[StreamBlock], ways: &[StreamWayJudged]) -> (Curves
         unit: "Gbit/s".to_owned(),
         resumed: Vec::new(),
     };
-    (chart, together)
+    (chart, per_point)
 }
 
-/// The middle of each few intervals, s, and what they carried, Gbit/s.
-fn carried(blocks: &[StreamBlock], way: Way, together: usize) -> Vec<At> {
+/// Averages over `per_point` intervals each: the middle of their time, s, and the rate, Gbit/s.
+fn carried(blocks: &[StreamBlock], way: Way, per_point: usize) -> Vec<At> {
     let readings = blocks.iter().filter(|block| block.arm == way.name());
     let readings: Vec<(f64, f64)> = readings
         .map(|block| (block.reading.seconds, block.reading.bytes as f64))
         .collect();
     let mut begin = 0.0;
-    let groups = readings.chunks(together).map(|group| {
+    let groups = readings.chunks(per_point).map(|group| {
         let seconds: f64 = group.iter().map(|one| one.0).sum();
         let bytes: f64 = group.iter().map(|one| one.1).sum();
         let middle = begin + seconds / 2.0;

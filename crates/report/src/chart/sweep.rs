@@ -1,4 +1,4 @@
-//! Throughput by load, with the law where it is fitted.
+//! Throughput by load, with the Universal Scalability Law where it is fitted.
 
 use model::judgement::{LoadSweep, UslShape};
 use model::sweep::Axis;
@@ -7,10 +7,11 @@ use super::canvas::{At, Ink};
 use super::xy::{Curve, Curves, Panel, Rise};
 use crate::numbers;
 
-/// Points of the law between two levels.
+/// Steps in which the law is drawn from one level to the next.
 const BETWEEN: u32 = 8;
 
-/// Throughput against load, on a scale on which levels that double lie evenly.
+/// Charts throughput against load, on a logarithmic scale, on which levels that double are evenly
+/// spaced.
 pub(crate) fn curve(sweep: &LoadSweep) -> Curves {
     let told = sweep.levels.iter().filter_map(|level| {
         let found = level.throughput_rps?;
@@ -52,7 +53,7 @@ pub(crate) fn curve(sweep: &LoadSweep) -> Curves {
     }
 }
 
-/// X(N) = λN / (1 + σ(N − 1) + κN(N − 1)).
+/// Returns points of the fitted law, X(N) = λN / (1 + σ(N − 1) + κN(N − 1)).
 fn law(fit: &UslShape, sweep: &LoadSweep) -> Vec<At> {
     let at = |load: f64| {
         let others = load - 1.0;

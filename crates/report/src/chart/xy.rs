@@ -1,4 +1,5 @@
-//! Lines of one quantity against another with their intervals, in one panel or several of one scale.
+//! Lines of one quantity against another with their intervals, in one or several panels of one
+//! scale.
 
 use std::ops::Range;
 
@@ -13,9 +14,10 @@ const LEGEND: f64 = 18.0;
 const FOOT: f64 = 46.0;
 const LEFT: f64 = 66.0;
 const RIGHT: f64 = 24.0;
-/// Longer lines are told by their ends to a reader who cannot see them.
+/// The most points that are listed for a reader who cannot see the chart; of a longer line, only
+/// the range is given.
 const MOST_TOLD: usize = 24;
-/// Strips span at least so much either way, so that a quiet run does not look like a wild one, %.
+/// The least that strips span either way, %, so that a quiet run does not look like a wild one.
 const LEAST_SPAN: f64 = 1.0;
 
 /// An x-y chart.
@@ -27,14 +29,14 @@ pub(crate) struct Curves {
     pub(crate) columns: usize,
     /// Height of a panel's plot, CSS pixels.
     pub(crate) height: f64,
-    /// What the axis below is.
+    /// Title of the horizontal axis.
     pub(crate) below: &'static str,
-    /// Its places and their words; round numbers where there are none.
+    /// Labelled places of the horizontal axis; round numbers where there are none.
     pub(crate) places: Vec<(f64, String)>,
     pub(crate) rise: Rise,
     /// Unit of the upright axis.
     pub(crate) unit: String,
-    /// Where a run was stopped and taken up again.
+    /// Places on the horizontal axis at which a stopped run was resumed.
     pub(crate) resumed: Vec<f64>,
 }
 
@@ -43,7 +45,7 @@ pub(crate) struct Curves {
 pub(crate) enum Rise {
     FromZero,
     Log,
-    /// Per cent about none, in strips above one axis.
+    /// Per cent around 0, in strips above one axis.
     Strips,
 }
 
@@ -52,7 +54,7 @@ pub(crate) enum Rise {
 pub(crate) struct Panel {
     pub(crate) title: String,
     pub(crate) lines: Vec<Curve>,
-    /// What the article has.
+    /// Figures from the article.
     pub(crate) published: Vec<At>,
 }
 
@@ -61,11 +63,11 @@ pub(crate) struct Curve {
     pub(crate) title: String,
     pub(crate) ink: Ink,
     pub(crate) path: Vec<At>,
-    /// Values with low and high end, each behind its place on the axis below.
+    /// Values with the low and the high end, each after its place on the horizontal axis.
     pub(crate) points: Vec<(f64, [f64; 3])>,
 }
 
-/// The scales that all panels share, as far as they are known before a panel has its place.
+/// The ranges of values that all panels share, before a panel has its place.
 struct Extents {
     x: Range<f64>,
     y: Range<f64>,
@@ -79,7 +81,7 @@ struct Frame {
     to: f64,
     top: f64,
     bottom: f64,
-    /// Whether the axis below has words here.
+    /// Whether the horizontal axis has labels here.
     has_words: bool,
 }
 
@@ -116,7 +118,7 @@ impl Curves {
         self.head() + self.height + if self.is_strips() { 0.0 } else { FOOT }
     }
 
-    /// Height of what stands above a plot: its title, and its legend.
+    /// Height of what is above a plot: its title and its legend.
     fn head(&self) -> f64 {
         let has_title = self.panels.iter().any(|panel| !panel.title.is_empty());
         let legend = self.panels.iter().map(|panel| panel.legend().len()).max();
@@ -124,7 +126,7 @@ impl Curves {
         title + LEGEND * legend.unwrap_or(0) as f64 + 8.0
     }
 
-    /// From the least to the largest of all marks; `None` without any.
+    /// Returns the ranges of all marks; `None` without any.
     fn extents(&self) -> Option<Extents> {
         let lines = || self.panels.iter().flat_map(|panel| &panel.lines);
         let paths = lines().flat_map(|line| line.path.iter().copied());
@@ -256,7 +258,7 @@ impl Curves {
 }
 
 impl Panel {
-    /// What the lines and diamonds are; one line alone needs no name.
+    /// Returns the names of the lines and diamonds; a single line needs no name.
     fn legend(&self) -> Vec<(&str, Ink)> {
         let lines = self.lines.iter();
         let lines = lines.map(|line| (line.title.as_str(), line.ink));

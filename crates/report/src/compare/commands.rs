@@ -17,7 +17,7 @@ use crate::view::Table;
 /// Two runs of one study of commands side by side, without a verdict.
 #[derive(Serialize, JsonSchema)]
 pub struct ComparedCommands {
-    /// Version of this shape.
+    /// Version of this format.
     #[schemars(extend("const" = FORMAT))]
     format: u32,
     /// Name of the study of both.
@@ -32,7 +32,7 @@ pub struct ComparedCommands {
     caution: String,
 }
 
-/// When and where a run was made, and of what.
+/// When and where a run was made, and with which programs.
 #[derive(Serialize, JsonSchema)]
 struct CommandsRun {
     #[serde(flatten)]
@@ -46,7 +46,7 @@ struct CommandsRun {
 struct ComparedProgram {
     /// Its short name.
     name: String,
-    /// What it called its version.
+    /// What the program called its version.
     version: String,
 }
 
@@ -55,11 +55,11 @@ struct ComparedProgram {
 struct ComparedCommand {
     /// Short stable name.
     name: String,
-    /// Words for a reader.
+    /// Title for a reader.
     title: String,
-    /// Factor to level, by their names.
+    /// The arm's level of each factor, by their names.
     levels: BTreeMap<String, String>,
-    /// One per metric.
+    /// One figure per metric.
     figures: Vec<ComparedFigure>,
 }
 
@@ -74,7 +74,7 @@ struct ComparedFigure {
     figures: Figures,
 }
 
-/// Two factorial runs of commands.
+/// Puts two factorial runs of commands side by side.
 ///
 /// # Errors
 /// When the two differ in study or rig, so that their figures cannot be compared.
@@ -126,7 +126,7 @@ fn arm(a: View<'_>, b: View<'_>, arm: &ArmFigures) -> ComparedCommand {
     }
 }
 
-/// On the metric that verdicts are about.
+/// Returns the table of the metric that verdicts are about.
 fn table(a: View<'_>, arms: &[ComparedCommand]) -> Table {
     let metric = a.metric();
     let rows = arms.iter().map(|arm| {

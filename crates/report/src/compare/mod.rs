@@ -15,11 +15,11 @@ use crate::view::Table;
 use crate::{between_boots, link, numbers, sentences};
 pub use commands::{ComparedCommands, commands};
 
-/// Why two runs side by side have no verdict.
+/// The reason why two runs side by side have no verdict.
 const CAUTION: &str = "No verdict: the runs were made at different times, so what differs may be the machine and not \
      what was measured.";
 
-/// Why two runs cannot stand side by side, and what to do.
+/// Why two runs cannot be put side by side, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct CompareError(String);
@@ -31,13 +31,13 @@ fn refuse(is_refused: bool, why: impl FnOnce() -> String) -> Result<(), CompareE
     Ok(())
 }
 
-/// The version of the shape of [`SideBySide::value`], of runs of either kind.
+/// The version of the format of [`SideBySide::value`], for runs of either kind.
 const FORMAT: u32 = 1;
 
 /// Two runs of one study side by side, without a verdict.
 #[derive(Serialize, JsonSchema)]
 pub struct Compared {
-    /// Version of this shape.
+    /// Version of this format.
     #[schemars(extend("const" = FORMAT))]
     format: u32,
     /// Name of the study of both.
@@ -57,7 +57,7 @@ pub struct Compared {
 struct ComparedRun {
     /// Start in UTC, RFC 3339.
     started_utc: String,
-    /// The command that repeats it, without secrets.
+    /// The command that repeats the run, without secrets.
     command: String,
     /// Version of the program that measured.
     linerate_version: String,
@@ -74,20 +74,20 @@ struct ComparedRun {
 struct ComparedArm {
     /// Short stable name.
     name: String,
-    /// Words for a reader.
+    /// Title for a reader.
     title: String,
-    /// CPU time of the target per answer, µs: medians over blocks.
+    /// CPU time of the target per answer, µs: median over blocks.
     server_cpu_us_per_request: Figures,
-    /// Answers per second, requests/s: medians over blocks.
+    /// Answers per second, requests/s: median over blocks.
     throughput_rps: Figures,
 }
 
 /// One figure of both runs.
 #[derive(Serialize, JsonSchema)]
 struct Figures {
-    /// That of run A, where it has one.
+    /// Figure of run A, where it has one.
     a: Option<Estimate>,
-    /// That of run B, where it has one.
+    /// Figure of run B, where it has one.
     b: Option<Estimate>,
     /// B ÷ A; 1 is no difference.
     ratio: Option<f64>,
@@ -100,7 +100,7 @@ impl Figures {
         Self { a, b, ratio }
     }
 
-    /// That of A, that of B, and B against A.
+    /// Returns the figure of A, that of B, and B against A.
     fn cells(&self, shown: impl Fn(&Estimate) -> String) -> [String; 3] {
         let of = |found: &Option<Estimate>| found.as_ref().map_or_else(String::new, &shown);
         let ratio = self.ratio.map_or_else(String::new, numbers::ratio);
@@ -108,13 +108,13 @@ impl Figures {
     }
 }
 
-/// The figures of two runs of one study side by side, and why they bear no verdict.
+/// The figures of two runs of one study side by side, and why there is no verdict on them.
 ///
 /// Two runs lie apart in time, which is what makes a sequential comparison call identical servers
 /// different.
 #[derive(Debug)]
 pub struct SideBySide {
-    /// What each run is, in words.
+    /// Each run in words: what it is, when and where it was made.
     about: [String; 2],
     table: Table,
     caution: String,
@@ -122,7 +122,7 @@ pub struct SideBySide {
 }
 
 impl SideBySide {
-    /// For a terminal of `width` columns.
+    /// Renders the comparison for a terminal of `width` columns.
     pub fn text(&self, width: usize) -> String {
         let mut sheet = Sheet::new(width, Paint { colour: false });
         for (mark, about) in ["A  ", "B  "].into_iter().zip(&self.about) {
@@ -133,13 +133,13 @@ impl SideBySide {
         sheet.text()
     }
 
-    /// As one JSON value: [`Compared`] or [`ComparedCommands`].
+    /// Returns one JSON value: [`Compared`] or [`ComparedCommands`].
     pub fn value(&self) -> &Value {
         &self.value
     }
 }
 
-/// Two runs of servers under load.
+/// Puts two runs of servers under load side by side.
 ///
 /// # Errors
 /// When the two differ in study, workload or rig, so that their figures cannot be compared.
@@ -188,7 +188,8 @@ fn arm(mine: &ArmResult, b: &Judgement) -> ComparedArm {
     }
 }
 
-/// Versions may differ: that is often the question.
+/// Returns the title of the target without its version: versions may differ, which is often the
+/// question.
 fn target(run: &RunRecord) -> String {
     run.service.as_ref().map_or_else(
         || "the study's own".to_owned(),
@@ -197,7 +198,8 @@ fn target(run: &RunRecord) -> String {
 }
 
 fn refuse_strangers(a: &RunRecord, b: &RunRecord) -> Result<(), CompareError> {
-    // Target and rig stand in the study as it was run; where they differ, they are what is told.
+    // Target and rig are part of the study as it was run; where they differ, that is the error to
+    // report.
     let is_same = target(a) != target(b) || !a.rig.is_like(&b.rig) || as_asked(a) == as_asked(b);
     refuse_other_studies(&a.study.name, &b.study.name, is_same)?;
     let [one, other] = [a, b].map(target);
@@ -205,7 +207,7 @@ fn refuse_strangers(a: &RunRecord, b: &RunRecord) -> Result<(), CompareError> {
         format!("the runs have different targets ({one}; {other}); give two runs of one target")
     })?;
     refuse_other_rigs(&a.rig, &b.rig)?;
-    // Two spellings of one link are one link.
+    // Two spellings of one link must compare as equal.
     let [one, other] = [a, b].map(|run| {
         let link = run.study.link.as_ref();
         link.map_or_else(|| "none".to_owned(), link::of_study)
@@ -215,14 +217,15 @@ fn refuse_strangers(a: &RunRecord, b: &RunRecord) -> Result<(), CompareError> {
     })
 }
 
-/// The study as it was asked for: without its link, and without what each run settles as it finds its machine.
+/// Returns the study as it was asked for: without its link, and without what each run decides by
+/// what it finds on its machine.
 fn as_asked(run: &RunRecord) -> Study {
     let mut study = run.study.clone();
     study.link = None;
     let of_all = study.workload.workers.counts(1).into_iter().take(1);
     let mut workers = of_all.chain(run.arms.iter().filter_map(|arm| arm.workers));
     if workers.any(|workers| workers > 1) {
-        // As many as several workers are found to take.
+        // The number of threads is chosen by what several workers are found to need.
         study.workload.threads = 0;
     }
     if let Some(gate) = study.gate {
@@ -235,15 +238,15 @@ fn as_asked(run: &RunRecord) -> Study {
     study
 }
 
-/// Refuses two studies of different names, and of one name that are not the same.
+/// Refuses two studies with different names, and two with one name that differ.
 fn refuse_other_studies(a: &str, b: &str, is_same: bool) -> Result<(), CompareError> {
     refuse(a != b, || {
         format!("the runs are of different studies, `{a}` and `{b}`; give two runs of one study")
     })?;
     refuse(!is_same, || {
         format!(
-            "the study `{a}` was changed between the runs, or other addresses or flags were typed; run it \
-             again for the one that is older, as for the other"
+            "the study `{a}` was changed between the runs, or other addresses or flags were given; repeat \
+             the older run in the same way as the other"
         )
     })
 }
@@ -255,7 +258,7 @@ fn refuse_other_rigs(a: &Rig, b: &Rig) -> Result<(), CompareError> {
     })
 }
 
-/// Which run it is, and on which machine.
+/// Says which run it is, and on which machine.
 fn described<S, A>(run: &RunRecord<S, A>, study: &str) -> String {
     format!(
         "{study} of {}, {} CPUs {}, kernel {}",
@@ -303,25 +306,26 @@ fn caution(a: (&RunRecord, &Judgement), b: (&RunRecord, &Judgement)) -> String {
     text + " For a verdict, measure both as arms of one run."
 }
 
-/// That the kernels were started otherwise, which is no difference between what was measured.
+/// Says that the kernels were started with different mitigations, which is no difference between
+/// what was measured.
 fn other_boots(a: &RunRecord, b: &RunRecord) -> String {
     let weaknesses = between_boots::weaknesses(&a.facts, &b.facts);
     if weaknesses.is_empty() {
         return String::new();
     }
     format!(
-        " The kernels mitigate otherwise, in A and in B: {}.",
+        " The kernels use different mitigations, in A and in B: {}.",
         weaknesses.join("; ")
     )
 }
 
-/// That CPU time per request is of two kinds.
+/// Says that the two kernels account CPU time per request in different ways.
 fn other_clocks(a: &Facts, b: &Facts) -> &'static str {
     use IrqTimeAccounting::{Off, On};
     match (a.irq_time_accounting, b.irq_time_accounting) {
         (Some(On), Some(Off)) | (Some(Off), Some(On)) => {
-            " One kernel keeps interrupts off the clocks of processes, the other does not: CPU time per \
-             request lacks softirqs in the one run alone."
+            " One kernel leaves the time of interrupts out of the CPU time of processes, the other does not: \
+             CPU time per request lacks softirqs in only one of the runs."
         }
         _ => "",
     }
@@ -363,9 +367,9 @@ mod tests {
                 .unwrap()
                 .caution
         };
-        let words = format!("The kernels mitigate otherwise, in A and in B: {weakness} `");
+        let words = format!("The kernels use different mitigations, in A and in B: {weakness} `");
         assert!(said(&other).contains(&words), "{}", said(&other));
-        assert!(!said(&run).contains("mitigate otherwise"));
+        assert!(!said(&run).contains("different mitigations"));
     }
 
     #[test]
@@ -375,7 +379,8 @@ mod tests {
         let mut says_so = |how| {
             other.facts.irq_time_accounting = how;
             let pair = servers((&run, &judgement), (&other, &judgement)).unwrap();
-            pair.caution.contains("lacks softirqs in the one run alone")
+            pair.caution
+                .contains("lacks softirqs in only one of the runs")
         };
         assert!(says_so(Some(IrqTimeAccounting::On)));
         for alike_or_not_known in [

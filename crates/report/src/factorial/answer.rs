@@ -1,15 +1,17 @@
-//! The answer in one sentence that a person would say, no more than the verdicts allow.
+//! Answers the question of a factorial study in a sentence that claims no more than the verdicts
+//! allow.
 
 use model::Verdict;
 use model::judgement::{InteractionResult, Judged, LevelResult, MeanResult, Together};
 
-use super::told::{MOST_TOLD, placed, size, told, verdict_counts};
+use super::told::{MOST_TOLD, placed, size, verdict_counts, verdict_sentence};
 use super::view::View;
 use super::{levels, reasons};
 use crate::view::Shown;
 use crate::{numbers, sentences};
 
-/// The answer to the study's question: what it asks for first, in this order.
+/// Answers the study's question: by interactions if it asks for them, else by means, else by
+/// levels.
 pub(crate) fn sentence(view: View<'_>) -> String {
     let judgement = view.judgement;
     if !judgement.interactions.is_empty() {
@@ -24,8 +26,8 @@ pub(crate) fn sentence(view: View<'_>) -> String {
 fn interactions(view: View<'_>) -> String {
     let all = &view.judgement.interactions;
     if all.len() <= MOST_TOLD {
-        let told: Vec<String> = all.iter().map(|found| interaction(view, found)).collect();
-        return told.join(" ");
+        let parts: Vec<String> = all.iter().map(|found| interaction(view, found)).collect();
+        return parts.join(" ");
     }
     let with = |together: Together| {
         all.iter()
@@ -33,24 +35,27 @@ fn interactions(view: View<'_>) -> String {
             .count()
     };
     let counted = sentences::counts(&[
-        (with(Together::OnlyTogether), "they only pay together"),
+        (with(Together::OnlyTogether), "where they only pay together"),
         (
             with(Together::MoreTogether),
-            "they pay more together than apart",
+            "where they pay more together than apart",
         ),
-        (with(Together::Independent), "neither depends on the other"),
+        (
+            with(Together::Independent),
+            "where neither depends on the other",
+        ),
         (
             with(Together::LessTogether),
-            "they pay less together than apart",
+            "where they pay less together than apart",
         ),
-        (with(Together::Inconclusive), "this run cannot tell"),
-        (with(Together::Invalid), "there is no verdict"),
+        (with(Together::Inconclusive), "where this run cannot tell"),
+        (with(Together::Invalid), "without a verdict"),
     ]);
     let [first, second] = named(view, &all[0]);
     format!("Of {} cases of {first} and {second}: {counted}.", all.len())
 }
 
-/// The two factors, as a sentence calls them.
+/// Titles of the two factors, quoted for a sentence.
 fn named(view: View<'_>, found: &InteractionResult) -> [String; 2] {
     let [first, second] = &found.factors;
     let title = |name: &String| {
@@ -80,7 +85,7 @@ fn interaction(view: View<'_>, found: &InteractionResult) -> String {
     let said = said.map_or_else(
         || match found.square.together {
             Together::Invalid => format!(
-                "No verdict on {first} and {second}: {}. Seen was that {figures}",
+                "No verdict on {first} and {second}: {}. Measured: {figures}",
                 reasons::of_run(view)
             ),
             _ => format!(
@@ -92,12 +97,13 @@ fn interaction(view: View<'_>, found: &InteractionResult) -> String {
     placed(&view.cell(&found.cell), &said)
 }
 
-/// Each of a few; of many how many came out how, and the furthest in either direction.
+/// Describes each of a few means. Of many it counts the verdicts, and describes the largest change
+/// for the better and for the worse.
 fn means(view: View<'_>) -> String {
     let all = &view.judgement.means;
     if all.len() <= MOST_TOLD {
-        let told: Vec<String> = all.iter().map(|mean| mean_of(view, mean)).collect();
-        return told.join(" ");
+        let parts: Vec<String> = all.iter().map(|mean| mean_of(view, mean)).collect();
+        return parts.join(" ");
     }
     let verdicts: Vec<Verdict> = all.iter().map(|mean| mean.verdict).collect();
     let why = if verdicts.iter().all(|verdict| verdict.is_void()) {
@@ -110,13 +116,13 @@ fn means(view: View<'_>) -> String {
         let with = all.iter().filter(|mean| mean.verdict == verdict);
         with.max_by(|a, b| distance(a).total_cmp(&distance(b)))
     });
-    let told = most.into_iter().flatten().map(|mean| mean_of(view, mean));
+    let parts = most.into_iter().flatten().map(|mean| mean_of(view, mean));
     let counted = format!("Of {} geometric means: {counted}{why}.", all.len());
-    let told: Vec<String> = std::iter::once(counted).chain(told).collect();
-    told.join(" ")
+    let parts: Vec<String> = std::iter::once(counted).chain(parts).collect();
+    parts.join(" ")
 }
 
-/// How far a mean is from none, whatever its direction.
+/// Distance of a mean from no change in either direction: the absolute logarithm of its ratio.
 fn distance(mean: &MeanResult) -> f64 {
     let effect = mean.effect.as_ref();
     effect.map_or(0.0, |effect| effect.ratio.ln().abs())
@@ -137,7 +143,7 @@ fn mean_of(view: View<'_>, mean: &MeanResult) -> String {
         mean.of.len(),
         view.factor(&mean.over)
     );
-    let said = told(
+    let said = verdict_sentence(
         mean.verdict,
         [&level, &against],
         ("On the whole ", ""),
@@ -147,7 +153,7 @@ fn mean_of(view: View<'_>, mean: &MeanResult) -> String {
     placed(&view.cell(&mean.cell), &(said + &regressions(view, mean)))
 }
 
-/// What a mean hides, worst first.
+/// Counts the levels that are worse, which a mean hides, and names the worst of them.
 fn regressions(view: View<'_>, mean: &MeanResult) -> String {
     let regressed = regressed(view, mean);
     let Some(worst) = regressed.first() else {
@@ -163,7 +169,7 @@ fn regressions(view: View<'_>, mean: &MeanResult) -> String {
     )
 }
 
-/// The contrasts of a mean that came out worse, worst first.
+/// Contrasts that a mean covers and that came out worse, worst first.
 fn regressed<'a>(view: View<'a>, mean: &MeanResult) -> Vec<&'a LevelResult> {
     let is_of = |found: &&LevelResult| {
         let mut cell = found.cell.clone();

@@ -1,16 +1,16 @@
-//! The answer to which level is better: each against its reference, in all the cells that it has.
+//! Answers which level is better: compares each with its reference in all the cells that have both.
 
 use model::Verdict;
 use model::judgement::LevelResult;
 
 use super::reasons;
-use super::told::{MOST_TOLD, placed, size, told, verdict_counts};
+use super::told::{MOST_TOLD, placed, size, verdict_counts, verdict_sentence};
 use super::view::View;
 use crate::grouped::grouped;
 use crate::numbers;
 use crate::view::Shown;
 
-/// The answer of a study that asks for neither a mean nor an interaction.
+/// Answers a study that asks for neither a mean nor an interaction.
 pub(super) fn sentence(view: View<'_>) -> String {
     let of_pair = |found: &&LevelResult| (found.level.clone(), found.against.clone());
     let pairs = grouped(&view.judgement.contrasts, of_pair).into_iter();
@@ -18,8 +18,8 @@ pub(super) fn sentence(view: View<'_>) -> String {
     match pairs.len() {
         0 => nothing(view),
         few if few <= MOST_TOLD => {
-            let told: Vec<String> = pairs.iter().map(|pair| pair_of(view, pair)).collect();
-            told.join(" ")
+            let parts: Vec<String> = pairs.iter().map(|pair| pair_of(view, pair)).collect();
+            parts.join(" ")
         }
         _ => summary(view, &pairs),
     }
@@ -33,12 +33,12 @@ fn nothing(view: View<'_>) -> String {
         levels.extend(level.filter(|level| !levels.contains(level)));
     }
     match levels.as_slice() {
-        [only] => format!("Nothing could be compared: only “{only}” is there."),
+        [only] => format!("Nothing could be compared: only “{only}” is in this run."),
         _ => "Nothing could be compared.".to_owned(),
     }
 }
 
-/// One level against another in all its cells.
+/// Compares one level with another in all their cells.
 fn pair_of(view: View<'_>, cells: &[&LevelResult]) -> String {
     let verdict = cells[0].verdict;
     match cells {
@@ -56,13 +56,13 @@ fn alone(view: View<'_>, found: &LevelResult) -> String {
         Shown::changed(&found.change).spoken()
     );
     let pair = [level.as_str(), &against];
-    let said = told(found.verdict, pair, ("", ""), &size, || {
+    let said = verdict_sentence(found.verdict, pair, ("", ""), &size, || {
         reasons::of_contrast(view, found)
     });
     placed(&view.cell(&found.cell), &said)
 }
 
-/// Words for one verdict in every cell.
+/// Compares two levels whose verdict is the same in every cell.
 fn alike(view: View<'_>, cells: &[&LevelResult], verdict: Verdict) -> String {
     let (level, against) = (
         view.compared(&cells[0].level),
@@ -73,7 +73,7 @@ fn alike(view: View<'_>, cells: &[&LevelResult], verdict: Verdict) -> String {
         more => format!("all {more}"),
     };
     let pair = [level.as_str(), &against];
-    let said = told(
+    let said = verdict_sentence(
         verdict,
         pair,
         ("", &format!(" in {all} cells")),
@@ -83,6 +83,7 @@ fn alike(view: View<'_>, cells: &[&LevelResult], verdict: Verdict) -> String {
     said + "."
 }
 
+/// Range of the changes over the cells:
 /// `compute time +16.0 % (gcc, -O1) … 5.53 times (clang, native)`.
 fn range(view: View<'_>, cells: &[&LevelResult]) -> String {
     let mut known: Vec<(&LevelResult, f64)> = cells
@@ -131,7 +132,7 @@ fn mixed(view: View<'_>, cells: &[&LevelResult]) -> String {
     )
 }
 
-/// The verdict of more than half of the cells, where that is one that a difference was called by.
+/// Finds the verdict of more than half of the cells, if it is better or worse, and those cells.
 fn called_in_most<'a>(cells: &[&'a LevelResult]) -> Option<(&'static str, Vec<&'a LevelResult>)> {
     let with = |verdict| {
         let with = cells.iter().filter(|found| found.verdict == verdict);
@@ -145,7 +146,8 @@ fn called_in_most<'a>(cells: &[&'a LevelResult]) -> Option<(&'static str, Vec<&'
     most.find(|(_, with)| with.len() * 2 > cells.len())
 }
 
-/// `; the largest change −52.7 % (Clang, -O3)`, of those that were called otherwise than most.
+/// Names the largest change that was called in cells outside the majority:
+/// `; the largest change −52.7 % (Clang, -O3)`.
 fn largest_called(view: View<'_>, cells: &[&LevelResult]) -> String {
     let called = cells.iter().filter(|found| is_called(found));
     let largest = called.max_by(|a, b| size(a).total_cmp(&size(b)));
@@ -155,8 +157,8 @@ fn largest_called(view: View<'_>, cells: &[&LevelResult]) -> String {
     })
 }
 
-/// Too many to tell one by one: the pairs that came out alike in every cell, or else the largest
-/// change that was called; and how many of each verdict.
+/// Summarises too many pairs to describe one by one. Describes the pairs with the same called
+/// verdict in every cell, or else the largest called change, and counts the verdicts.
 fn summary(view: View<'_>, pairs: &[Vec<&LevelResult>]) -> String {
     let everywhere: Vec<&Vec<&LevelResult>> = pairs
         .iter()
@@ -165,7 +167,7 @@ fn summary(view: View<'_>, pairs: &[Vec<&LevelResult>]) -> String {
     if everywhere.is_empty() || everywhere.len() > MOST_TOLD {
         return largest(view);
     }
-    let told: Vec<String> = everywhere
+    let parts: Vec<String> = everywhere
         .iter()
         .map(|cells| pair_of(view, cells))
         .collect();
@@ -176,11 +178,11 @@ fn summary(view: View<'_>, pairs: &[Vec<&LevelResult>]) -> String {
         .copied()
         .collect();
     if others.is_empty() {
-        return told.join(" ");
+        return parts.join(" ");
     }
     format!(
         "{} Of the {} other comparisons: {}.",
-        told.join(" "),
+        parts.join(" "),
         others.len(),
         verdicts(&others)
     )
@@ -209,7 +211,7 @@ fn is_alike(cells: &[&LevelResult]) -> bool {
     cells.iter().all(|found| found.verdict == cells[0].verdict)
 }
 
-/// `6 better, 3 worse, 1 not told apart`.
+/// Counts the verdicts: `6 better, 3 worse, 1 not told apart`.
 fn verdicts(cells: &[&LevelResult]) -> String {
     let all: Vec<Verdict> = cells.iter().map(|found| found.verdict).collect();
     verdict_counts(&all)

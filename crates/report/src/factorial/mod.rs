@@ -1,4 +1,4 @@
-//! Factorial runs of commands in a reader's words: what every page of them says alike.
+//! Factorial runs of commands in a reader's words, shared by all pages about them.
 
 mod answer;
 mod levels;

@@ -1,4 +1,4 @@
-//! The view of a factorial run: the answer, then the table cell by cell.
+//! The page of a factorial run: the answer, then the table cell by cell.
 
 use model::command_run::{CommandBlock, Evidence, EvidencePiece};
 use model::judgement::{ArmFigures, Beside, LevelResult, MetricInfo};
@@ -15,9 +15,9 @@ use crate::{ceilings, machine_runs, numbers, servers};
 const SERIES_CAPTION: &str = "One mark for each run of the first cell. What the machine does to every arm rises and falls in \
      all strips together, and pairs within a round cancel it. The control is the first arm once more.";
 const MACHINE_NOTE: &str = "The whole machine is all CPUs by `/proc/stat`, which counts in ticks: user, system, irq and \
-     softirq, those that came upon idle CPUs and kernel threads among them, and the work of others.";
+     softirq, including interrupts on idle CPUs and in kernel threads, and the work of others.";
 
-/// The view of a judged run; without its blocks it lacks their chart alone.
+/// Builds the page of a judged run. Without `blocks` it lacks only their chart.
 pub(crate) fn page(view: View<'_>, blocks: &[CommandBlock], evidence: &Evidence) -> Page {
     let mut page = Page {
         answer: answer::sentence(view),
@@ -45,11 +45,11 @@ pub(crate) fn page(view: View<'_>, blocks: &[CommandBlock], evidence: &Evidence)
         page.paragraph(programs);
     }
     page.section("evidence", "Evidence");
-    told(&mut page, &evidence.pieces);
+    add_evidence(&mut page, &evidence.pieces);
     page.section("cpu-time", "Where the CPU time went");
     others(&mut page, view);
     machine(&mut page, view);
-    page.section("published", "Beside the article");
+    page.section("published", "Compared with the article");
     published(&mut page, view);
     page
 }
@@ -73,8 +73,8 @@ fn figures(page: &mut Page, view: View<'_>) {
     page.add(Item::Note(sentences::comparisons(view)));
 }
 
-/// Every arm cell by cell, and the control in a cell of its own at the end. In a browser all metrics
-/// stand beside the first.
+/// Table of every arm, cell by cell; the control comes last under a heading of its own. In a
+/// browser, the other metrics stand beside the first.
 fn arms(view: View<'_>) -> Table {
     let metric = view.metric();
     let others = || view.judgement.metrics.iter().skip(1);
@@ -126,7 +126,7 @@ fn arms(view: View<'_>) -> Table {
     Table::new("Figures of every arm, cell by cell", columns, rows)
 }
 
-/// A cell's title as a row of its own, then its arms.
+/// Rows of all cells: for each cell a heading with its title, then its arms.
 fn by_cell<'a>(view: View<'a>, row: impl Fn(&'a ArmFigures) -> Row) -> Vec<Row> {
     let of_cell = |cell: Cell<'a>| {
         let title = (!cell.title.is_empty()).then(|| Row::heading(cell.title.clone()));
@@ -136,7 +136,7 @@ fn by_cell<'a>(view: View<'a>, row: impl Fn(&'a ArmFigures) -> Row) -> Vec<Row> 
     view.cells().into_iter().flat_map(of_cell).collect()
 }
 
-/// An arm's figure on a metric that no verdict is about, and how it changed.
+/// An arm's figure and its change on a metric that verdicts are not about.
 fn other(arm: &ArmFigures, found: Option<&LevelResult>, metric: &MetricInfo) -> [Shown; 2] {
     let mut beside = found.into_iter().flat_map(|found| &found.beside);
     let change = beside.find(|beside: &&Beside| beside.metric == metric.name);
@@ -146,17 +146,17 @@ fn other(arm: &ArmFigures, found: Option<&LevelResult>, metric: &MetricInfo) -> 
     ]
 }
 
-/// Lines of evidence that are shown at once: on a terminal, and unfolded on a page.
+/// Most lines of evidence that a terminal shows, or a browser shows unfolded.
 const FEW_LINES: usize = 16;
 
-/// Whether a piece of evidence is so short that it may be the answer itself.
+/// Whether a piece of evidence is complete and so short that it may itself be the answer.
 fn is_short(piece: &EvidencePiece) -> bool {
     let lines = piece.output.lines().count();
     piece.end.is_success() && piece.lines_left_out == 0 && (1..=FEW_LINES).contains(&lines)
 }
 
-/// What the evidence commands said: on a terminal where that is short.
-fn told(page: &mut Page, pieces: &[EvidencePiece]) {
+/// Adds what the evidence commands printed. A terminal shows only short output.
+fn add_evidence(page: &mut Page, pieces: &[EvidencePiece]) {
     for piece in pieces {
         if is_short(piece) {
             page.add_to_terminal(Item::Paragraph(format!("{}:", piece.title)));
@@ -170,7 +170,7 @@ fn told(page: &mut Page, pieces: &[EvidencePiece]) {
 fn listing(piece: &EvidencePiece) -> Listing {
     let counts = piece.counts.iter();
     let mut remarks: Vec<String> = counts
-        .map(|(text, count)| format!("{count} lines hold “{text}”"))
+        .map(|(text, count)| format!("{count} lines contain “{text}”"))
         .collect();
     if piece.lines_left_out > 0 {
         let left_out = piece.lines_left_out;
@@ -188,11 +188,11 @@ fn listing(piece: &EvidencePiece) -> Listing {
     }
 }
 
-/// Arms of which all the metrics beside the first are still shown on a terminal.
+/// Most arms for which a terminal shows all metrics beside the first.
 const MOST_ARMS: usize = 12;
 
-/// The metrics beside the first, for a terminal: what the reference has, and how the others change
-/// it. Of many arms only what is predicted is shown, beside its prediction.
+/// Adds the metrics beside the first for a terminal: the figure of the reference, and how the other
+/// levels change it. With many arms only predicted metrics are shown, beside their predictions.
 fn others(page: &mut Page, view: View<'_>) {
     let metrics = view.judgement.metrics.iter().skip(1);
     let is_shown = |metric: &&MetricInfo| {
@@ -229,12 +229,12 @@ fn others(page: &mut Page, view: View<'_>) {
         let titles = left_out.iter().map(|metric| metric.title.as_str());
         let titles = titles.collect::<Vec<_>>().join(", ");
         page.add_to_terminal(Item::Paragraph(format!(
-            "The report and --json have beside it: {titles}."
+            "The report and --json also have: {titles}."
         )));
     }
 }
 
-/// The account of the whole machine beside that of each arm's commands.
+/// Adds the CPU account of the whole machine beside that of each arm's commands.
 fn machine(page: &mut Page, view: View<'_>) {
     let arms = view.judgement.arms.iter().map(|arm| {
         let process = figure_on(arm, "cpu_ns").map(|figure| figure.estimate.value);
@@ -273,7 +273,7 @@ fn published(page: &mut Page, view: View<'_>) {
     page.table(Table::new(title, columns, rows));
 }
 
-/// The few figures that a reader takes along: the noise, and the largest change.
+/// Figures that a reader should remember: means, an interaction, the largest change and the noise.
 fn keys(view: View<'_>) -> Vec<Key> {
     let judgement = view.judgement;
     let mut keys = Vec::new();
@@ -332,7 +332,7 @@ fn ratios_caption(view: View<'_>) -> String {
     let judgement = view.judgement;
     let mut parts = vec![
         "Changes come from pairs of runs within a round, so what drifts from round to round does not \
-         touch them.",
+         affect them.",
     ];
     if judgement.control.is_some() {
         parts.push("The grey band is how far the same command differed from itself in this run.");

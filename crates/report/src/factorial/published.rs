@@ -9,11 +9,11 @@ use super::words;
 use crate::numbers;
 use crate::view::Shown;
 
-/// The least and the most of six runs hold the median with 1 − 2·(1/2)⁶ = 97 %, and those of five with 94 %, which is no
-/// interval at 5 %.
+/// Fewest runs that give an interval at 5 %. The least and the greatest value of six runs enclose
+/// the median with probability 1 − 2·(1/2)⁶ = 97 %; those of five runs only with 94 %.
 const FEWEST_RUNS: u32 = 6;
 
-/// What a run has beside a figure of the article.
+/// What this run measured for a figure of the article.
 #[derive(Clone, Default)]
 struct OwnFigure {
     shown: Shown,
@@ -22,7 +22,7 @@ struct OwnFigure {
 }
 
 impl OwnFigure {
-    /// What it says of the article's claim, which values in a range bear out.
+    /// Judges the article's claim that the value lies between `low` and `high`.
     fn verdict(&self, [low, high]: [f64; 2]) -> &'static str {
         match self.bounds {
             None if self.shown.is_empty() => "not measured",
@@ -33,11 +33,11 @@ impl OwnFigure {
     }
 }
 
-/// A ratio of this run, of some level to another.
+/// A ratio that this run measured, of some level to the level `against`.
 struct Compared<'a> {
     against: &'a str,
     cell: &'a Levels,
-    /// The levels that it is a mean over.
+    /// Levels that the ratio is a mean over; empty for the ratio in one cell.
     over: &'a [String],
     ratio: Option<f64>,
     here: OwnFigure,
@@ -74,19 +74,19 @@ impl<'a> Compared<'a> {
         }
     }
 
-    /// Whether another is against the same level, in the same place.
+    /// Whether both ratios are to the same level, in the same cell and over the same levels.
     fn is_beside(&self, other: &Self) -> bool {
         (self.against, self.cell, self.over) == (other.against, other.cell, other.over)
     }
 }
 
-/// The one that there is; `None` of none, and of several.
+/// Returns the only item; `None` if there is none, or more than one.
 fn only<T>(mut all: impl Iterator<Item = T>) -> Option<T> {
     all.next().filter(|_| all.next().is_none())
 }
 
 impl<'a> View<'a> {
-    /// What the article has of an arm on the metric that verdicts are about.
+    /// Returns the article's figures for an arm on the metric that verdicts are about.
     fn published_of(&self, arm: &ArmFigures) -> impl Iterator<Item = &'a PublishedFigure> {
         let (arm, metric) = (arm.clone(), self.metric().name.as_str());
         let all = self.run.study.published.iter();
@@ -98,19 +98,19 @@ impl<'a> View<'a> {
         self.published_of(arm).map(|figure| figure.value).collect()
     }
 
-    /// The ratios of a contrast: those that the article has itself, and of its figures those on each
-    /// machine that has both. Machines differ in their figures, and less in these.
+    /// Returns the article's ratios for a contrast: those that it states, and those of its figures
+    /// on each machine that has both. Machines differ less in ratios than in figures.
     pub(crate) fn published_ratios(&self, found: &LevelResult) -> Vec<f64> {
-        let told = self.told_ratios(&found.level, &found.against, &found.cell);
-        [told, self.ratios_of_figures(found)].concat()
+        let stated = self.stated_ratios(&found.level, &found.against, &found.cell);
+        [stated, self.ratios_of_figures(found)].concat()
     }
 
-    /// The ratios that the article has itself of a geometric mean.
+    /// Returns the ratios that the article states for a geometric mean.
     pub(crate) fn published_means(&self, mean: &MeanResult) -> Vec<f64> {
-        self.told_ratios(&mean.level, &mean.against, &mean.cell)
+        self.stated_ratios(&mean.level, &mean.against, &mean.cell)
     }
 
-    fn told_ratios(&self, level: &str, against: &str, cell: &Levels) -> Vec<f64> {
+    fn stated_ratios(&self, level: &str, against: &str, cell: &Levels) -> Vec<f64> {
         let all = self.run.study.published.iter();
         let about = all.filter(|figure| self.is_ratio_of(figure, [level, against], cell));
         about.map(|figure| figure.value).collect()
@@ -121,7 +121,8 @@ impl<'a> View<'a> {
         self.pair_of(figure) == Some(pair) && self.is_in_cell(figure, cell)
     }
 
-    /// The two levels of the compared factor that a figure on the metric of verdicts is a ratio of.
+    /// Returns the two levels of the compared factor whose ratio a figure is, if the figure is on
+    /// the metric of the verdicts.
     fn pair_of<'f>(&self, figure: &'f PublishedFigure) -> Option<[&'f str; 2]> {
         let compare = &self.judgement.compare;
         let against = figure.against.as_ref().filter(|levels| levels.len() == 1)?;
@@ -129,8 +130,8 @@ impl<'a> View<'a> {
         (figure.metric == self.metric().name).then_some([level, against.get(compare)?])
     }
 
-    /// Whether a figure is about a cell. One without a level of the factor over which a mean is asked
-    /// for is about the mean, whose cell has none either.
+    /// Whether a figure is about a cell. A figure that names no level of the factor that means are
+    /// taken over is about the mean, whose cell has no such level either.
     fn is_in_cell(&self, figure: &PublishedFigure, cell: &Levels) -> bool {
         let mut others = figure.levels.clone();
         others.remove(&self.judgement.compare);
@@ -139,8 +140,9 @@ impl<'a> View<'a> {
             && over.is_none_or(|over| cell.contains_key(over) == others.contains_key(over))
     }
 
-    /// What this run has of a ratio of the article; `None` where it has none, or several. Two levels
-    /// that were both compared with a third are told by those two ratios.
+    /// Returns what this run measured for a ratio of the article; `None` if nothing, or several
+    /// ratios. Two levels that were both compared with a third give the quotient of those two
+    /// ratios.
     fn measured_ratio(&self, figure: &PublishedFigure) -> Option<OwnFigure> {
         let [level, against] = self.pair_of(figure)?;
         let own = self.comparisons_of(figure, level);
@@ -159,7 +161,7 @@ impl<'a> View<'a> {
         })
     }
 
-    /// All that a level was compared with, on the whole or in a cell, as a figure is.
+    /// Returns all comparisons of a level that a figure may be about, on the whole and in cells.
     fn comparisons_of(&self, figure: &PublishedFigure, level: &str) -> Vec<Compared<'a>> {
         let means = self.judgement.means.iter();
         let means = means.filter(|mean| mean.level == level && self.is_in_cell(figure, &mean.cell));
@@ -187,7 +189,7 @@ impl<'a> View<'a> {
         self.published_of(arm).filter_map(ratio).collect()
     }
 
-    /// Every published figure, in the study's order.
+    /// Returns a table row for every published figure, in the study's order.
     pub(crate) fn published(&self) -> Vec<Vec<String>> {
         let all = self.run.study.published.iter();
         all.map(|figure| self.row(figure)).collect()
@@ -239,7 +241,8 @@ impl<'a> View<'a> {
         ]
     }
 
-    /// Whether an arm's figures are good for more than a look: those of an arm of which every comparison is invalid are not.
+    /// Whether an arm's figures may confirm or contradict a claim. They may not where every
+    /// comparison of the arm is invalid.
     fn is_sound(&self, arm: &ArmFigures) -> bool {
         let mut cell = arm.levels.clone();
         let level = cell.remove(&self.judgement.compare);
@@ -266,7 +269,8 @@ impl<'a> View<'a> {
         format!("{own} against {against}{place}")
     }
 
-    /// What this run has of a figure of the article; `None` where no arm is meant, or several.
+    /// Returns what this run measured for a figure of the article; `None` if no arm matches it, or
+    /// several.
     fn measured_figure(&self, figure: &PublishedFigure, metric: &MetricInfo) -> Option<OwnFigure> {
         let arms = self.judgement.arms.iter();
         let mut about = arms.filter(|arm| arm.role != Role::Control && is_about(figure, arm));
@@ -282,7 +286,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// Whether a figure is about an arm: the arm has all its levels.
+/// Whether a figure is about an arm: the arm has all levels that the figure names.
 fn is_about(figure: &PublishedFigure, arm: &ArmFigures) -> bool {
     has_all(&arm.levels, &figure.levels)
 }

@@ -1,4 +1,5 @@
-//! Why a comparison has no verdict: the usual reasons in words, the others are among the doubts.
+//! Why a comparison has no verdict. The usual reasons are given in words here; the others are among
+//! the doubts.
 
 use model::judgement::LevelResult;
 use model::{CommandDoubt, Doubt};
@@ -26,8 +27,8 @@ pub(crate) fn of_contrast(view: View<'_>, found: &LevelResult) -> String {
         .unwrap_or_else(|| of_run(view))
 }
 
-/// Why one level has no verdict against another in any of these cells: each reason, with where it
-/// holds if that is not everywhere.
+/// Why one level has no verdict against another in any of these cells. Where there are several
+/// reasons, each comes with its cell or the number of its cells.
 pub(crate) fn of_contrasts(view: View<'_>, cells: &[&LevelResult]) -> String {
     let reasons = grouped(cells.iter().copied(), |found| of_contrast(view, found));
     let placed = |(reason, cells): &(String, Vec<&LevelResult>)| match cells.as_slice() {
@@ -47,7 +48,8 @@ pub(crate) fn of_run(view: View<'_>) -> String {
         .unwrap_or_else(|| "the doubts below say why".to_owned())
 }
 
-/// What leaves no verdict to anything: the same command was told from itself, or the smoke sizes were measured.
+/// Why nothing in the run can have a verdict: the same command differed from itself, or the smoke
+/// sizes were measured.
 fn whole(view: View<'_>) -> Option<String> {
     let why = view.judgement.doubts.iter().find_map(|doubt| match doubt {
         Doubt::ControlDiffers { .. } | Doubt::Command(CommandDoubt::ControlIsAnother { .. }) => {
@@ -75,7 +77,7 @@ fn arms<'a>(
     all.filter(move |arm| arm.name == name || arm.levels == reference)
 }
 
-/// Where runs failed and all others would have been enough.
+/// Names failed runs as the reason where they left an arm fewer good runs than there were rounds.
 fn failed(view: View<'_>, found: &LevelResult) -> Option<String> {
     let arm = arms(view, found).max_by_key(|arm| arm.failed)?;
     let others = arm.runs.saturating_sub(arm.failed);

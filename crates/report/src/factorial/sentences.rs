@@ -1,4 +1,4 @@
-//! The sentences that stand beside the answer on every page of a factorial run.
+//! Sentences that accompany the answer on every page of a factorial run.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::view::View;
 use super::words::after_comma;
 use crate::{numbers, sentences};
 
-/// How far the same command seems apart from itself.
+/// Says how far the same command differs from itself.
 pub(crate) fn noise_floor(view: View<'_>) -> Option<String> {
     let control = view.judgement.control.as_ref()?;
     let effect = control
@@ -24,7 +24,7 @@ pub(crate) fn noise_floor(view: View<'_>) -> Option<String> {
     ))
 }
 
-/// What the figures can be trusted for.
+/// Says how far the figures can be trusted.
 pub(crate) fn trust(view: View<'_>) -> Vec<String> {
     let judgement = view.judgement;
     let sequential = judgement.sequential.as_ref();
@@ -38,16 +38,16 @@ pub(crate) fn trust(view: View<'_>) -> Vec<String> {
     .collect()
 }
 
-/// What the changes are, and what their errors.
+/// Says what each level is compared with, and which errors the verdicts and intervals allow.
 pub(crate) fn comparisons(view: View<'_>) -> String {
     let against = match view.run.study.design.against {
         Against::First => "the first level",
         Against::Previous => "the level before it",
     };
     format!(
-        "Changes are of each level of “{}” against {against} in the same cell, from pairs of runs \
-         within a round; all verdicts share one error of 5 %, and metrics beside the first have 95 % \
-         intervals and no verdict.",
+        "Changes compare each level of “{}” with {against} in the same cell, by pairs of runs \
+         within a round; all verdicts share one error of 5 %, and metrics other than the first have \
+         95 % intervals and no verdict.",
         view.factor(&view.judgement.compare)
     )
 }
@@ -69,7 +69,7 @@ pub(crate) fn workload(view: View<'_>) -> String {
         CpuUse::All => "on all CPUs",
     };
     format!(
-        "Timed was `{}`, {cpus}, once for every arm in each of {} rounds, in random order",
+        "Timed: `{}`, {cpus}, once for every arm in each of {} rounds, in random order",
         workload.run.join(" "),
         view.judgement.rounds_done
     )
@@ -95,7 +95,7 @@ pub(crate) fn design(view: View<'_>) -> String {
     )
 }
 
-/// A mean with its verdict.
+/// Describes a mean with its verdict.
 pub(crate) fn mean(view: View<'_>, mean: &MeanResult) -> String {
     let place = after_comma(&view.cell(&mean.cell));
     let effect = mean.effect.as_ref();
@@ -119,7 +119,7 @@ pub(crate) fn mean(view: View<'_>, mean: &MeanResult) -> String {
     )
 }
 
-/// What two factors do together, with every verdict that it stands on.
+/// Describes what two factors do together, with every verdict that this rests on.
 pub(crate) fn interaction(view: View<'_>, found: &InteractionResult) -> String {
     let [first, second] = &found.factors;
     let (first, second) = (view.factor(first), view.factor(second));
@@ -155,7 +155,7 @@ fn missing() -> String {
     numbers::MISSING.to_owned()
 }
 
-/// The cells in which nothing is compared, because one level alone is there.
+/// Names the cells in which nothing is compared because only one level is there.
 pub(crate) fn lone_cells(view: View<'_>) -> Option<String> {
     let cells = view.cells();
     let lone: Vec<String> = cells

@@ -1,16 +1,17 @@
-//! What was found, as a sentence tells it: no more than its verdict allows.
+//! Sentences about what was found, which claim no more than the verdicts allow.
 
 use model::Verdict;
 use model::judgement::LevelResult;
 
 use crate::sentences;
 
-/// Cells or pairs of levels that are still told one by one.
+/// Most cells or pairs of levels that are described one by one.
 pub(super) const MOST_TOLD: usize = 3;
 
-/// One level against another, no more than the verdict allows, without a full stop: `lead` begins the
-/// sentence, `cells` says where it holds, and `why` where there is no verdict.
-pub(super) fn told(
+/// Compares one level with another in a sentence without a full stop that claims no more than the
+/// verdict allows. `lead` begins the sentence, `cells` says where it holds, and `why` explains a
+/// missing verdict.
+pub(super) fn verdict_sentence(
     verdict: Verdict,
     [level, against]: [&str; 2],
     (lead, cells): (&str, &str),
@@ -32,13 +33,13 @@ pub(super) fn told(
             "This run cannot tell{cells} whether “{level}” is better than “{against}”{whole}: {size}"
         ),
         Verdict::Invalid => format!(
-            "No verdict on “{level}” against “{against}”{cells}: {}. Seen was {size}",
+            "No verdict on “{level}” against “{against}”{cells}: {}. Measured: {size}",
             why()
         ),
     }
 }
 
-/// A sentence that holds in one cell.
+/// Prefixes a sentence with the cell in which it holds, and adds the full stop.
 pub(super) fn placed(cell: &str, said: &str) -> String {
     if cell.is_empty() {
         return format!("{said}.");
@@ -47,12 +48,12 @@ pub(super) fn placed(cell: &str, said: &str) -> String {
     format!("{cell}: {}.", sentences::uncapitalised(said))
 }
 
-/// How far a change is from none, whatever its direction.
+/// Size of a change in either direction: the absolute logarithm of its ratio.
 pub(crate) fn size(found: &LevelResult) -> f64 {
     found.change.ratio().map_or(0.0, |ratio| ratio.ln().abs())
 }
 
-/// `6 better, 3 worse, 1 not told apart`.
+/// Counts the verdicts: `6 better, 3 worse, 1 not told apart`.
 pub(super) fn verdict_counts(of: &[Verdict]) -> String {
     let with = |verdict| of.iter().filter(|found| **found == verdict).count();
     sentences::counts(&[

@@ -7,7 +7,8 @@ use model::study::Role;
 
 use crate::grouped::grouped;
 
-/// A metric of this name, with the name of another behind it, is what that other should be.
+/// Prefix of the name of a metric that predicts another. The name of the predicted metric follows
+/// it.
 pub(crate) const PREDICTED: &str = "predicted_";
 
 /// A run and its judgement.
@@ -28,13 +29,13 @@ impl<'a> View<'a> {
     /// The metric that verdicts are about.
     ///
     /// # Panics
-    /// Never of what the judge gave: it always has the metrics that the kernel tells of.
+    /// Never for what the judge returns: it always has the metrics that the kernel reports.
     pub(crate) fn metric(&self) -> &'a MetricInfo {
         let first = self.judgement.metrics.first();
         first.expect("a judgement has a metric")
     }
 
-    /// Whether a metric is a prediction, or there is one of it: the two are read side by side.
+    /// Whether a metric is a prediction or is predicted by another: the two are read side by side.
     pub(crate) fn is_predicted(&self, name: &str) -> bool {
         let other = name
             .strip_prefix(PREDICTED)
@@ -49,7 +50,8 @@ impl<'a> View<'a> {
         factor.map_or(name, |factor| factor.title.as_str())
     }
 
-    /// The title of a level, with that of its factor where levels of others are called the same.
+    /// Returns the title of a level, after the title of its factor if another factor has a level
+    /// with the title of any level of this factor.
     pub(crate) fn level(&self, factor: &str, name: &str) -> String {
         let Some(factor) = self.run.study.factor(factor) else {
             return name.to_owned();
@@ -57,15 +59,16 @@ impl<'a> View<'a> {
         let title = factor
             .level(name)
             .map_or(name, |level| level.title.as_str());
-        if self.is_told_by_levels(factor) {
+        if self.has_own_level_titles(factor) {
             title.to_owned()
         } else {
             format!("{}: {title}", factor.title)
         }
     }
 
-    /// Whether no other factor has a level of a title that this one has, as `off` and `on`.
-    fn is_told_by_levels(&self, factor: &Factor) -> bool {
+    /// Whether no other factor has a level with the title of one of this factor's, such as `off`
+    /// and `on`.
+    fn has_own_level_titles(&self, factor: &Factor) -> bool {
         let others = self.run.study.factors.iter();
         let others = others.filter(|other| other.name != factor.name);
         let mut titles = others
@@ -79,7 +82,8 @@ impl<'a> View<'a> {
         self.level(&self.judgement.compare, name)
     }
 
-    /// The title of an arm's level of the compared factor, under a heading that has the factor's.
+    /// Returns the title of an arm's level of the compared factor, for use under a heading with the
+    /// factor's title.
     pub(crate) fn own_level(&self, arm: &'a ArmFigures) -> &'a str {
         let compare = &self.judgement.compare;
         let name = arm.levels.get(compare).map_or("", String::as_str);
@@ -88,8 +92,8 @@ impl<'a> View<'a> {
         level.map_or(name, |level| level.title.as_str())
     }
 
-    /// Titles of levels, in the order of their factors; empty for the one cell of a study with one
-    /// factor.
+    /// Joins the titles of levels in the order of their factors. Empty for the one cell of a study
+    /// with one factor.
     pub(crate) fn cell(&self, levels: &Levels) -> String {
         let titles = self.run.study.factors.iter().filter_map(|factor| {
             let name = levels.get(&factor.name)?;
@@ -117,7 +121,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The cells in the order in which they first come, without the control.
+    /// Returns the cells in the order of their first arms, without the control.
     pub(crate) fn cells(&self) -> Vec<Cell<'a>> {
         let arms = self.judgement.arms.iter();
         let arms = arms.filter(|arm| arm.role != Role::Control);
@@ -134,7 +138,7 @@ impl<'a> View<'a> {
         grouped(arms, of_cell).into_iter().map(cell).collect()
     }
 
-    /// Where an arm's level of the compared factor stands in the study.
+    /// Position of an arm's level among the compared factor's levels in the study.
     fn place_of(&self, arm: &ArmFigures) -> Option<usize> {
         let factor = self.run.study.factor(&self.judgement.compare)?;
         let name = arm.levels.get(&factor.name)?;

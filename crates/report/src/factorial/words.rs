@@ -7,7 +7,7 @@ use crate::numbers;
 use crate::view::Shown;
 
 impl Shown {
-    /// An arm's figure; one that never varies is a fact and has no interval.
+    /// Shows an arm's figure. A figure that never varies is a fact and has no interval.
     pub(crate) fn figure(figure: Option<&Figure>, metric: &MetricInfo) -> Self {
         let Some(figure) = figure else {
             return Self::default();
@@ -43,13 +43,13 @@ impl Shown {
         }
     }
 
-    /// A ratio of which no interval is known.
+    /// Shows a ratio whose interval is unknown.
     pub(crate) fn ratio(ratio: f64) -> Self {
         Self::text(numbers::ratio(ratio))
     }
 }
 
-/// The cell that something holds in, at the end of what it is; nothing for the one cell of a study.
+/// Formats a cell as a suffix to what holds in it; empty for the one cell of a study.
 pub(crate) fn after_comma(cell: &str) -> String {
     if cell.is_empty() {
         return String::new();
@@ -57,7 +57,7 @@ pub(crate) fn after_comma(cell: &str) -> String {
     format!(", {cell}")
 }
 
-/// Pairs behind a change.
+/// Number of pairs behind a change.
 pub(super) fn pairs(change: &Change) -> u32 {
     match change {
         Change::Estimated(effect) => effect.n,

@@ -12,11 +12,11 @@ use crate::view::{Medium, Page};
 #[derive(Serialize)]
 pub(crate) struct Common<'a> {
     style: &'a str,
-    /// Where there is something to search.
+    /// `None` on a page that has nothing to search.
     script: Option<Script>,
     #[serde(flatten)]
     page: Page,
-    /// What is doubtful, and what to do about it.
+    /// Each doubt and what to do about it.
     doubts: Vec<(String, &'static str)>,
     #[serde(flatten)]
     method: Method<'a>,
@@ -29,7 +29,8 @@ pub(crate) struct Common<'a> {
     version: &'a str,
 }
 
-/// A script of ours, and what the page's own policy knows it by: no other runs, whatever a page shows.
+/// A script of ours, with the hash by which the page's own policy allows it. No other script runs,
+/// whatever a page shows.
 #[derive(Serialize)]
 struct Script {
     text: &'static str,
@@ -57,7 +58,7 @@ pub(crate) struct Method<'a> {
 }
 
 impl<'a> Common<'a> {
-    /// What a run says by itself around its view.
+    /// Collects what a run itself says around its view.
     pub(crate) fn of<S, A>(
         run: &'a RunRecord<S, A>,
         method: Method<'a>,
@@ -86,7 +87,7 @@ impl<'a> Common<'a> {
     }
 }
 
-/// `2026-03-14 09:26 UTC`; a time of another shape is shown as it is.
+/// Formats a time as `2026-03-14 09:26 UTC`; text of another shape is shown as it is.
 fn started(text: &str) -> String {
     match (text.get(..10), text.get(11..16)) {
         (Some(day), Some(minute)) => format!("{day} {minute} UTC"),

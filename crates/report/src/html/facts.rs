@@ -6,7 +6,7 @@ use model::{Reboot, RunRecord};
 
 use crate::numbers;
 
-/// What the machine is and how busy it was at rest; what is unknown is left out.
+/// Lists what the machine is and how busy it was at rest; unknown facts are left out.
 pub(crate) fn facts<S, A>(run: &RunRecord<S, A>) -> Vec<(&'static str, String)> {
     let (facts, watched) = (&run.facts, &run.watched);
     let (identity, client) = (facts.identity.as_ref(), run.client.as_ref());
@@ -19,7 +19,8 @@ pub(crate) fn facts<S, A>(run: &RunRecord<S, A>) -> Vec<(&'static str, String)> 
     let interrupts = facts.irq_time_accounting.map(|how| how.words().to_owned());
     let foreign = watched.foreign_cpu_share.map(numbers::share);
     let pressure = watched.psi_cpu_some_avg10;
-    // Runs that have no look at the machine at rest have a default in its place, whose spread would read as none.
+    // A run that did not watch the machine at rest has a default here, whose spread would read as
+    // none.
     let was_seen = *watched != Watched::default();
     let spread = was_seen.then_some(watched.spin_robust_cv);
     let spread = spread.map(|cv| format!("{} (robust CV)", numbers::share(cv)));
@@ -60,7 +61,7 @@ pub(crate) fn facts<S, A>(run: &RunRecord<S, A>) -> Vec<(&'static str, String)> 
     known.into_iter().flatten().collect()
 }
 
-/// The client's host, where it has one of its own.
+/// Describes the client's host: another namespace of this machine, or another machine.
 fn host_of(client: &ClientHost) -> String {
     let facts = &client.facts;
     if client.same_machine {
@@ -72,11 +73,11 @@ fn host_of(client: &ClientHost) -> String {
     )
 }
 
-/// That these facts are of one boot among others.
+/// Counts the boots of the run, and says that these facts are of the first one.
 fn boots(reboot: &Reboot) -> String {
     let with = reboot.boots.iter().filter(|boot| boot.has_step).count();
     format!(
-        "{}, of which {with} with {}; what is told here is of the boot in which the run began",
+        "{}, of which {with} with {}; these facts are of the boot in which the run began",
         reboot.boots.len().max(1),
         reboot.option
     )

@@ -20,21 +20,21 @@ use common::{Common, Method};
 
 const TEMPLATE: &str = include_str!("../../templates/page.html");
 const SERVER_TERMS: &str = "The implied rate is 1 s divided by the server CPU per request: what one server CPU could carry if \
-     it did nothing else. It was not seen. The floor is the same load on a bare echo over the same \
+     it did nothing else. It was not measured. The floor is the same load on a bare echo over the same \
      sockets and bytes, without HTTP.";
 const WATCHED_TERMS: &str = "A kB carried is 1,000 bytes of payload that connections to the server carried in either direction, by the \
-     kernel's own count of each connection. It is no request: what a request carries is its clients' affair, and differs from \
-     one to the other. The whole machine's CPU time holds that of clients on this machine.";
+     kernel's own count of each connection. It is not a request: how much a request carries is up to the clients, and differs \
+     from one to the other. The whole machine's CPU time includes that of clients on this machine.";
 const COMMAND_TERMS: &str = "Every combination of levels is an arm, and a cell holds the arms that differ in the compared \
      factor alone. The control is the first arm once more, run under another name.";
 const BENCH_TERMS: &str = "CPU time is user and system time of a command and of the children that it waited for, and peak \
-     memory the largest of any one of these processes.";
+     memory is the largest of any one of these processes.";
 const LOAD_TERMS: &str = "In closed loop a connection sends its next request when the answer to the last is in; in open loop \
      requests are due on a schedule, and the response time runs from when a request was due.";
-const LOOK_TERMS: &str = "A share is that of the moments at which it was found so. What there is to gain is what the rest of the time \
-     leaves, until the next limit is met.";
+const LOOK_TERMS: &str = "A share is the share of moments at which this was found. The gain is what is possible if only the rest of the \
+     time remains, until the next limit is met.";
 const STREAM_TERMS: &str = "A plateau is a rate that holds for a part of the test. Credit is spent above the base rate and earned \
-     below it, as of a token bucket; whether it was full at the beginning is not known.";
+     below it, as in a token bucket; whether the bucket was full at the beginning is not known.";
 pub(crate) const STYLE: &str = include_str!("../../templates/style.css");
 
 /// Renders a judged run as one self-contained HTML file.
@@ -60,7 +60,7 @@ pub fn render(run: &RunRecord, blocks: &[BlockRecord], judgement: &Judgement) ->
     laid_out(&Common::of(run, method, view, STYLE))
 }
 
-/// Renders a judged run of commands, with the evidence that it gathered, likewise.
+/// Renders a judged run of commands and the evidence that it gathered as one HTML file.
 ///
 /// # Panics
 /// When a template that is compiled in is wrong, which a test would see.
@@ -78,7 +78,7 @@ pub fn render_factorial(
         method: &study.method,
         pitfalls: &study.pitfalls,
         workload: factorial::workload(view),
-        // What hosts there are between is the commands' own affair.
+        // Which other hosts take part is the commands' own affair.
         rig: "They ran as an ordinary user, on the machine described below".to_owned(),
         terms: format!("{} {COMMAND_TERMS}", factorial::design(view)),
     };
@@ -87,7 +87,7 @@ pub fn render_factorial(
     laid_out(&Common::of(run, method, page, STYLE))
 }
 
-/// Renders a judged comparison of commands likewise.
+/// Renders a judged comparison of commands as one HTML file.
 ///
 /// # Panics
 /// When a template that is compiled in is wrong, which a test would see.
@@ -100,13 +100,13 @@ pub fn render_bench(run: &SavedBench, report: &BenchReport) -> String {
                  the control.",
         pitfalls: &[],
         workload: "Wall time runs from exec to the end of the process".to_owned(),
-        rig: "They ran as whoever asked, on the machine described below".to_owned(),
+        rig: "They ran as the user who asked, on the machine described below".to_owned(),
         terms: BENCH_TERMS.to_owned(),
     };
     laid_out(&Common::of(run, method, bench::view(report), STYLE))
 }
 
-/// Renders what holds a program back likewise.
+/// Renders what holds a program back as one HTML file.
 ///
 /// # Panics
 /// When a template that is compiled in is wrong, which a test would see.
@@ -116,16 +116,16 @@ pub fn render_look(look: &SavedLook, explanation: &Explanation) -> String {
         title: "What holds it back",
         study: "explain",
         question: &format!("What holds {target} back?"),
-        method: "At moments drawn at random it was seen who had a request and what the program did; each part of a \
-                 request's time is in one account. Whoever is accused was hindered for alternate moments, where that \
-                 can be done.",
+        method: "At random moments it was observed who had a request and what the program did; each part of a request's \
+                 time is in one account. The suspected limiter was hindered at alternate times, where that can be \
+                 done.",
         pitfalls: &[],
         workload: match look.study.observation.load {
             Some(load) => format!(
-                "Load of ours over {} connections, in closed loop",
+                "Linerate's own load over {} connections, in closed loop",
                 load.connections
             ),
-            None => "Whatever it did by itself".to_owned(),
+            None => "What it did by itself, without load of ours".to_owned(),
         },
         rig: "It ran on the machine described below".to_owned(),
         terms: LOOK_TERMS.to_owned(),
@@ -138,7 +138,7 @@ pub fn render_look(look: &SavedLook, explanation: &Explanation) -> String {
     ))
 }
 
-/// Renders a test of streams likewise.
+/// Renders a test of streams as one HTML file.
 ///
 /// # Panics
 /// When a template that is compiled in is wrong, which a test would see.
@@ -146,8 +146,8 @@ pub fn render_streams(seen: StreamsSeen<'_>) -> String {
     let method = Method {
         title: "What a path carries",
         study: "stream",
-        question: "What does the path carry for a while, and what for ever?",
-        method: "As much was sent as it takes. The series of intervals is cut into plateaus by least squares of the \
+        question: "How much does the path carry for a while, and how much in the long run?",
+        method: "As much was sent as the path takes. The series of intervals is cut into plateaus by least squares of the \
                  logarithms.",
         pitfalls: &[],
         workload: format!("Streams with the server on {}", seen.run.study.target),
@@ -157,7 +157,7 @@ pub fn render_streams(seen: StreamsSeen<'_>) -> String {
     laid_out(&Common::of(seen.run, method, streams::view(seen), STYLE))
 }
 
-/// Renders a load of many blocks likewise.
+/// Renders a load of many blocks as one HTML file.
 pub(crate) fn render_load(run: &SavedLoad, question: &str, method: &str, view: Page) -> String {
     let method = Method {
         title: &run.study.target,
@@ -172,21 +172,23 @@ pub(crate) fn render_load(run: &SavedLoad, question: &str, method: &str, view: P
     laid_out(&Common::of(run, method, view, STYLE))
 }
 
-/// What turns the order of letters would turn that of the page, so it is shown as what it is.
+/// Fills the template. A character that reverses the order of letters would reverse that of the
+/// page, so it is shown as `\uXXXX`.
 fn laid_out(page: &Common<'_>) -> String {
     let mut templates = Environment::new();
     templates.add_filter("glued", |text: &str| numbers::glued(text));
     templates.add_filter("capitalised", |text: &str| sentences::capitalised(text));
     templates.add_filter("spoken", spoken);
     templates.add_filter("prose", prose);
-    // A name that ends in `.html` has what is put into it escaped.
+    // The template engine escapes all values because the name ends in `.html`.
     let page = templates
         .render_named_str("page.html", TEMPLATE, Serde(page))
         .expect("the template is compiled in and a test renders it");
     foreign::shown(&page).into_owned()
 }
 
-/// Text that is read and not copied: a hyphen stays with the word that it begins, as in `-O3`.
+/// Glues text that is read and not copied: a hyphen stays with the word that it begins, as in
+/// `-O3`.
 fn spoken(text: &str) -> String {
     let glued = numbers::glued(text);
     glued
@@ -194,7 +196,7 @@ fn spoken(text: &str) -> String {
         .replace("(-", "(-\u{2060}")
 }
 
-/// Escaped text in which what stands between backticks is set as code.
+/// Escapes a text, and sets what stands between backticks as code.
 fn prose(text: &str) -> Value {
     let escaped = HtmlEscape(&numbers::glued(text)).to_string();
     let mut parts = escaped.split('`');
@@ -306,7 +308,7 @@ mod tests {
         }
     }
 
-    /// Only an `<a href>` may hold an address; `http-json` and `http-equiv` are none.
+    /// Only an `<a href>` may hold an address; `http-json` and `http-equiv` are not addresses.
     fn is_link_or_no_address(page: &str, at: usize) -> bool {
         let is_address = page[at..].starts_with("http://") || page[at..].starts_with("https://");
         !is_address || page[..at].ends_with("<a href=\"")

@@ -1,4 +1,4 @@
-//! What a person sees of a search for a capacity: the answer, how it was found, the rates that decided.
+//! The view of a search for a capacity: the answer, how it was found, the rates that decided.
 
 use model::judgement::{Likely, LoadSlo, TallyShape};
 use model::load_run::SavedLoad;
@@ -9,10 +9,10 @@ use super::{add_list, add_notes, connections, stopped};
 use crate::view::{Page, Table};
 use crate::{html, numbers, text};
 
-/// How many times its connections a search tries beforehand.
-const MORE: u32 = 4;
+/// Factor on the connections of a search, for a trial in closed loop beforehand.
+const CONNECTIONS_FACTOR: u32 = 4;
 
-/// A search, and the blocks of it, in whose order those of the judgement are.
+/// A search and its blocks, which are in the same order as those of the judgement.
 #[derive(Clone, Copy)]
 pub struct Searched<'a> {
     pub run: &'a SavedLoad,
@@ -21,7 +21,8 @@ pub struct Searched<'a> {
     pub found: &'a LoadSlo,
 }
 
-/// Adds to a search what is to be remarked of the target, and by what it was stopped.
+/// Adds notes to a search: whether the connections limit the target, whether it stays slow after
+/// overload, and what stopped the search.
 pub fn remarked(mut found: LoadSlo, binds: bool, stopped_by: Option<&str>) -> LoadSlo {
     let more_rps = found.closed_loop_rps_at_four_times_the_connections;
     let binds = more_rps.filter(|_| binds).map(|more_rps| {
@@ -30,14 +31,14 @@ pub fn remarked(mut found: LoadSlo, binds: bool, stopped_by: Option<&str>) -> Lo
              the target may hold more",
             found.connections,
             numbers::rate(found.closed_loop_rps),
-            found.connections.saturating_mul(MORE),
+            found.connections.saturating_mul(CONNECTIONS_FACTOR),
             numbers::rate(more_rps)
         )
     });
     let stays_slow = found.hysteresis.as_ref().map(|hysteresis| {
         format!(
             "{} requests/s held on the way up, and after the first failure nothing above {} did: the target \
-             may stay slow once it was overloaded",
+             may stay slow once it has been overloaded",
             numbers::rate(hysteresis.going_up_rps),
             numbers::rate(hysteresis.coming_down_rps)
         )
@@ -63,7 +64,7 @@ pub fn render(searched: Searched<'_>, width: usize, colour: bool) -> String {
         .to_owned()
 }
 
-/// Renders it for a browser.
+/// Renders a search for a browser.
 pub fn page(searched: Searched<'_>) -> String {
     html::render_load(
         searched.run,
@@ -83,7 +84,7 @@ fn view(searched: Searched<'_>) -> Page {
     };
     page.section("rates", "The rates that decided");
     page.table(decisive(searched));
-    add_list(&mut page, "Measured like this", measured(found));
+    add_list(&mut page, "Measured as follows", measured(found));
     add_notes(&mut page, &found.notes);
     page
 }
@@ -122,7 +123,8 @@ fn holding(holds: &TallyShape, found: &LoadSlo) -> String {
 
 fn nothing_above(found: &LoadSlo) -> String {
     if found.is_over && found.undecided.is_empty() {
-        return "No higher rate was tried: closed loop carries half of it.".to_owned();
+        return "No higher rate was tried: this is about twice what closed loop carries."
+            .to_owned();
     }
     format!("Where it fails is not confirmed. {}", likely(found))
 }
@@ -153,7 +155,7 @@ fn likely(found: &LoadSlo) -> String {
     between(&found.likely_rps, holds.map_or(0.0, |of| of.rate_rps))
 }
 
-/// Never below what is confirmed to hold, wherever the bisection ended.
+/// Says where the limit lies: never below what is confirmed to hold, wherever the bisection ended.
 fn between(likely: &Likely, holds_rps: f64) -> String {
     let low_rps = likely.low.max(holds_rps);
     let low = numbers::rate(low_rps);
@@ -172,7 +174,7 @@ fn of_blocks(count: u32, tally: &TallyShape) -> String {
     format!("{count} of {} blocks", tally.blocks)
 }
 
-/// How it was searched.
+/// Lists how the search was done.
 fn measured(found: &LoadSlo) -> Vec<String> {
     let load = format!(
         "open loop, {} arrivals, {} on {} thread{}",
@@ -225,17 +227,17 @@ fn decisive(searched: Searched<'_>) -> Table {
     Table::of_texts("The rates that decided", headings, rows)
 }
 
-/// Each figure of the objective, over all blocks of a confirmation at this rate.
+/// Figures of the objective's terms, over all confirming blocks at the rate of `tally`.
 fn figures(tally: &TallyShape, searched: Searched<'_>) -> Vec<String> {
     let mut response = Histogram::default();
     let (mut failed, mut blocks) = (0.0, 0.0);
-    for (told, block) in searched.found.blocks.iter().zip(searched.offered) {
-        let is_at = told.rate_rps.to_bits() == tally.rate_rps.to_bits();
-        if is_at && told.purpose == "confirming" {
+    for (judged, block) in searched.found.blocks.iter().zip(searched.offered) {
+        let is_at = judged.rate_rps.to_bits() == tally.rate_rps.to_bits();
+        if is_at && judged.purpose == "confirming" {
             if let Some(latency) = &block.reading.latency {
                 response.merge(&latency.response);
             }
-            failed += told.failed_share;
+            failed += judged.failed_share;
             blocks += 1.0;
         }
     }

@@ -8,8 +8,8 @@ use model::load_run::HttpVersion;
 use crate::numbers;
 use crate::view::{Item, Page};
 
-/// The protocol and how many requests are at once on each connection, where that is more than one or of
-/// HTTP/2.
+/// Returns the protocol and how many requests are at once on each connection; `None` for HTTP/1.1
+/// without a pipeline.
 pub fn at_once(http: HttpVersion, streams: u32) -> Option<(&'static str, String)> {
     let count = numbers::whole(f64::from(streams));
     let plural = if streams == 1 { "" } else { "s" };
@@ -22,7 +22,7 @@ pub fn at_once(http: HttpVersion, streams: u32) -> Option<(&'static str, String)
     }
 }
 
-/// Connections, and what is at once on each, in words.
+/// Describes the connections and how many requests are at once on each.
 pub fn connections(connections: u32, http: HttpVersion, streams: u32) -> String {
     let connections = numbers::whole(f64::from(connections));
     match at_once(http, streams) {
@@ -31,13 +31,13 @@ pub fn connections(connections: u32, http: HttpVersion, streams: u32) -> String 
     }
 }
 
-/// That a run ended early, and by what where it is known.
+/// Says that a run ended early, and by what if that is known.
 fn stopped(is_over: bool, by: Option<&str>, blocks: usize) -> Option<String> {
     let by = by.map_or_else(String::new, |by| format!(" by {by}"));
     (!is_over).then(|| format!("stopped{by} after {blocks} blocks"))
 }
 
-/// Items under a heading of their own, unless there are none.
+/// Adds items under a heading of their own, unless there are none.
 fn add_list(page: &mut Page, heading: &str, items: Vec<String>) {
     if !items.is_empty() {
         page.paragraph(heading);
@@ -45,7 +45,6 @@ fn add_list(page: &mut Page, heading: &str, items: Vec<String>) {
     }
 }
 
-/// What is to be remarked.
 fn add_notes(page: &mut Page, notes: &[String]) {
     add_list(page, "Notes", notes.to_vec());
 }

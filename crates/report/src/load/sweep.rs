@@ -1,4 +1,4 @@
-//! What a person sees of a sweep: the answer, the levels, knee and law.
+//! The view of a sweep: the answer, the levels, knee and law.
 
 use model::judgement::{LevelShape, LoadSweep, QuantileShape, RoundsEstimate};
 use model::load_run::SavedLoad;
@@ -9,10 +9,10 @@ use crate::chart::sweep::curve;
 use crate::view::{Column, Page, Row, Shown, Table};
 use crate::{html, numbers, text, usl};
 
-/// With fewer rounds an interval at 95 % is the whole range.
+/// Fewest rounds for an interval at 95 %; with fewer, it is the whole range.
 const FEWEST_ROUNDS: u32 = 6;
 
-/// Adds to a sweep what is to be remarked of its levels, and by what it was stopped.
+/// Adds notes to a sweep: about its levels and rounds, and about what stopped it.
 pub fn remarked(mut sweep: LoadSweep, stopped_by: Option<&str>) -> LoadSweep {
     let named = |is: &dyn Fn(&LevelShape) -> bool| {
         let of = sweep.levels.iter().filter(|level| is(level));
@@ -30,11 +30,11 @@ pub fn remarked(mut sweep: LoadSweep, stopped_by: Option<&str>) -> LoadSweep {
         .map_or(f64::INFINITY, |level| level.load);
     let is_few = sweep.axis == Axis::Connections && lowest < f64::from(sweep.threads);
     let fewer = is_few
-        .then(|| "levels below the number of threads (-t) are offered by fewer of them".to_owned());
+        .then(|| "levels below the number of threads (-t) are offered by fewer threads".to_owned());
     let mut found = sweep.levels.iter().filter_map(|level| level.throughput_rps);
     let short = found.any(|found| found.rounds < FEWEST_ROUNDS).then(|| {
         format!(
-            "with fewer than {FEWEST_ROUNDS} rounds an interval is the whole range, and worth less than \
+            "with fewer than {FEWEST_ROUNDS} rounds an interval is the whole range, and covers less than \
              95 %"
         )
     });
@@ -57,12 +57,12 @@ pub fn render(sweep: &LoadSweep, width: usize, colour: bool) -> String {
         .to_owned()
 }
 
-/// Renders it for a browser.
+/// Renders a sweep for a browser.
 pub fn page(run: &SavedLoad, sweep: &LoadSweep) -> String {
     html::render_load(
         run,
-        "From which load on does more bring nothing but waiting?",
-        "Every level came once a round, in random order.",
+        "Beyond which load does more bring only waiting?",
+        "Every level was measured once a round, in random order.",
         view(sweep),
     )
 }
@@ -81,12 +81,12 @@ fn view(sweep: &LoadSweep) -> Page {
     );
     page.table(table(sweep));
     add_list(&mut page, usl::TITLE, law(sweep));
-    add_list(&mut page, "Measured like this", measured(sweep));
+    add_list(&mut page, "Measured as follows", measured(sweep));
     add_notes(&mut page, &sweep.notes);
     page
 }
 
-/// The level with the most throughput.
+/// Names the level with the most throughput.
 fn most(sweep: &LoadSweep) -> String {
     let known = sweep
         .levels
@@ -125,7 +125,7 @@ fn knee(sweep: &LoadSweep) -> String {
         ("below", _) => {
             format!("{none} throughput over time to an answer may fall from its start.")
         }
-        _ => format!("{none} the levels do not carry one."),
+        _ => format!("{none} the levels do not determine one."),
     }
 }
 
@@ -137,7 +137,7 @@ fn offered(axis: Axis, load: f64) -> &'static str {
     }
 }
 
-/// How it was measured.
+/// Lists how the sweep was measured.
 fn measured(sweep: &LoadSweep) -> Vec<String> {
     let rounds = sweep.blocks.iter().map(|block| block.round).max();
     let load = match sweep.connections {
@@ -150,7 +150,7 @@ fn measured(sweep: &LoadSweep) -> Vec<String> {
         )),
     };
     let sweeping = format!(
-        "{}, {} levels in {} rounds of random order",
+        "{}, {} levels in {} rounds in random order",
         sweep.sweep,
         sweep.levels.len(),
         rounds.unwrap_or(0)
@@ -211,18 +211,18 @@ fn quantile(found: Option<QuantileShape>) -> Shown {
     Shown::text(shown.unwrap_or_else(|| numbers::MISSING.to_owned()))
 }
 
-/// The law's coefficients, or why it is not fitted.
+/// Lists the law's coefficients, or says why it is not fitted.
 fn law(sweep: &LoadSweep) -> Vec<String> {
     if sweep.axis == Axis::Rate {
         return Vec::new();
     }
     let Some(fit) = &sweep.usl else {
-        let why = "not fitted: it takes two complete rounds of six levels that answer and at which the client is \
+        let why = "not fitted: it needs two complete rounds of six levels that answer and at which the client is \
                    not the limit";
         return vec![why.to_owned()];
     };
-    let is_told = |level: &&LevelShape| !level.client_is_limit && !is_silent(sweep, level);
-    let told = sweep.levels.iter().filter(is_told);
-    let most = told.map(|level| level.load).fold(0.0, f64::max);
+    let is_usable = |level: &&LevelShape| !level.client_is_limit && !is_silent(sweep, level);
+    let usable = sweep.levels.iter().filter(is_usable);
+    let most = usable.map(|level| level.load).fold(0.0, f64::max);
     usl::items(fit, "connections", most)
 }

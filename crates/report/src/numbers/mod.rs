@@ -8,10 +8,10 @@
 
 use model::{Effect, Estimate};
 
-/// Stands where a number is missing or no number.
+/// Shown where a number is missing or not finite.
 pub const MISSING: &str = "–";
 
-/// From here on figures have more digits than anybody counts, and soon more than the number holds.
+/// From here on, figures have more digits than anybody counts, and soon more than an `f64` holds.
 const HUGE: f64 = 1e15;
 
 /// A whole number with thousands separators: `1,203,164`; `2.50e25` where it is huge.
@@ -36,7 +36,8 @@ pub fn whole(value: f64) -> String {
     grouped
 }
 
-/// A rate to three significant digits: `164,000` for 163,934, `1.50` for 1.5; a small whole one as it is.
+/// A rate to three significant digits: `164,000` for 163,934, `1.50` for 1.5. A small whole number
+/// is shown as it is.
 pub fn rate(value: f64) -> String {
     if value.abs() < 99.95 && value.fract() != 0.0 {
         return three_digits(value);
@@ -75,7 +76,7 @@ pub fn duration(ns: u64) -> String {
     format!("{} {unit}", in_unit(ns, divisor))
 }
 
-/// A duration in seconds, as one in ns.
+/// A duration given in seconds, in the form of [`duration`].
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -143,8 +144,8 @@ pub fn quantity(value: f64, unit: &str) -> String {
         .to_owned()
 }
 
-/// A round figure, as on a chart's axis: `200 µs`, `1 MB`; of other units, which may be long, the
-/// number alone.
+/// A round figure, as on a chart's axis: `200 µs`, `1 MB`. Other units may be long, so their
+/// numbers stand alone.
 pub fn axis(value: f64, unit: &str) -> String {
     let (divisor, shown) = shown_unit(value, unit);
     let number = (value / divisor * 1e4).round() / 1e4;
@@ -159,7 +160,7 @@ pub fn axis(value: f64, unit: &str) -> String {
     format!("{number} {shown}")
 }
 
-/// Whether figures of a unit are shown in larger or smaller ones of its kind.
+/// Whether figures of a unit are shown in multiples of it, as ns are shown in µs.
 pub fn is_scaled(unit: &str) -> bool {
     matches!(unit, "ns" | "bytes")
 }
@@ -187,7 +188,8 @@ pub fn counted(value: f64, unit: &str) -> String {
     format!("{} {unit}", whole(value)).trim_end().to_owned()
 }
 
-/// The unit in which a value reads best, and how many of the metric's own it is.
+/// Returns how many of the metric's own unit make the unit in which a value reads best, and that
+/// unit.
 fn shown_unit(value: f64, unit: &str) -> (f64, &str) {
     let size = value.abs();
     match unit {
@@ -209,7 +211,7 @@ pub fn quantity_span(low: f64, high: f64, unit: &str) -> String {
     format!("{low} … {high} {shown}").trim_end().to_owned()
 }
 
-/// Two ratios in the same words: `+16.0 … +42.0 %`, or `1.16 … 5.53 times`.
+/// Two ratios in the same form: `+16.0 … +42.0 %`, or `1.16 … 5.53 times`.
 pub fn ratio_span(low: f64, high: f64) -> String {
     if [low, high].into_iter().all(reads_as_change) {
         let [low, high] = [low, high].map(|ratio| signed((ratio - 1.0) * 100.0));
@@ -219,7 +221,7 @@ pub fn ratio_span(low: f64, high: f64) -> String {
     format!("{low} … {high} times")
 }
 
-/// A ratio as people say it: as a change while that is small, `−22.1 %`, else as times, `2.73 times`.
+/// A ratio as people say it: a small change as per cent, `−22.1 %`, any other as `2.73 times`.
 pub fn ratio(ratio: f64) -> String {
     if reads_as_change(ratio) {
         change(ratio)
@@ -228,7 +230,7 @@ pub fn ratio(ratio: f64) -> String {
     }
 }
 
-/// Two ratios in the same words: `+16.0 %` and `+42.0 %`, or `1.16 times` and `5.53 times`.
+/// Two ratios in the same form: `+16.0 %` and `+42.0 %`, or `1.16 times` and `5.53 times`.
 pub fn ratios_alike(ratios: [f64; 2]) -> [String; 2] {
     if ratios.into_iter().all(reads_as_change) {
         return ratios.map(change);
@@ -248,12 +250,12 @@ pub fn ratio_roughly(ratio: f64) -> String {
     format!("{} times", (ratio * 1e4).round() / 1e4)
 }
 
-/// An effect in the words of [`ratio`] with its interval: `2.73 times (2.70 … 2.76)`.
+/// An effect in the form of [`ratio`] with its interval: `2.73 times (2.70 … 2.76)`.
 pub fn ratio_with_interval(effect: &Effect) -> String {
     format!("{} ({})", ratio(effect.ratio), ratio_interval(effect))
 }
 
-/// The interval of an effect in the words of its ratio.
+/// The interval of an effect in the form in which [`ratio`] shows its ratio.
 pub fn ratio_interval(effect: &Effect) -> String {
     if reads_as_change(effect.ratio) {
         return change_interval(effect);
@@ -262,7 +264,7 @@ pub fn ratio_interval(effect: &Effect) -> String {
     format!("{low} … {high}")
 }
 
-/// From a hundredth to twice as much.
+/// Whether a ratio is shown as a change: from a hundredth up to, but not including, twice.
 fn reads_as_change(ratio: f64) -> bool {
     (0.01..2.0).contains(&ratio)
 }
@@ -312,7 +314,7 @@ pub fn share(share: f64) -> String {
     format!("{percent:.decimals$} %")
 }
 
-/// The interval of an estimate in the words of `shown`: `11.7 … 12.1`.
+/// The interval of an estimate, with ends formatted by `shown`: `11.7 … 12.1`.
 pub fn interval(estimate: &Estimate, shown: impl Fn(f64) -> String) -> String {
     format!("{} … {}", shown(estimate.low), shown(estimate.high))
 }
@@ -345,7 +347,7 @@ pub fn bit_rate(bits_per_second: f64) -> String {
     format!("{} {unit}", three_digits(bits_per_second / divisor))
 }
 
-/// A text with no-break spaces between numbers and their units.
+/// Puts no-break spaces between numbers and their units.
 pub fn glued(text: &str) -> String {
     [" %", " µs", " ms", " ns", " times", "n = "]
         .into_iter()
@@ -354,7 +356,8 @@ pub fn glued(text: &str) -> String {
         })
 }
 
-/// The minus is the typographic one: a hyphen is too short to be seen beside figures.
+/// Formats a percentage with its sign. The minus is the typographic one: a hyphen is too short to
+/// be seen beside figures.
 fn signed_to(percent: f64, decimals: usize) -> String {
     if !percent.is_finite() {
         return MISSING.to_owned();

@@ -1,4 +1,4 @@
-//! The page for a terminal: the answer first, then the table, then what to doubt.
+//! The page for a terminal: the answer first, then the table, then the doubts.
 
 mod paint;
 mod sheet;
@@ -15,7 +15,7 @@ pub(crate) use paint::{Paint, Style};
 pub(crate) use sheet::Sheet;
 pub use wrap::{hanging, wrap};
 
-/// Narrower than this nothing can be set; such a terminal gets lines of this width.
+/// Narrowest width at which text can be set; a narrower terminal gets lines of this width.
 pub const NARROWEST: usize = 20;
 
 /// Renders a judged run for a terminal of `width` columns, with or without colour.
@@ -23,7 +23,7 @@ pub fn render(run: &RunRecord, judgement: &Judgement, width: usize, colour: bool
     laid_out(servers::view(run, &[], judgement), width, colour)
 }
 
-/// Renders a view: the answer, its parts, and the doubts.
+/// Lays out a page: the answer, its parts, and the doubts.
 pub(crate) fn laid_out(page: Page, width: usize, colour: bool) -> String {
     let page = page.on(Medium::Terminal);
     let mut sheet = Sheet::new(width.max(NARROWEST), Paint { colour });

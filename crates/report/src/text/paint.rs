@@ -1,28 +1,29 @@
-//! Colour for a terminal: four styles of the standard palette, so that a reader's own theme holds.
+//! Colour for a terminal: four styles of the standard palette, so that a reader's own theme
+//! applies.
 
 const RESET: &str = "\u{1b}[0m";
-/// All that paints: what a terminal may act on in a text of ours.
+/// All codes that colour text: the only ones in our texts on which a terminal may act.
 pub const CODES: [&str; 5] = [RESET, "\u{1b}[1m", "\u{1b}[2m", "\u{1b}[32m", "\u{1b}[31m"];
 
-/// What a piece of text is for.
+/// Purpose of a piece of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
     /// The answer and the headings.
     Strong,
-    /// What may be passed over.
+    /// Text that may be passed over.
     Quiet,
     Good,
     Bad,
 }
 
-/// Paints, or leaves text alone.
+/// Colours text, or leaves it as it is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Paint {
     pub(crate) colour: bool,
 }
 
 impl Paint {
-    /// Paints each line for itself, so that a pager that cuts lines keeps the rest right.
+    /// Paints each line by itself, so that a pager that cuts lines keeps the rest right.
     pub(crate) fn lines(self, style: Style, text: &str) -> String {
         let painted: Vec<String> = text.lines().map(|line| self.span(style, line)).collect();
         painted.join("\n")

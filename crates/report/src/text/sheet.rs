@@ -1,4 +1,4 @@
-//! A page of a terminal under construction: paragraphs, tables and doubts of one width.
+//! A terminal page under construction: paragraphs, tables and doubts of one width.
 
 use model::Doubt;
 
@@ -7,7 +7,7 @@ use super::table::Table;
 use super::wrap::{hanging, wrap};
 use crate::view;
 
-/// What has been set so far.
+/// The text that has been set so far, and how the next is set.
 pub(crate) struct Sheet {
     width: usize,
     paint: Paint,
@@ -27,14 +27,14 @@ impl Sheet {
         self.text
     }
 
-    /// Lines of one style.
+    /// Adds lines of one style.
     pub(crate) fn styled(&mut self, style: Style, text: &str) {
         let lines = wrap(text, self.width).join("\n");
         self.text += &self.paint.lines(style, &lines);
         self.text.push('\n');
     }
 
-    /// An empty line, then a paragraph.
+    /// Adds an empty line, then a paragraph.
     pub(crate) fn paragraph(&mut self, text: &str) {
         self.text.push('\n');
         for line in wrap(text, self.width) {
@@ -42,14 +42,14 @@ impl Sheet {
         }
     }
 
-    /// Lines behind a mark.
+    /// Adds lines behind a mark.
     pub(crate) fn hanging(&mut self, mark: &str, text: &str) {
         for line in hanging(mark, text, self.width) {
             self.line(&line);
         }
     }
 
-    /// An empty line, then a table.
+    /// Adds an empty line, then a table.
     pub(crate) fn table(&mut self, table: &view::Table) {
         let headings: Vec<&str> = table.headings().collect();
         let row = |row: &view::Row| match row.cells.as_slice() {
@@ -63,7 +63,7 @@ impl Sheet {
         }
     }
 
-    /// Every doubt with its advice; the judge has put the run's own doubts among its own.
+    /// Adds every doubt with its advice. The judge has put the run's own doubts among its own.
     pub(crate) fn doubts(&mut self, doubts: &[Doubt]) {
         if doubts.is_empty() {
             return;
@@ -75,7 +75,7 @@ impl Sheet {
         }
     }
 
-    /// Items of a list that the paragraph before it begins.
+    /// Adds the items of a list, which the paragraph before it introduces.
     pub(crate) fn list(&mut self, items: &[String]) {
         for item in items {
             self.hanging("- ", item);

@@ -1,28 +1,28 @@
-//! A table that fits: side by side where there is room, split into parts with the first column
-//! repeated where there is less, and a list per row where there is little.
+//! A table that fits: side by side where there is room, split into parts that repeat the first
+//! column where there is less, and a list per row where there is little.
 
 use super::paint::{Paint, Style};
 use super::wrap::{columns, hanging, wrap};
 use crate::numbers::glued;
 
 const GAP: usize = 2;
-/// Words are wrapped within their column from here on; with two figures and their intervals beside
-/// them, these widths fill 80 columns.
+/// Words wider than this are wrapped within their column. With two figures and their intervals
+/// beside them, these widths fill 80 columns.
 const WIDEST_KEY: usize = 24;
 const WIDEST_WORDS: usize = 13;
-/// A word up to here is not broken for that; a longer one is.
+/// A word of up to this width is not broken to keep to `WIDEST_WORDS`; a longer one is.
 const WIDEST_WORD: usize = 16;
-/// Narrower than this a list is easier to read than a table in many parts.
+/// On a narrower terminal a list is easier to read than a table in many parts.
 const NARROWEST_TABLE: usize = 60;
 
-/// Rows of cells under headings; the first column names the row. A row of one cell is a heading of
-/// those below it.
+/// Rows of cells under headings; the first column names the row. A row of one cell is a heading for
+/// the rows below it.
 pub(crate) struct Table {
     headings: Vec<String>,
     rows: Vec<Vec<String>>,
 }
 
-/// Where a column's cells and heading lines start, and how wide they are.
+/// A column that is shown: its place in the rows, its width and its heading.
 struct Column<'a> {
     index: usize,
     width: usize,
@@ -30,7 +30,7 @@ struct Column<'a> {
 }
 
 impl Table {
-    /// A table whose cells and headings can neither steer the terminal nor break its lines.
+    /// Makes a table whose cells and headings can neither steer the terminal nor break its lines.
     pub(crate) fn new(headings: &[&str], rows: Vec<Vec<String>>) -> Self {
         let shown_row = |row: Vec<String>| row.iter().map(|cell| shown(cell)).collect();
         Self {
@@ -39,7 +39,7 @@ impl Table {
         }
     }
 
-    /// The lines of the table at a width.
+    /// Lays the table out in lines for a terminal of `width` columns.
     pub(crate) fn render(&self, width: usize, paint: Paint) -> Vec<String> {
         let columns = self.columns();
         match split(&columns, width) {
@@ -52,7 +52,8 @@ impl Table {
         }
     }
 
-    /// The columns that hold anything, each as narrow as its cells and its longest heading word.
+    /// The columns that hold anything, each as narrow as its cells and its longest heading word
+    /// allow.
     fn columns(&self) -> Vec<Column<'_>> {
         let rows = || self.rows.iter().filter(|row| !is_heading(row));
         let cells = |index: usize| rows().filter_map(move |row| row.get(index));
@@ -129,7 +130,8 @@ fn shown(text: &str) -> String {
     foreign::shown(text).into_owned()
 }
 
-/// Puts columns into parts that fit, the first column in each. `None` where even one does not.
+/// Distributes columns over parts that fit, each with the first column. `None` if even one does not
+/// fit.
 fn split<'a, 'b>(all: &'a [Column<'b>], width: usize) -> Option<Vec<Vec<&'a Column<'b>>>> {
     let (key, rest) = all.split_first()?;
     let mut parts = Vec::new();
@@ -150,7 +152,7 @@ fn split<'a, 'b>(all: &'a [Column<'b>], width: usize) -> Option<Vec<Vec<&'a Colu
     Some(parts)
 }
 
-/// Columns that a part takes, gaps included.
+/// Width of a part, gaps included.
 fn width_of(part: &[&Column<'_>]) -> usize {
     let widths: usize = part.iter().map(|column| column.width).sum();
     widths + GAP * part.len().saturating_sub(1)
@@ -160,7 +162,7 @@ fn is_heading(row: &[String]) -> bool {
     row.len() == 1
 }
 
-/// Width of its widest word that is not broken.
+/// Width of the widest word that is not broken.
 fn whole_words(cell: &str) -> usize {
     let words = cell.split_ascii_whitespace().map(columns);
     let whole = words.filter(|word| *word <= WIDEST_WORD);
@@ -171,7 +173,7 @@ fn is_figure(cell: &str) -> bool {
     cell.contains(|sign: char| sign.is_ascii_digit())
 }
 
-/// Headings of one line stand on the last line of those of more.
+/// Aligns the headings at their last lines.
 fn bottom_aligned(mut cells: Vec<Vec<String>>) -> Vec<Vec<String>> {
     let tallest = cells.iter().map(Vec::len).max().unwrap_or(0);
     for cell in &mut cells {
@@ -181,7 +183,7 @@ fn bottom_aligned(mut cells: Vec<Vec<String>>) -> Vec<Vec<String>> {
     cells
 }
 
-/// Sets the lines of one row; the first column stands left, figures stand right.
+/// Sets the lines of one row: the first column flush left, the others flush right.
 fn set(part: &[&Column<'_>], cells: &[Vec<String>], paint: Paint) -> Vec<String> {
     let tallest = cells.iter().map(Vec::len).max().unwrap_or(0);
     (0..tallest)
@@ -202,7 +204,7 @@ fn set(part: &[&Column<'_>], cells: &[Vec<String>], paint: Paint) -> Vec<String>
         .collect()
 }
 
-/// The words of a verdict are the only cells with a colour.
+/// Colours the words of a verdict; no other cells have a colour.
 fn painted_verdict(text: &str, paint: Paint) -> String {
     match text {
         "better" => paint.span(Style::Good, text),

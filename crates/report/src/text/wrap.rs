@@ -4,8 +4,8 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use crate::numbers;
 
-/// Fills lines with words, and shows what would steer the terminal as what it is. A number stays with
-/// its unit. A word wider than a line is cut, because a terminal would cut it too.
+/// Fills lines with words, and makes characters visible that would steer the terminal. A number
+/// stays with its unit. A word wider than a line is cut, because a terminal would cut it too.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let glued = numbers::glued(&foreign::shown(text));
@@ -20,7 +20,7 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Lines behind a mark, such as a list's dash; further lines stand under the first word.
+/// Sets lines behind a mark, such as a list's dash; further lines are indented to the first word.
 pub fn hanging(mark: &str, text: &str, width: usize) -> Vec<String> {
     let indent = columns(mark);
     wrap(text, width.saturating_sub(indent).max(1))
@@ -38,7 +38,7 @@ pub(crate) fn columns(text: &str) -> usize {
     text.width()
 }
 
-/// Puts a word behind the last line and breaks it where the line is full.
+/// Appends a word to the last line, and breaks it where the line is full.
 fn append(lines: &mut Vec<String>, word: &str, width: usize) {
     let Some(mut line) = lines.pop() else { return };
     if !line.is_empty() {

@@ -9,7 +9,7 @@ use std::io::Cursor;
 
 /// Side of a cell, device pixels.
 const CELL: usize = 8;
-/// Means of a cell that are further apart than this differ, of 255 levels.
+/// Cells differ if their means are further apart than this, of 255 levels.
 const LEVELS: f64 = 20.0;
 /// The share of cells that may differ. One line of the answer is 1 % of a picture.
 const MOST_DIFFERENT: f64 = 0.002;

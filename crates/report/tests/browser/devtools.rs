@@ -1,5 +1,5 @@
-//! A headless Chromium, spoken to in the DevTools protocol over two pipes: no port to choose, no
-//! address to wait for, and the browser leaves when the pipes close.
+//! A headless Chromium, driven by the DevTools protocol over two pipes: no port to choose, no
+//! address to wait for, and the browser ends when the pipes close.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ pub(crate) struct Browser {
     profile: PathBuf,
     session: Option<String>,
     last_id: u64,
-    /// What the page told since [`Browser::forget_events`].
+    /// Events of the page since [`Browser::forget_events`].
     events: Vec<Value>,
 }
 
@@ -75,7 +75,7 @@ impl Browser {
         answer["result"].clone()
     }
 
-    /// Waits until the page has told of an event since [`Browser::forget_events`].
+    /// Waits until the page has reported an event since [`Browser::forget_events`].
     pub(crate) fn await_event(&mut self, method: &str) {
         if self.events_of(method).next().is_none() {
             self.wait_for(method, |message, _| message["method"] == method);
@@ -122,7 +122,7 @@ impl Browser {
 }
 
 impl Drop for Browser {
-    /// Closing its input ends the browser, which then removes what it locked.
+    /// Closes the input of the browser, which ends it; the browser then removes what it locked.
     fn drop(&mut self) {
         drop(self.to.take());
         let _ = self.child.wait();
@@ -150,7 +150,7 @@ fn command(profile: &std::path::Path) -> Command {
             "--disable-extensions",
             "--disable-background-networking",
             "--disable-component-update",
-            // Pictures are the same on a machine with another taste in letters.
+            // These make pictures the same on machines with other font settings.
             "--hide-scrollbars",
             "--font-render-hinting=none",
             "--disable-lcd-text",

@@ -1,4 +1,4 @@
-//! A flame graph in a reader's hands: searched, zoomed into by pointer and by keyboard.
+//! A flame graph as a reader uses it: searched, zoomed into by pointer and by keyboard.
 
 use std::path::Path;
 
@@ -21,18 +21,18 @@ pub(crate) struct Graph {
     pub(crate) frames: usize,
     pub(crate) matches: Vec<String>,
     pub(crate) match_colour: String,
-    /// None where there is no place to say it.
+    /// What the page says about the graph; `None` where it has no place for that.
     pub(crate) said: Option<String>,
     pub(crate) is_whole: bool,
-    /// Those as wide as the graph.
+    /// Frames as wide as the graph.
     pub(crate) widest: Vec<String>,
     pub(crate) at: Vec<String>,
-    /// One that is less than half as wide, and its place on the screen.
+    /// A frame that is less than half as wide; the next field is its place on the screen.
     pub(crate) narrow: String,
     pub(crate) narrow_at: [f64; 2],
 }
 
-/// A graph through what a reader does to it.
+/// A graph after each thing that a reader does to it.
 pub(crate) struct Handled {
     pub(crate) drawn: Graph,
     pub(crate) searched: Graph,

@@ -23,9 +23,9 @@ use flame::{Graph, Handled};
 use pictures::Picture;
 use visit::{DESKTOP, DESKTOP_DARK, PHONE, PHONE_DARK, Paper, Visit};
 
-/// What is looked for in a flame graph.
+/// The pattern searched for in a flame graph.
 const SEARCHED: &str = "^tcp_s";
-/// Smaller letters than these are not read on a telephone, CSS pixels.
+/// The smallest letters that can be read on a telephone, CSS pixels.
 const LEGIBLE_PX: f64 = 11.0;
 
 /// Styles that break the layout, each in another way.
@@ -36,13 +36,13 @@ const BREAKS: [&str; 4] = [
     ":root { --muted: var(--paper) }",
 ];
 
-/// All that the tests look at, gathered in one go of one browser.
+/// Everything that the tests check, gathered in one session of one browser.
 struct Seen {
     visits: Vec<Visit>,
     pictures: Vec<Picture>,
     broken: Vec<Pixels>,
     paper: Paper,
-    /// With scripts and without.
+    /// The page of a run with scripts and without.
     scripts: [Pixels; 2],
     /// A flame graph on a desktop and on a telephone.
     flames: [Handled; 2],
@@ -77,7 +77,7 @@ static SEEN: LazyLock<Seen> = LazyLock::new(|| {
     }
 });
 
-/// Holds a property against every visit, and names all visits that lack it.
+/// Checks every visit for faults, and names all visits that have some.
 fn on_every_page(faults: impl Fn(&Visit) -> Vec<String>) {
     let found: Vec<String> = SEEN
         .visits
@@ -178,7 +178,7 @@ fn words_in_a_chart_do_not_collide_and_stay_within_it() {
 #[test]
 fn every_chart_is_named_and_described_in_words() {
     on_every_page(|visit| {
-        // A look at few answers and the matrix of CPUs have one each.
+        // A look at few answers and the matrix of CPUs have one chart each.
         let has_one = ["cores", "look"]
             .iter()
             .any(|page| visit.place.starts_with(page));
@@ -218,7 +218,7 @@ fn the_pictures_in_the_documents_are_of_this_page() {
 }
 
 #[test]
-fn a_broken_layout_is_told_from_the_picture_and_other_hinting_is_not() {
+fn a_broken_layout_differs_from_the_picture_and_other_hinting_does_not() {
     let whole = Pixels::of(&SEEN.pictures[0].png);
     for (style, broken) in BREAKS.iter().zip(&SEEN.broken) {
         assert!(whole.unlike(broken).is_some(), "not told: {style}");
@@ -250,7 +250,7 @@ fn a_flame_graph_is_searched_and_says_what_share_matches() {
             searched.matches
         );
         assert_ne!(searched.match_colour, drawn.match_colour);
-        // `tcp_sendmsg` and all that it calls are one part of the time, and not one each.
+        // `tcp_sendmsg` and all that it calls count as one part of the time, and not as one each.
         let widest = searched
             .matches
             .iter()
@@ -307,7 +307,7 @@ fn a_flame_graph_stands_as_it_was_drawn_where_scripts_are_off() {
 }
 
 #[test]
-fn on_paper_stands_everything_in_dark_letters() {
+fn everything_is_printed_on_paper_in_dark_letters() {
     let paper = &SEEN.paper;
     assert!(
         paper.darkest_ink < 64.0,

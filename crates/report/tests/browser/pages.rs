@@ -1,4 +1,4 @@
-//! The pages that are visited: a real run, and made-up ones that are hard to set.
+//! The pages that are visited: those of real runs, and made-up ones that are hard to lay out.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ const HOSTILE: &str = "<script>console.error('planted')</script>\"><img src=http
 const LONG: &str = "one_setting_whose_name_has_no_place_at_which_a_line_could_be_broken_anywhere";
 const CHINESE: &str = "每次回應只送一次，不再重新註冊通知，並且關閉連線追蹤與封包過濾規則";
 
-/// Writes all pages and gives their paths.
+/// Writes all pages and returns their paths.
 pub(crate) fn all() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pages");
     std::fs::create_dir_all(&folder).expect("cargo makes the directory above for its tests");
@@ -49,14 +49,14 @@ pub(crate) fn all() -> Vec<PathBuf> {
     written.collect()
 }
 
-/// The page of a run that was measured and kept.
+/// The page of a run that was measured and saved.
 pub(crate) fn recorded(name: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
     let (run, blocks) = report::folder::read(&folder.join(name)).expect("the run is kept here");
     report::html::render(&run, &blocks, &judge::judge(&run, &blocks))
 }
 
-/// The page of a run of commands that was measured and kept.
+/// The page of a run of commands that was measured and saved.
 fn recorded_factorial(name: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
     let read = report::folder::read_commands(&folder.join(name));
@@ -65,7 +65,7 @@ fn recorded_factorial(name: &str) -> String {
     report::html::render_factorial(&run, &blocks, &judgement, &evidence)
 }
 
-/// The page of a program that was looked at; each tenth of its functions by another name, where one is given.
+/// The page of a look at a program. Where a name is given, every tenth frame of its stacks has it.
 fn look(name: Option<&str>) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser/look");
     let mut look = report::folder::read_look(&folder).expect("the look is kept here");
@@ -78,7 +78,7 @@ fn look(name: Option<&str>) -> String {
     report::html::render_look(&look, &judge::explain_look(&look.study))
 }
 
-/// The page of two servers of which one has a function that the other does not call.
+/// The page of two servers, one of which calls a function that the other does not.
 fn difference() -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser/look");
     let look = report::folder::read_look(&folder).expect("the look is kept here");
@@ -100,7 +100,7 @@ fn difference() -> String {
     rendered(&run, &judgement)
 }
 
-/// The page of a machine of so many CPUs, those of eight near one another.
+/// The page of a machine with `cpus` CPUs, in groups of eight that are near one another.
 fn cores(cpus: usize) -> String {
     let pairs = (0..cpus).flat_map(|one| (0..one).map(move |other| [one, other]));
     let pair = |[one, other]: [usize; 2]| {

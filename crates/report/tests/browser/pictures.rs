@@ -1,4 +1,4 @@
-//! The documents' pictures: taken of kept runs, and held against those in `docs/`.
+//! The documents' pictures: taken of saved runs, and compared with those in `docs/`.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -21,11 +21,11 @@ const KEPT: [(&str, &str, View, u32); 4] = [
 /// The page of the main job.
 const RUN: &str = "run";
 
-/// The letters of Debian's fonts-liberation, on every machine: with others, lines break elsewhere.
+/// Sets the fonts of Debian's fonts-liberation everywhere: with others, lines break elsewhere.
 const LETTERS: &str = "for (const [kind, family] of [['sans', 'Sans'], ['serif', 'Serif'], ['mono', 'Mono']]) \
      document.documentElement.style.setProperty(`--${kind}`, `'Liberation ${family}'`)";
 
-/// A picture of a kept run's page, and where the documents have theirs.
+/// A picture of a saved run's page, and the file in which the documents have theirs.
 pub(crate) struct Picture {
     pub(crate) file: PathBuf,
     pub(crate) png: Vec<u8>,
@@ -47,7 +47,7 @@ pub(crate) fn take_all(browser: &mut Browser, pages: &[PathBuf]) -> Vec<Picture>
     pictures.collect()
 }
 
-/// A page and view after a change to its style.
+/// Takes a page on a desktop after a change to its style.
 pub(crate) fn take_with_style(browser: &mut Browser, page: &Path, style: &str) -> Pixels {
     open(browser, page, DESKTOP);
     browser.evaluate(LETTERS);
@@ -56,7 +56,7 @@ pub(crate) fn take_with_style(browser: &mut Browser, page: &Path, style: &str) -
     Pixels::of(&take(browser, DESKTOP, KEPT[0].3))
 }
 
-/// What a browser shows that runs no scripts.
+/// Takes a page on a desktop, in a browser that runs no scripts where `off` is set.
 pub(crate) fn take_without_scripts(browser: &mut Browser, page: &Path, off: bool) -> Pixels {
     browser.call(
         "Emulation.setScriptExecutionDisabled",

@@ -16,7 +16,7 @@ const STOP: &str = include_str!("stop.js");
 const PAPER: &str = include_str!("paper.js");
 const FINDINGS: &str = include_str!("axe.js");
 
-/// How a reader looks at a page.
+/// The window and colour scheme in which a reader sees a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct View {
     pub(crate) width: u32,
@@ -71,7 +71,7 @@ pub(crate) struct Look {
     pub(crate) moving: u32,
 }
 
-/// Where a press of the tabulator key led.
+/// The element to which a press of the Tab key led.
 #[derive(Deserialize)]
 pub(crate) struct Stop {
     pub(crate) name: String,
@@ -89,7 +89,7 @@ pub(crate) struct Paper {
     pub(crate) details: bool,
 }
 
-/// The verdict of axe-core.
+/// The result of axe-core.
 #[derive(Deserialize)]
 pub(crate) struct Axe {
     pub(crate) rules_passed: u32,
@@ -145,7 +145,8 @@ pub(crate) fn open(browser: &mut Browser, page: &Path, view: View) {
     browser.await_event("Page.loadEventFired");
 }
 
-/// Lays a page out for a sheet of A4 with margins of 1 cm, for a reader who likes it dark.
+/// Lays a page out for a sheet of A4 with margins of 1 cm, for a reader who prefers the dark
+/// scheme.
 pub(crate) fn print(browser: &mut Browser, page: &Path) -> Paper {
     open(browser, page, view(718, 1047, "dark"));
     let scheme = json!({"name": "prefers-color-scheme", "value": "dark"});

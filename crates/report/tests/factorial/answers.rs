@@ -8,7 +8,8 @@ use model::command_study::{Agreement, OutputPart};
 use crate::made_up::{self, MadeUp, benchmarks, settings, sizes, strength, version_cost, versions};
 use crate::says;
 
-/// The study of versions with GCC at -O2 alone, where B takes so many times as long as A.
+/// The answer of the study of versions with GCC at -O0 alone, where B takes `times` times as long
+/// as A.
 fn one_cell(times: f64, noise: f64, change: impl Fn(&mut CommandBlock)) -> String {
     let mut run = versions();
     run.arms
@@ -52,13 +53,9 @@ fn one_comparison_is_told_in_the_words_of_its_verdict_with_its_interval() {
 }
 
 #[test]
-fn what_the_data_cannot_tell_is_said_to_be_untold() {
+fn the_answer_says_so_where_the_data_cannot_tell_which_is_better() {
     let unsure = one_cell(1.02, 0.15, nothing);
     says(&unsure, "this run cannot tell whether");
-    assert!(
-        !unsure.contains("is better than “A: multiply for each element”."),
-        "{unsure}"
-    );
 }
 
 #[test]
@@ -69,7 +66,7 @@ fn a_withheld_verdict_says_why_and_still_gives_the_figures() {
         }
     });
     says(&differs, "the same command came out different from itself");
-    says(&differs, "Seen was one call of compute() −20.");
+    says(&differs, "Measured: one call of compute() −20.");
     let failed = one_cell(0.8, 0.005, |block| {
         if block.arm.ends_with("add") && block.round < 6 {
             block.reading.command.end = CommandEnd::Exited(1);
@@ -177,7 +174,7 @@ fn with_one_level_alone_nothing_was_compared() {
     let said = MadeUp::of(run, 0.005, version_cost, nothing).answer();
     assert_eq!(
         said,
-        "Nothing could be compared: only “A: multiply for each element” is there."
+        "Nothing could be compared: only “A: multiply for each element” is in this run."
     );
 }
 
@@ -186,7 +183,7 @@ fn a_run_that_broke_off_says_how_many_pairs_are_missing() {
     let mut run = versions();
     run.study.design.rounds = 3;
     let said = MadeUp::of(run, 0.005, version_cost, nothing).answer();
-    says(&said, "pairs are too few, 3 where 10 are needed");
+    says(&said, "there are too few pairs, 3 where 10 are needed");
 }
 
 #[test]
@@ -228,7 +225,7 @@ fn many_means_are_counted_and_the_furthest_of_either_direction_told() {
         needed: 12,
     };
     made.judgement.doubts.push(few);
-    let void = "Of 4 geometric means: 4 without a verdict, because pairs are too few, 2 where 12 are needed.";
+    let void = "Of 4 geometric means: 4 without a verdict, because there are too few pairs, 2 where 12 are needed.";
     assert_eq!(made.answer(), void);
 }
 
@@ -283,7 +280,7 @@ fn a_count_that_never_varies_has_no_interval() {
     says(&text, "7 times");
     says(&text, "equal");
     let long = made_up::strength().text(200);
-    says(&long, "The report and --json have beside it: count");
+    says(&long, "The report and --json also have: count");
 }
 
 #[test]

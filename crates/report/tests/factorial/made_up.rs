@@ -9,7 +9,7 @@ use model::{CommandRun, Doubt};
 
 use crate::built_commands::{Questions, block, run};
 
-/// A run with all that is said of it.
+/// A run with its blocks, judgement and evidence.
 pub(crate) struct MadeUp {
     pub(crate) run: CommandRun,
     pub(crate) blocks: Vec<CommandBlock>,
@@ -19,7 +19,7 @@ pub(crate) struct MadeUp {
 
 impl MadeUp {
     /// Judges the blocks of a run in which each arm takes the µs that `cost` gives it, give or
-    /// take `noise` of them, after a change.
+    /// take the share `noise`. `change` is applied to each block first.
     pub(crate) fn of(
         run: CommandRun,
         noise: f64,
@@ -154,7 +154,7 @@ pub(crate) fn versions() -> CommandRun {
     )
 }
 
-/// What an article has of a version of Python against another.
+/// The ratio that an article gives for one version of Python against another.
 pub(crate) fn published_ratio(of: &[(&str, &str)], against: &str, value: f64) -> PublishedFigure {
     PublishedFigure {
         levels: levels(of),
@@ -173,7 +173,7 @@ fn levels(of: &[(&str, &str)]) -> Levels {
     of.iter().map(owned).collect()
 }
 
-/// What a version takes, µs: B is slower everywhere, most where vectors help A.
+/// Time that a version takes, µs: B is slower everywhere, most where vectors help A.
 pub(crate) fn version_cost(arm: &str) -> f64 {
     match arm {
         "gcc.o0.multiply" | "clang.o0.multiply" => 1416.0,
@@ -185,7 +185,7 @@ pub(crate) fn version_cost(arm: &str) -> f64 {
     }
 }
 
-/// The whole of that study, with a listing.
+/// The whole study of versions, with a listing.
 pub(crate) fn strength() -> MadeUp {
     let mut made = MadeUp::of(versions(), 0.01, version_cost, |_| ());
     made.evidence.pieces.push(EvidencePiece {
@@ -320,7 +320,7 @@ pub(crate) fn sizes() -> MadeUp {
     )
 }
 
-/// Everything that has a title has this one, and so have listings and versions.
+/// The study of versions with `text` for every title, and for what listings and versions say.
 pub(crate) fn titled(text: &str) -> MadeUp {
     let mut made = strength();
     let run = &mut made.run;

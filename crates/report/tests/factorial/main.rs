@@ -20,7 +20,7 @@ impl MadeUp {
     }
 }
 
-/// Holds that a text has some words.
+/// Asserts that `text` contains `words`.
 #[track_caller]
 fn says(text: &str, words: &str) {
     assert!(text.contains(words), "“{words}” is not in: {text}");

@@ -56,7 +56,7 @@ fn nothing_from_a_study_or_a_program_becomes_markup_or_steers_the_terminal() {
 }
 
 #[test]
-fn the_strips_of_runs_are_told_by_their_level_and_the_cell_that_they_share_once() {
+fn strips_of_runs_are_labelled_by_level_and_name_the_cell_that_they_share_once() {
     let page = made_up::strength().page();
     let chart = page.split("id=\"series\"").nth(1).unwrap();
     let chart = chart.split("</svg>").next().unwrap();
@@ -95,9 +95,9 @@ fn a_page_has_the_listings_folded_the_versions_and_the_command() {
     for part in [
         "<summary>The inner loop of A, gcc -O2</summary>",
         "mulpd",
-        "4 lines hold “mulpd”; 12 more lines are left out here",
+        "4 lines contain “mulpd”; 12 more lines are left out here",
         "GCC 12.2.0",
-        "Timed was <code>true</code>",
+        "Timed: <code>true</code>",
         "What may mislead",
         "linerate study report .",
     ] {
@@ -181,14 +181,14 @@ fn a_published_ratio_stands_beside_the_one_that_was_measured_drawn_and_in_words(
     );
     let page = made.page();
     assert!(page.contains("Diamonds are the article’s ratios"));
-    // Each is told once of a wide and once of a narrow chart: that of the mean beside the mean alone.
-    for told in ["published −20.0 %", "published 4.21 times"] {
-        assert_eq!(page.matches(told).count(), 2, "{told}: {page}");
+    // The wide and the narrow chart each state a ratio once: that of the mean only beside the mean.
+    for words in ["published −20.0 %", "published 4.21 times"] {
+        assert_eq!(page.matches(words).count(), 2, "{words}: {page}");
     }
 }
 
 #[test]
-fn a_published_ratio_of_two_levels_that_were_compared_with_a_third_is_told_by_those() {
+fn a_published_ratio_of_two_levels_stands_beside_one_derived_from_their_ratios_to_a_third() {
     let mut made = made_up::benchmarks();
     let of_newest = [("python", "newest"), ("benchmark", "coverage")];
     for of in [&of_newest[..1], &of_newest] {
@@ -202,7 +202,7 @@ fn a_published_ratio_of_two_levels_that_were_compared_with_a_third_is_told_by_th
         let (_, here) = line.split_once("−23.0 %").unwrap();
         here.split_once(" %").unwrap().0.trim().to_owned()
     };
-    // 0.72 ÷ 0.78 three times and 2.2 ÷ 4.21; and the latter alone.
+    // The mean of 0.72 ÷ 0.78 three times and 2.2 ÷ 4.21; then 2.2 ÷ 4.21 alone.
     assert_eq!(here("3.12 against 3.11  "), "−20.0", "{text}");
     assert_eq!(here("3.12 against 3.11, "), "−48.3", "{text}");
 }

@@ -15,7 +15,7 @@ use model::{BlockRecord, Doubt, Effect, Estimate, Judgement, Reading, Role, RunR
 
 const PAIRS: u32 = 16;
 
-/// A rung as the tables of this file give it: the arm, and the change it brings.
+/// A rung of the made-up ladder: the arm, and the change it brings.
 struct Rung {
     name: &'static str,
     title: &'static str,

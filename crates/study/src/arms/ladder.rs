@@ -1,4 +1,4 @@
-//! The arms of a whole ladder besides those of its climb, reckoned from the arms that are climbed.
+//! The arms of a whole ladder besides those of its climb, derived from the arms that are climbed.
 
 use std::collections::BTreeSet;
 
@@ -7,8 +7,8 @@ use model::lever::LeverSetting;
 use model::run::Confirmation;
 use model::study::{Arm, Role};
 
-/// Each step alone on the first state, and the pairs of steps that are asked for together. The
-/// first step climbed is alone there anyhow.
+/// Returns each step alone on the first state, and the pairs of steps that are asked for together.
+/// The first climbed step is alone on the first state anyhow.
 pub(super) fn beside_the_climb(climbed: &[Arm], whole: &Whole) -> Vec<Arm> {
     let Some(first) = climbed.iter().find(|arm| arm.role == Role::Baseline) else {
         return Vec::new();
@@ -40,8 +40,8 @@ pub(super) fn beside_the_climb(climbed: &[Arm], whole: &Whole) -> Vec<Arm> {
     arms
 }
 
-/// How the last state is confirmed, without the steps that made things worse; without an arm where
-/// no step is left.
+/// Plans how the last state is confirmed, without the steps that made things worse. There are no
+/// arms if no step is left.
 pub fn confirmation(climbed: &[Arm], dropped: &[String]) -> Confirmation {
     Confirmation {
         dropped: dropped.to_vec(),
@@ -87,13 +87,13 @@ fn confirming_arms(climbed: &[Arm], dropped: &[String]) -> Option<Vec<Arm>> {
     Some(arms)
 }
 
-/// Whether two arms differ by no lever, in whatever order they have them.
+/// Whether two arms have the same levers, in whatever order.
 fn is_the_same_state(one: &Arm, other: &Arm) -> bool {
     let levers = |arm: &Arm| arm.levers.iter().cloned().collect::<BTreeSet<_>>();
     levers(one) == levers(other)
 }
 
-/// A step as it was climbed: its arm, and that of the state before it.
+/// A climbed step: its arm, and the arm of the state before it.
 struct Rung<'a> {
     before: &'a Arm,
     arm: &'a Arm,
@@ -109,8 +109,8 @@ fn rungs(climbed: &[Arm]) -> impl Iterator<Item = Rung<'_>> {
 }
 
 impl Rung<'_> {
-    /// The levers of another state after this step: what it took away is taken from it, what it
-    /// added is added, in the place of another value of the same lever.
+    /// Returns the levers of another state after this step. What the step took away is removed;
+    /// what it added is added, and replaces any other value of the same lever.
     fn on(&self, state: &[LeverSetting]) -> Vec<LeverSetting> {
         let (before, after) = (&self.before.levers, &self.arm.levers);
         let added = after.iter().filter(|lever| !before.contains(lever));
@@ -155,7 +155,7 @@ mod tests {
         }
     }
 
-    /// Takes a tap away, then has reno in the place of bbr, then adds steering.
+    /// The steps: take a tap away, then put reno in the place of bbr, then add steering.
     fn climbed() -> Vec<Arm> {
         vec![
             arm(BASELINE, Role::Baseline, None, &["tap", "cc=bbr"]),

@@ -1,4 +1,4 @@
-//! The arms that follow from a study on a machine that may lack some of its levers.
+//! Builds the arms of a study for a machine that may lack some of its levers.
 
 mod ladder;
 
@@ -26,13 +26,13 @@ pub struct Arms {
     pub arms: Vec<Arm>,
     /// Steps that are not climbed at all.
     pub left_out: Vec<LeftOut>,
-    /// Levers without which arms are not quite what the study says.
+    /// Name the levers without which arms are not quite what the study says.
     pub doubts: Vec<Doubt>,
 }
 
-/// Builds the arms for a machine that offers `levers`. A lever it does not offer is left out of
-/// every arm by name; a step in which nothing is left to change, or whose program is not there, is
-/// left out as a whole.
+/// Builds the arms for a machine that offers `levers`. A lever that it does not offer is left out
+/// of every arm, and named. A step is left out as a whole if nothing is left to change, or if its
+/// program is not there.
 pub fn build(study: &Study, programs: &Programs, levers: &[LeverState]) -> Arms {
     let builder = Builder {
         study,
@@ -70,7 +70,7 @@ pub fn build(study: &Study, programs: &Programs, levers: &[LeverState]) -> Arms 
     }
 }
 
-/// Makes one arm after the other.
+/// Builds one arm after the other.
 struct Builder<'a> {
     study: &'a Study,
     programs: &'a Programs,
@@ -97,7 +97,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Those of the first state, without what stands for a lever that can be had.
+    /// Returns the levers of the first state, without stand-ins for levers that the machine offers.
     fn first_levers(&self) -> Vec<LeverSetting> {
         let mut levers = self.study.first_levers();
         let offer = self.offer(&self.programs.common);
@@ -119,7 +119,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The arm of a step, or why it has none.
+    /// Returns the arm of a step, or why the step is left out.
     fn after(&self, step: &StepSpec, before: &Arm, arms: &[Arm]) -> Result<Arm, LeftOut> {
         if step.whole && self.study.whole.is_none() {
             return Err(only_whole(step));
@@ -154,7 +154,7 @@ impl Builder<'_> {
 fn only_whole(step: &StepSpec) -> LeftOut {
     LeftOut {
         step: step.name.clone(),
-        why: "only the whole ladder goes there, which `--whole` climbs".to_owned(),
+        why: "only the whole ladder, which `--whole` climbs, has it".to_owned(),
         of_the_boot: false,
     }
 }
@@ -162,14 +162,14 @@ fn only_whole(step: &StepSpec) -> LeftOut {
 /// The programs that the arms of a study drive.
 #[derive(Debug)]
 pub struct Programs {
-    /// Of every arm that has none of its own.
+    /// The program of every arm that has none of its own.
     pub common: Program,
     /// The services that are not here, by name, and why.
     pub missing: BTreeMap<String, String>,
 }
 
 impl Programs {
-    /// One program for every arm.
+    /// Uses one program for every arm.
     pub const fn all(common: Program) -> Self {
         Self {
             common,
@@ -185,7 +185,7 @@ impl Programs {
         }
     }
 
-    /// Whether a step's program is here, and the arm that it is compared with.
+    /// Checks that a step's program is here, and the arm that the step is compared with.
     fn check(&self, step: &StepSpec, arms: &[Arm]) -> Result<(), LeftOut> {
         let target = step.target.as_deref().map(name_of);
         let missing = target.and_then(|name| self.missing.get(&name));
@@ -211,12 +211,12 @@ struct Offer<'a> {
 }
 
 impl Offer<'_> {
-    /// The levers of an arm after a step; the same where the step changes nothing here.
+    /// Returns the levers of an arm after a step; unchanged if the step changes nothing here.
     fn after(&self, step: &StepSpec, before: &[LeverSetting]) -> Vec<LeverSetting> {
         let is_held = |name: &str| before.iter().any(|lever| lever.name == name);
         let mut added = self.usable(&step.add);
-        // What the machine holds by itself changes only an arm that holds something else; what comes after a change
-        // may be moved by that.
+        // A value that the machine holds by itself changes only an arm that holds another value.
+        // Levers after a change are kept, because that change may move them.
         let changes = |lever: &LeverSetting| is_held(&lever.name) || !self.is_so(lever);
         let first = added.iter().position(changes).unwrap_or(added.len());
         added.drain(..first);
@@ -253,7 +253,7 @@ impl Offer<'_> {
         }
     }
 
-    /// That some levers cannot be set.
+    /// Returns a doubt for each lever that cannot be set.
     fn refused(&self, wanted: &[LeverSetting]) -> Vec<Doubt> {
         let refused = wanted.iter().filter_map(|setting| {
             Some(Doubt::LeverSkipped {
@@ -264,12 +264,12 @@ impl Offer<'_> {
         refused.collect()
     }
 
-    /// Why nothing of a step can be climbed: what it would set cannot be or is so already, and
-    /// what it would take away could not be set to begin with.
+    /// Says why nothing of a step can be climbed: what it would set cannot be set or is so already,
+    /// and what it would take away could not be set to begin with.
     fn why_left_out(&self, step: &StepSpec) -> LeftOut {
         let why = |setting: &LeverSetting| match self.refusal(setting) {
             Some(reason) => format!("{setting}: {reason}"),
-            None => format!("{setting}: this machine is so already"),
+            None => format!("{setting}: this machine is already set so"),
         };
         let all: Vec<String> = step.add.iter().chain(&step.take_away).map(why).collect();
         LeftOut {
@@ -284,7 +284,7 @@ impl Offer<'_> {
     }
 }
 
-/// The echo lives under the levers of the last arm, so that only HTTP is between the two.
+/// Builds the bare echo under the levers of the last arm, so that only HTTP is between the two.
 fn floor(last: &Arm) -> Arm {
     Arm {
         levers: last.levers.clone(),
@@ -368,8 +368,9 @@ mod tests {
         assert!(built.left_out.contains(&left_out));
     }
 
-    /// The locality step of the whole ladder, and its first state, on a machine of which this is told of the levers
-    /// that are named.
+    /// Builds the whole ladder on a machine of which `told` says, by the name of a lever, whether
+    /// it is so already and why it is unavailable. Returns the levers of the first state, those of
+    /// the locality step, and the doubts.
     fn locality(
         told: impl Fn(&str) -> (bool, Option<&'static str>),
     ) -> (Vec<String>, Option<Vec<String>>, Vec<Doubt>) {

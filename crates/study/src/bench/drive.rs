@@ -9,10 +9,11 @@ use crate::clock::Clock;
 use crate::plan::{Design as _, Planned};
 use crate::rounds::{self, Hands, SavedBlocks, SoFar};
 
-/// What all commands together are given where nobody says how many rounds, times their number, ms.
+/// Time for all rounds if nobody says how many, for each command, ms.
 const BUDGET_MS: u64 = 3000;
 
-/// The variable by which a command and what runs around it learn which run it is, as hyperfine calls it.
+/// Environment variable that tells a command, and what runs around it, which run it is. hyperfine
+/// gives it this name.
 const ITERATION: &str = "HYPERFINE_ITERATION";
 
 /// Who runs commands: the machine, or a test.
@@ -30,17 +31,17 @@ pub trait RunsCommands {
     fn memory_floor_bytes(&mut self) -> Result<u64, CommandTrouble>;
 }
 
-/// Told how far it has got.
+/// Receives the progress of a comparison.
 pub trait BenchProgress {
     /// A stretch of work has begun, such as `warm-up`.
     fn phase(&mut self, what: &str);
     /// The number of rounds is settled.
     fn planned(&mut self, rounds: u32, arms: usize, expected_ms: u64);
-    /// So many of the planned runs are done.
+    /// `done` of the `planned` runs are done.
     fn run_done(&mut self, done: usize, planned: usize, left_ms: u64);
 }
 
-/// How it ended; what was measured before stands in the record.
+/// How a comparison ended. What was measured before is in the record.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ending {
     Done,
@@ -52,18 +53,18 @@ pub enum Ending {
 /// One comparison under way.
 struct Drive<'a, H, P, C> {
     run: &'a SavedBench,
-    /// That of the run, as it is settled meanwhile.
+    /// The study of the run, updated as rounds and memory floor become known.
     study: BenchStudy,
     hands: &'a mut H,
     progress: &'a mut P,
     clock: &'a C,
 }
 
-/// Runs what is left of a comparison as it is planned. What was measured before a failure or a stop is kept,
-/// and what cleans up is run whatever happened.
+/// Runs what is left of a comparison as it is planned. What was measured before a failure or a stop
+/// is saved, and the cleanup commands run whatever happened.
 pub fn run(
     run: &SavedBench,
-    mut kept: SavedBlocks<CommandReading>,
+    mut saved: SavedBlocks<CommandReading>,
     hands: &mut impl RunsCommands,
     progress: &mut impl BenchProgress,
     clock: &impl Clock,
@@ -75,17 +76,17 @@ pub fn run(
         progress,
         clock,
     };
-    let ending = drive.go(&mut kept);
-    (BenchRecord::of(&drive.described(), &kept.blocks), ending)
+    let ending = drive.go(&mut saved);
+    (BenchRecord::of(&drive.described(), &saved.blocks), ending)
 }
 
 impl<H: RunsCommands, P: BenchProgress, C: Clock> Drive<'_, H, P, C> {
-    fn go(&mut self, kept: &mut SavedBlocks<CommandReading>) -> Ending {
-        let remaining = self.run.remaining(&kept.blocks);
+    fn go(&mut self, saved: &mut SavedBlocks<CommandReading>) -> Ending {
+        let remaining = self.run.remaining(&saved.blocks);
         if remaining.is_empty() {
             return Ending::Done;
         }
-        let measured = self.measure(remaining, kept);
+        let measured = self.measure(remaining, saved);
         let cleaned = self.clean_up();
         match measured.and(cleaned) {
             Ok(()) => Ending::Done,
@@ -97,17 +98,17 @@ impl<H: RunsCommands, P: BenchProgress, C: Clock> Drive<'_, H, P, C> {
     fn measure(
         &mut self,
         remaining: Vec<Planned>,
-        kept: &mut SavedBlocks<CommandReading>,
+        saved: &mut SavedBlocks<CommandReading>,
     ) -> Result<(), CommandTrouble> {
         for arm in &self.run.arms {
             self.beside("--setup", arm, arm.setup.as_ref())?;
         }
         self.warm_up()?;
-        self.take_floor()?;
+        self.measure_floor()?;
         let clock = self.clock;
-        rounds::go_through(self, remaining, kept, clock)?;
-        self.take_floor()?;
-        Ok(kept.describe(&self.described())?)
+        rounds::go_through(self, remaining, saved, clock)?;
+        self.measure_floor()?;
+        Ok(saved.describe(&self.described())?)
     }
 
     fn described(&self) -> SavedBench {
@@ -130,14 +131,16 @@ impl<H: RunsCommands, P: BenchProgress, C: Clock> Drive<'_, H, P, C> {
         Ok(())
     }
 
-    /// Our own memory grows with what we know, so the floor is taken before and after.
-    fn take_floor(&mut self) -> Result<(), CommandTrouble> {
+    /// Measures the memory floor. Our own memory grows with what we record, so this is done before
+    /// and after.
+    fn measure_floor(&mut self) -> Result<(), CommandTrouble> {
         let floor = self.hands.memory_floor_bytes()?;
         self.study.memory_floor_bytes = self.study.memory_floor_bytes.max(floor);
         Ok(())
     }
 
-    /// Where nobody said how many: as many as the first round lets expect within the budget.
+    /// Settles the number of rounds if nobody gave it: as many as fit into the budget, judging by
+    /// the first round.
     fn settle_rounds(&mut self, round_ms: u64) {
         let round_ms = round_ms.max(1);
         let arms = self.run.arms.len();
@@ -150,27 +153,36 @@ impl<H: RunsCommands, P: BenchProgress, C: Clock> Drive<'_, H, P, C> {
         self.progress.planned(rounds, arms, round_ms * left_rounds);
     }
 
-    /// One run with what comes before and after it; a failure that is not tolerated ends it all.
+    /// Does one run with what comes before and after it. A failure that is not tolerated ends the
+    /// comparison.
     fn once(
         &mut self,
         arm: &BenchCommand,
         iteration: &str,
     ) -> Result<CommandReading, CommandTrouble> {
-        let told = |spec: &CommandSpec| {
+        let with_iteration = |spec: &CommandSpec| {
             let mut spec = spec.clone();
             let (name, value) = (ITERATION.to_owned(), iteration.to_owned());
             spec.environment.insert(name, value);
             spec
         };
-        self.beside("--prepare", arm, arm.prepare.as_ref().map(told).as_ref())?;
-        let reading = self.hands.run(&told(&arm.spec))?;
-        self.beside("--conclude", arm, arm.conclude.as_ref().map(told).as_ref())?;
+        self.beside(
+            "--prepare",
+            arm,
+            arm.prepare.as_ref().map(with_iteration).as_ref(),
+        )?;
+        let reading = self.hands.run(&with_iteration(&arm.spec))?;
+        self.beside(
+            "--conclude",
+            arm,
+            arm.conclude.as_ref().map(with_iteration).as_ref(),
+        )?;
         if self.study.tolerated.admits(reading.end) {
             return Ok(reading);
         }
         let advice = match reading.end {
             model::command::CommandEnd::TimedOut => "raise --timeout, or see what it waits for",
-            _ => "mend it, or count failed runs too with --ignore-failure",
+            _ => "fix it, or count failed runs too with --ignore-failure",
         };
         Err(failed(&format!("`{}`", arm.arm.command), &reading, advice))
     }
@@ -191,7 +203,7 @@ impl<H: RunsCommands, P: BenchProgress, C: Clock> Drive<'_, H, P, C> {
         Err(failed(
             &who,
             &reading,
-            "mend it: nothing is measured without it",
+            "fix it: nothing is measured without it",
         ))
     }
 
@@ -212,7 +224,7 @@ impl<H: RunsCommands, P: BenchProgress, C: Clock> Hands for Drive<'_, H, P, C> {
     fn measure(
         &mut self,
         next: &Planned,
-        _kept: &SavedBlocks<CommandReading>,
+        _saved: &SavedBlocks<CommandReading>,
     ) -> Result<Option<CommandReading>, CommandTrouble> {
         let planned = self.study.rounds_planned;
         if planned.is_some_and(|planned| next.round >= planned) {
@@ -224,10 +236,10 @@ impl<H: RunsCommands, P: BenchProgress, C: Clock> Hands for Drive<'_, H, P, C> {
 
     fn measured(
         &mut self,
-        kept: &SavedBlocks<CommandReading>,
+        saved: &SavedBlocks<CommandReading>,
         so_far: SoFar,
     ) -> Result<(), CommandTrouble> {
-        let (arms, done) = (self.run.arms.len(), kept.blocks.len());
+        let (arms, done) = (self.run.arms.len(), saved.blocks.len());
         let rounds = self
             .study
             .rounds_planned
@@ -237,7 +249,7 @@ impl<H: RunsCommands, P: BenchProgress, C: Clock> Hands for Drive<'_, H, P, C> {
         self.progress.run_done(done, planned, left_ms);
         if self.study.rounds_planned.is_none() && so_far.done == arms {
             self.settle_rounds(so_far.left_ms(arms));
-            kept.describe(&self.described())?;
+            saved.describe(&self.described())?;
         }
         Ok(())
     }

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use crate::refusal::Refusal;
 
-/// Values that one range may have: more commands than anybody reads.
+/// Most values of one range; more would be more commands than anybody reads.
 const MOST_VALUES: usize = 1000;
-/// Places after the point that a decimal of a range may have.
+/// Most places after the point in a decimal of a range.
 const MOST_DECIMALS: usize = 9;
 
-/// A name and the values that stand for it in turn.
+/// A name and the values that are put in its place in turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
     pub name: String,
@@ -17,7 +17,8 @@ pub struct Parameter {
 }
 
 impl Parameter {
-    /// From a list such as `gcc,clang`; `\,` is a comma within a value and `\\` a backslash.
+    /// Makes a parameter from a list such as `gcc,clang`; `\,` is a comma within a value and `\\` a
+    /// backslash.
     pub fn list(name: &str, values: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -25,11 +26,11 @@ impl Parameter {
         }
     }
 
-    /// From a range, its last value included where the steps meet it. Decimals keep the places
-    /// that the step and the start have.
+    /// Makes a parameter from a range, with its last value if the steps meet it. Decimals keep the
+    /// places that the step and the start have.
     ///
     /// # Errors
-    /// For what is no number, a step that leads nowhere, or more than 1000 values.
+    /// If a text is no number, a step leads nowhere, or there are more than 1000 values.
     pub fn range(name: &str, first: &str, last: &str, step: &str) -> Result<Self, Refusal> {
         let decimals = [first, step].map(places).into_iter().max().unwrap_or(0);
         let scaled = |text: &str| scaled(text, decimals.max(places(last)));
@@ -51,7 +52,7 @@ impl Parameter {
         })
     }
 
-    /// How it stands in a command.
+    /// The text that stands for the parameter in a command.
     pub fn placeholder(&self) -> String {
         format!("{{{}}}", self.name)
     }
@@ -76,8 +77,8 @@ pub fn combinations(parameters: &[Parameter]) -> Vec<BTreeMap<String, String>> {
         })
 }
 
-/// The template with every `{name}` of the values filled in, in one pass: what a value brings in
-/// is not filled in again.
+/// Fills in every `{name}` of the values, in one pass: what a value brings in is not filled in
+/// again.
 pub fn fill(template: &str, values: &BTreeMap<String, String>) -> String {
     let mut text = String::with_capacity(template.len());
     let mut rest = template;
@@ -126,14 +127,14 @@ fn places(number: &str) -> usize {
     number.split_once('.').map_or(0, |(_, places)| places.len())
 }
 
-/// One that has no values, or too many.
+/// Refuses a range that has no values, or too many.
 fn no_range(what: &str) -> Refusal {
     Refusal(format!(
         "{what} is no range; give numbers, the smaller first, and a step above zero"
     ))
 }
 
-/// A decimal as a whole number of its last place, so that steps add up exactly.
+/// Reads a decimal as a whole number in units of its last place, so that steps add up exactly.
 fn scaled(number: &str, decimals: usize) -> Result<i128, Refusal> {
     let wrong = || no_range(&format!("`{number}`"));
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));

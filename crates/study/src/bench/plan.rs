@@ -1,4 +1,4 @@
-//! From what somebody asked to compare to the commands to run.
+//! Turns what somebody asked to compare into the commands to run.
 
 use std::collections::BTreeMap;
 use std::time::SystemTime;
@@ -15,7 +15,7 @@ use crate::refusal::Refusal;
 
 /// The most commands of one comparison: each is run in every round.
 pub(crate) const MOST_COMMANDS: usize = 200;
-/// Titles of the two arms that nobody gave.
+/// Title of the arm that runs the shell alone.
 const SHELL_TITLE: &str = "(the shell alone)";
 
 /// What to compare, as it was asked for.
@@ -24,20 +24,20 @@ pub struct BenchOrder {
     pub commands: Vec<String>,
     /// Names in place of the commands, in their order; one may hold parameters and serve all.
     pub names: Vec<String>,
-    /// What all are compared with; otherwise the first command.
+    /// Command that all others are compared with; the first command if there is none.
     pub reference: Option<String>,
     pub reference_name: Option<String>,
     pub parameters: Vec<Parameter>,
-    /// Once before all rounds, and once after, for each command.
+    /// Run once for each command: `setup` before all rounds, `cleanup` after them.
     pub setup: Option<String>,
     pub cleanup: Option<String>,
-    /// Before and after each run: none, one for all, or one for each command.
+    /// Run before and after each run: none, one for all, or one for each command.
     pub prepare: Vec<String>,
     pub conclude: Vec<String>,
-    /// None, one for all, or one for each command: assignments as a shell takes them.
+    /// Assignments as a shell reads them: none, one for all, or one for each command.
     pub environment: Vec<String>,
-    /// The program and arguments that a line is given to; empty to run commands directly. What runs beside them
-    /// is given to `sh` then.
+    /// The program and arguments that a line is given to; empty to run commands directly. What runs
+    /// beside the commands is then given to `sh`.
     pub shell: Vec<String>,
     pub input: CommandInput,
     /// None, one for all, or one for each command.
@@ -49,23 +49,24 @@ pub struct BenchOrder {
     pub seed: u64,
     /// The smallest change worth knowing, as a share.
     pub smallest_effect: f64,
-    /// The command that repeats it.
+    /// The command line that repeats the comparison.
     pub command: String,
 }
 
-/// At least what the one look of a quick study has; at most what is judged in no time.
+/// At least as many as the single look of a quick study has; at most as many as are judged in no
+/// time.
 pub const USUAL_ROUNDS: BenchRounds = BenchRounds {
     fewest: judge::QUICK_PAIRS,
     most: 200,
 };
 
 impl BenchOrder {
-    /// Fills in the parameters and adds what makes the comparison honest: the reference again
-    /// where there is something to compare, and where a shell runs the commands, that shell
-    /// alone. It is measured on a machine with these facts from then on.
+    /// Fills in the parameters and adds the arms that make the comparison honest: the reference
+    /// again if there is something to compare, and the shell alone if a shell runs the commands.
+    /// The machine has these facts, and the run begins at `begun`.
     ///
     /// # Errors
-    /// When the order contradicts itself; it says how.
+    /// If the order contradicts itself; the error says how.
     pub fn plan(self, facts: Facts, begun: SystemTime) -> Result<SavedBench, Refusal> {
         self.check_parameters()?;
         let count = self.count();
@@ -119,7 +120,7 @@ impl BenchOrder {
             let wanted = parameter.placeholder();
             if !templates.iter().any(|template| template.contains(&wanted)) {
                 return Err(Refusal(format!(
-                    "no command has {wanted}; write it where a value of {name} shall stand"
+                    "no command has {wanted}; write it where the value of {name} should go"
                 )));
             }
         }
@@ -143,7 +144,8 @@ impl BenchOrder {
         Ok(())
     }
 
-    /// Names may be fewer than commands, where no parameters multiply these.
+    /// Returns how many names are given, or 0 if that number is right. There may be fewer names
+    /// than commands, unless parameters multiply the commands.
     fn named(&self, commands: usize) -> usize {
         let own = commands - usize::from(self.reference.is_some());
         let is_few = self.parameters.is_empty() && self.names.len() <= own;
@@ -153,7 +155,7 @@ impl BenchOrder {
         }
     }
 
-    /// How many lines there are, known before any is made.
+    /// Number of command lines, known before any is made.
     fn count(&self) -> usize {
         let values = self.parameters.iter().map(|of| of.values.len());
         let filled = values.fold(self.commands.len(), usize::saturating_mul);
@@ -232,7 +234,7 @@ impl BenchOrder {
         }
     }
 
-    /// The name that was given, or the command as it would be typed.
+    /// The name that was given, or else the command as it would be typed.
     fn title(
         &self,
         index: usize,
@@ -247,7 +249,7 @@ impl BenchOrder {
         name.map_or_else(typed, |name| fill(name, values))
     }
 
-    /// The name that was given, its parameters not filled in.
+    /// The name that was given, with its parameters not filled in.
     fn name(&self, index: usize) -> Option<&String> {
         match index.checked_sub(usize::from(self.reference.is_some())) {
             None => self.reference_name.as_ref(),
@@ -256,8 +258,8 @@ impl BenchOrder {
         }
     }
 
-    /// ` (threads = 1)`: the parameters of what runs around a command alone, without which its rows could not
-    /// be told apart.
+    /// Lists the parameters that are only in what runs around a command, ` (threads = 1)`. Without
+    /// them its rows could not be told apart.
     fn unseen(&self, index: usize, line: &str, values: &BTreeMap<String, String>) -> String {
         let environment = one_or_each(&self.environment, index);
         let more = [environment, self.name(index)];
@@ -274,7 +276,7 @@ impl BenchOrder {
         }
     }
 
-    /// The reference a second time, where there is something to compare.
+    /// The reference a second time, if there is something to compare.
     fn control(&self, commands: &[BenchCommand]) -> Option<BenchCommand> {
         let reference = commands.first().filter(|_| commands.len() > 1)?;
         let mut control = reference.clone();
@@ -291,7 +293,7 @@ impl BenchOrder {
         Some(BenchCommand {
             spec: CommandSpec {
                 words: in_shell(&self.shell, String::new()),
-                // It has nothing to say, and must not empty a file in which others say it.
+                // It prints nothing, and must not empty a file into which the commands print.
                 output: CommandOutput::Null,
                 ..like.spec.clone()
             },
@@ -328,7 +330,7 @@ fn in_shell(shell: &[String], line: String) -> Vec<String> {
         .collect()
 }
 
-/// What is not measured has a shell in any case.
+/// Builds the words of a command that is not measured, which has a shell in any case.
 fn beside_words(shell: &[String], line: String) -> Vec<String> {
     match shell {
         [] => in_shell(&["sh".to_owned()], line),
@@ -336,7 +338,7 @@ fn beside_words(shell: &[String], line: String) -> Vec<String> {
     }
 }
 
-/// `A=1 B='two words'`.
+/// Parses assignments such as `A=1 B='two words'`.
 fn variables(assignments: &str) -> Result<BTreeMap<String, String>, Refusal> {
     let wrong = || {
         Refusal(format!(
@@ -354,19 +356,19 @@ fn variables(assignments: &str) -> Result<BTreeMap<String, String>, Refusal> {
     words.into_iter().map(variable).collect()
 }
 
-/// The words of a line, quotes taken as a shell takes them.
+/// Splits a line into words, with quotes as a shell reads them.
 ///
 /// # Errors
-/// For a quote that is not closed.
+/// If a quote is not closed.
 pub fn words(line: &str) -> Result<Vec<String>, Refusal> {
     shell_words::split(line).map_err(|_| {
         Refusal(format!(
-            "`{line}` has a quote that is not closed; mend it, or use a shell"
+            "`{line}` has a quote that is not closed; close it, or use a shell"
         ))
     })
 }
 
-/// The one for all, or the one in this place.
+/// Returns the value for all, or the value at `index`.
 fn one_or_each<T>(given: &[T], index: usize) -> Option<&T> {
     match given {
         [one] => Some(one),

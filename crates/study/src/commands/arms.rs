@@ -1,5 +1,5 @@
-//! The arms of a study of commands on a machine that may lack some of its programs: every
-//! combination of the levels that are left.
+//! The arms of a study of commands: every combination of the levels that this machine has the
+//! programs for.
 
 use std::collections::BTreeMap;
 
@@ -11,21 +11,21 @@ use model::{CommandDoubt, Doubt, Role};
 use crate::arms::CONTROL;
 use crate::refusal::Refusal;
 
-/// The arms of a study, and what had to be left out.
+/// The arms of a study, and what is left out of them.
 #[derive(Debug, PartialEq)]
 pub struct CommandArms {
     pub arms: Vec<CommandArm>,
     pub doubts: Vec<Doubt>,
 }
 
-/// Factor to level.
+/// Maps a factor to its level.
 type Levels = BTreeMap<String, String>;
 
-/// Builds the arms for a machine on which the programs `absent` are not there, each with the reason
-/// and what to do. The first combination comes twice: its second arm is the control.
+/// Builds the arms for a machine that lacks the programs `absent`, which maps each to the reason
+/// and what to do. The first combination occurs twice: its second arm is the control.
 ///
 /// # Errors
-/// When a factor has no level left, or the one that is compared fewer than two.
+/// If a factor has no level left, or the compared factor fewer than two.
 pub fn build(
     study: &CommandStudy,
     absent: &BTreeMap<String, String>,
@@ -33,10 +33,10 @@ pub fn build(
     let mut doubts = Vec::new();
     let mut factors = Vec::new();
     for factor in &study.factors {
-        let (levels, left_out) = sorted(factor, absent);
+        let (levels, left_out) = usable_levels(factor, absent);
         let is_compared = factor.name == study.design.compare;
         if levels.is_empty() || (is_compared && levels.len() < 2) {
-            return Err(none(factor, &left_out, is_compared));
+            return Err(nothing_left(factor, &left_out, is_compared));
         }
         doubts.extend(left_out.into_iter().map(Doubt::Command));
         factors.push((factor, levels));
@@ -53,8 +53,8 @@ pub fn build(
     Ok(CommandArms { arms, doubts })
 }
 
-/// The levels of a factor that can be had, and why the others cannot.
-fn sorted<'a>(
+/// The levels of a factor whose programs are there, and why the others are left out.
+fn usable_levels<'a>(
     factor: &'a Factor,
     absent: &BTreeMap<String, String>,
 ) -> (Vec<&'a Level>, Vec<CommandDoubt>) {
@@ -79,17 +79,17 @@ fn sorted<'a>(
     (kept, left_out)
 }
 
-fn none(factor: &Factor, left_out: &[CommandDoubt], is_compared: bool) -> Refusal {
+fn nothing_left(factor: &Factor, left_out: &[CommandDoubt], is_compared: bool) -> Refusal {
     let title = &factor.title;
     let words: Vec<String> = left_out.iter().map(CommandDoubt::what).collect();
     let left_out = words.join("; ");
     Refusal(match is_compared {
-        true => format!("nothing is left to compare: of {title}, {left_out}"),
+        true => format!("nothing is left to compare of {title}: {left_out}"),
         false => format!("nothing is left of {title}: {left_out}"),
     })
 }
 
-/// Every choice of one level of each factor; the last factor changes fastest.
+/// Returns every choice of one level of each factor; the last factor changes fastest.
 fn combinations<'a>(factors: &[(&'a Factor, Vec<&'a Level>)]) -> Vec<Vec<&'a Level>> {
     factors
         .iter()
@@ -121,7 +121,8 @@ fn name(chosen: &[&Level]) -> String {
     names.join(".")
 }
 
-/// The arm with another level of the factor that is compared.
+/// Name of the arm that an arm is compared with: the one that differs only in the level of the
+/// compared factor.
 fn against(
     study: &CommandStudy,
     factors: &[(&Factor, Vec<&Level>)],

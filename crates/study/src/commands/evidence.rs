@@ -1,4 +1,5 @@
-//! What is run once at the end of a study and kept: a disassembly, a profile, a listing.
+//! Commands that run once at the end of a study and whose output is saved: a disassembly, a
+//! profile, a listing.
 
 use model::command::Ran;
 use model::command_run::{CommandArm, Evidence, EvidencePiece};
@@ -11,8 +12,8 @@ use crate::campaign::CampaignError;
 /// The version of the shape of [`Evidence`].
 const FORMAT: u32 = 1;
 
-/// Runs the commands of the evidence. One that cannot be run, or fails, is a doubt: what was
-/// measured stands without it.
+/// Runs the commands of the evidence. A command that cannot be run or fails becomes a doubt,
+/// because the measurements hold without it.
 pub(super) fn gather(
     hands: &mut ArmCommands<'_>,
     absent: &std::collections::BTreeMap<String, String>,
@@ -58,7 +59,8 @@ fn left_out(spec: &EvidenceSpec, reason: String) -> Doubt {
     })
 }
 
-/// What was counted in a beginning would be taken for the whole.
+/// Returns the doubt about a piece that is left out because its output was cut: counts in its
+/// beginning would pass for counts in the whole.
 fn too_long(spec: &EvidenceSpec, ran: &Ran) -> Doubt {
     let kept = ran.output.len();
     let reason = format!("its command printed more than the {kept} bytes that are kept of it");

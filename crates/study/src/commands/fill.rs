@@ -8,38 +8,39 @@ use model::command_run::CommandArm;
 use model::command_study::LevelValue;
 use model::message::ServerFolder;
 
-/// What stands in a command for where its server listens, which is started before it.
+/// Stands in a command for the address where its server listens; it is replaced once the server has
+/// started.
 pub(super) const SERVER_AT: &str = "{server_at}";
-/// The name of a study's folder where commands are shown to people.
+/// Replaces the path of a study's folder where commands are shown to people.
 const SHOWN_FOLDER: &str = "DIR";
 
 /// Knows the value of every variable of a study on this machine.
 #[derive(Clone)]
 pub(super) struct Filler<'a> {
     pub(super) study: &'a CommandStudy,
-    /// The study's folder.
+    /// Path of the study's folder.
     pub(super) folder: String,
-    /// That of the server's host, and where it is reached.
+    /// Folder of the study on the server's host, and the address of that host.
     pub(super) server: ServerFolder,
-    /// Need to the path of its program.
+    /// Maps a need to the path of its program.
     pub(super) programs: BTreeMap<String, String>,
 }
 
 impl Filler<'_> {
-    /// The command of an arm.
+    /// Fills in a command of an arm.
     pub(super) fn of_arm(
         &self,
         words: &[String],
         arm: &CommandArm,
         arms: &[CommandArm],
     ) -> Vec<String> {
-        // The control is the baseline again, builds and all.
+        // The control runs the baseline again, with the baseline's builds.
         let same = arms.iter().find(|other| other.levels == arm.levels);
         let name = same.map_or(&arm.name, |baseline| &baseline.name);
         self.command(words, &arm.levels, Some(name))
     }
 
-    /// The command of an arm at the server's host.
+    /// Fills in the command that starts an arm's server on the server's host.
     pub(super) fn of_server(&self, arm: &CommandArm, arms: &[CommandArm]) -> Vec<String> {
         let there = Self {
             folder: self.server.path.clone(),
@@ -48,7 +49,7 @@ impl Filler<'_> {
         there.of_arm(&self.study.workload.server, arm, arms)
     }
 
-    /// A command with these levels.
+    /// Fills in a command with these levels.
     pub(super) fn command(
         &self,
         words: &[String],
@@ -78,7 +79,7 @@ impl Filler<'_> {
             .collect()
     }
 
-    /// What stands for a factor at one of these levels.
+    /// Returns the words that stand for a factor at the one of its levels that is in `levels`.
     fn words_of(&self, factor: &str, levels: &BTreeMap<String, String>) -> Option<Vec<String>> {
         let level = self.study.factor(factor)?.level(levels.get(factor)?)?;
         let fill = |text: &String| braces::fill(text, |variable| self.common(variable));
@@ -89,13 +90,13 @@ impl Filler<'_> {
         })
     }
 
-    /// What is the same for all arms.
+    /// Returns the value of a variable that is the same for all arms.
     fn common(&self, variable: &str) -> Option<String> {
         match variable {
             "dir" => Some(self.folder.clone()),
             "linerate" => Some(format!("{}/linerate", self.folder)),
             "server_address" => Some(self.server.address.to_string()),
-            // Known once the server listens.
+            // The address is known only once the server listens.
             "server_at" => Some(SERVER_AT.to_owned()),
             other => {
                 let size = self
@@ -108,18 +109,18 @@ impl Filler<'_> {
         }
     }
 
-    /// A text for people, in which the folder has a name that is the same in every run.
+    /// Returns a text for people, in which the folder has a name that is the same in every run.
     pub(super) fn shown(&self, text: &str) -> String {
         text.replace(&self.folder, SHOWN_FOLDER)
     }
 
-    /// A command as a person would type it.
+    /// Returns a command as a person would type it.
     pub(super) fn shown_command(&self, words: &[String]) -> String {
         self.shown(&shell_words::join(words))
     }
 }
 
-/// Whether a study has the copy of our own program in a command.
+/// Whether a command of the study uses the copy of our own program.
 pub(super) fn wants_linerate(study: &CommandStudy) -> bool {
     let workload = &study.workload;
     let lists = [&workload.build, &workload.prepare, &workload.cleanup];

@@ -1,5 +1,5 @@
-//! Commands of arms, run by the agent: builds once, and each block as what is timed with what comes
-//! before and after it.
+//! Runs the commands of arms through the agent: every build once, and for each block the timed
+//! command with what comes before and after it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -24,10 +24,10 @@ pub enum CommandError {
     #[error("{arm}: {what} {how}{}; {advice}", shown(words))]
     Failed {
         arm: String,
-        /// Which command.
+        /// The command, and what was done with it.
         what: String,
         how: String,
-        /// Its last words; may be empty.
+        /// Last words that the command printed; may be empty.
         words: String,
         advice: &'static str,
     },
@@ -37,12 +37,12 @@ pub enum CommandError {
     )]
     LeftDirt {
         cleanup: Box<CommandError>,
-        /// What had failed before it was cleaned up.
+        /// What had failed before the cleanup.
         first: Option<Box<CommandError>>,
     },
     #[error(
         "the output of `{command}` ({arm}) {lacks}; {wanted} is read from it. It begins:\n{output}\n\
-         mend the study or the command"
+         fix the study or the command"
     )]
     NotInOutput {
         command: String,
@@ -67,7 +67,7 @@ fn before(first: Option<&CommandError>) -> String {
 }
 
 impl CommandError {
-    /// What went wrong in one line, beside the name of the arm.
+    /// Says in one line what went wrong, without the name of the arm.
     fn in_short(&self) -> String {
         match self {
             Self::Absent(program) => program.clone(),
@@ -91,7 +91,7 @@ impl From<CommandError> for CampaignError {
     }
 }
 
-/// A command of an arm that failed, and what the kernel told of it.
+/// A failed command of an arm, and what the kernel reported about it.
 #[derive(Clone, Debug)]
 pub(super) struct Failed {
     error: CommandError,
@@ -99,7 +99,7 @@ pub(super) struct Failed {
 }
 
 impl Failed {
-    /// The run as it is saved: without figures.
+    /// The failed run as it is saved: without figures.
     pub(super) fn measured(&self) -> Measured {
         Measured {
             values: BTreeMap::new(),
@@ -111,7 +111,7 @@ impl Failed {
         }
     }
 
-    /// What is said of it before the first round.
+    /// The doubt about an arm that failed before the first round.
     pub(super) fn doubt(&self, arm: &CommandArm) -> Doubt {
         Doubt::Command(CommandDoubt::LeftOut {
             command: arm.title.clone(),
@@ -125,9 +125,9 @@ impl Failed {
 /// Why a block has no figures.
 #[derive(Debug)]
 pub(super) enum Trouble {
-    /// A command of the arm failed; others may do well.
+    /// A command of the arm failed; other arms may succeed.
     OfArm(Box<Failed>),
-    /// Nothing can be run.
+    /// Nothing can be run any more.
     OfRun(CampaignError),
 }
 
@@ -152,16 +152,17 @@ impl From<Trouble> for CampaignError {
     }
 }
 
-/// A study's commands on this machine.
+/// The commands of a study, ready to run on this machine.
 pub(super) struct ArmCommands<'a> {
     pub(super) agent: &'a mut dyn Agent,
     pub(super) filler: Filler<'a>,
     pub(super) arms: &'a [CommandArm],
-    /// Arm to the build without which it cannot run.
+    /// Maps an arm that cannot run to its failed build.
     pub(super) unbuilt: HashMap<&'a str, Box<Failed>>,
 }
 
-/// Has the agent make the study's folder; where it is, here and at the server's host.
+/// Has the agent make the study's folder. Returns its path here, and its path and address on the
+/// server's host.
 pub(super) fn make_folder(
     study: &model::CommandStudy,
     agent: &mut dyn Agent,
@@ -183,7 +184,8 @@ pub(super) fn make_folder(
 }
 
 impl ArmCommands<'_> {
-    /// Runs every build, those that come out alike once. Arms of which one fails cannot run.
+    /// Runs every build; identical build commands run only once. An arm with a failed build cannot
+    /// run.
     pub(super) fn build(&mut self) -> Result<(), CampaignError> {
         let mut done = HashMap::new();
         for arm in self.arms {
@@ -194,7 +196,7 @@ impl ArmCommands<'_> {
         Ok(())
     }
 
-    /// The first build of an arm that failed, if one did.
+    /// Runs the builds of an arm, and returns the first that failed.
     fn build_arm(
         &mut self,
         arm: &CommandArm,
@@ -214,7 +216,7 @@ impl ArmCommands<'_> {
         Ok(None)
     }
 
-    /// One block: prepare, the timed run, clean up.
+    /// Measures one block: prepare, the timed run, clean up.
     pub(super) fn block(&mut self, arm: &CommandArm) -> Result<Measured, Trouble> {
         if let Some(failed) = self.unbuilt.get(arm.name.as_str()) {
             return Err(failed.clone().into());
@@ -222,7 +224,7 @@ impl ArmCommands<'_> {
         let workload = &self.filler.study.workload;
         let words = self.filler.of_arm(&workload.run, arm, self.arms);
         let outcome = self.prepared_run(&words, arm);
-        // What was prepared is put away again also after a failure, for the arms that come next.
+        // Clean up after a failure too, for the sake of the arms that come next.
         match &outcome {
             Ok(_) => self.clean_up(arm, None)?,
             Err(Trouble::OfArm(failed)) => self.clean_up(arm, Some(&failed.error))?,
@@ -236,13 +238,14 @@ impl ArmCommands<'_> {
 
     fn prepared_run(&mut self, words: &[String], arm: &CommandArm) -> Result<Ran, Trouble> {
         let workload = &self.filler.study.workload;
-        self.beside("preparing with", &workload.prepare, arm)?;
+        self.run_untimed("preparing with", &workload.prepare, arm)?;
         let ran = self.run_served(words, arm)?;
         self.must_do_well("", words, arm, &ran.reading)?;
         Ok(ran)
     }
 
-    /// With its server, where it has one. One that does not come up, or goes while its client does well, ends the study.
+    /// Runs the timed command, with its server if it has one. A server that does not start, or ends
+    /// although its client succeeds, ends the study.
     fn run_served(&mut self, words: &[String], arm: &CommandArm) -> Result<Ran, CampaignError> {
         let workload = &self.filler.study.workload;
         if workload.server.is_empty() {
@@ -266,7 +269,8 @@ impl ArmCommands<'_> {
             return Ok(ran);
         };
         match error.refusal() {
-            // That its client failed may be this arm's alone; why stands in what the server said at last.
+            // The failure of its client may concern this arm alone. The server's last words say
+            // why.
             Some(gone) if !ran.reading.end.is_success() => {
                 let last_words = [ran.reading.last_words.trim_end(), gone.what.trim_end()];
                 ran.reading.last_words = last_words.join("\n").trim_start().to_owned();
@@ -276,10 +280,10 @@ impl ArmCommands<'_> {
         }
     }
 
-    /// Where this fails, no arm can be measured any more.
+    /// Cleans up after an arm. If this fails, no arm can be measured any more.
     fn clean_up(&mut self, arm: &CommandArm, first: Option<&CommandError>) -> Result<(), Trouble> {
         let cleanup = &self.filler.study.workload.cleanup;
-        self.beside("cleaning up with", cleanup, arm)
+        self.run_untimed("cleaning up with", cleanup, arm)
             .map_err(|trouble| match trouble {
                 Trouble::OfArm(failed) => {
                     let cleanup = Box::new(failed.error);
@@ -290,7 +294,7 @@ impl ArmCommands<'_> {
             })
     }
 
-    fn beside(
+    fn run_untimed(
         &mut self,
         doing: &str,
         commands: &[Vec<String>],
@@ -305,7 +309,7 @@ impl ArmCommands<'_> {
         Ok(())
     }
 
-    /// Runs a command with everything filled in.
+    /// Runs a command in which everything is filled in.
     pub(super) fn run(
         &mut self,
         words: &[String],
@@ -346,7 +350,7 @@ impl ArmCommands<'_> {
             words: self.filler.shown(&reading.last_words),
             advice: match reading.end {
                 CommandEnd::TimedOut => "give it more time (`timeout_s`), or less to do",
-                _ => "try it by hand, and mend it or the study",
+                _ => "try it by hand, and fix it or the study",
             },
         };
         let reading = reading.clone();

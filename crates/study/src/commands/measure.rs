@@ -1,4 +1,4 @@
-//! One run of a study of commands, from the first look at the machine to the evidence.
+//! One run of a study of commands, from the first contact with the machine to the evidence.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -63,16 +63,16 @@ impl Campaign<'_> {
             ..CommandRun::begun(study.clone(), built.arms.clone(), met.facts, by)
         };
         let mut kept = SavedBlocks::new(Vec::new(), Some(claim.describe(&record)?));
-        let told = (&mut *self.progress, self.clock);
-        measure(&record, told, &mut hands, &mut kept)?;
+        let progress_and_clock = (&mut *self.progress, self.clock);
+        measure(&record, progress_and_clock, &mut hands, &mut kept)?;
         keep_evidence(&mut hands, &found.absent, kept.store.as_ref())
     }
 
-    /// Goes on with a run that was stopped, as its folder was opened and looked at; a run that is done
-    /// stays as it is. Files and builds are made again; what must agree is compared over all of the run.
+    /// Resumes a stopped run, whose folder has been opened and checked; a finished run stays as it
+    /// is. Files and builds are made again. What must agree is compared over the whole run.
     ///
     /// # Errors
-    /// When its rig, hosts or programs are not those that it was measured with.
+    /// If its rig, hosts or programs are not those with which it was measured.
     pub fn resume_commands(
         &mut self,
         (store, record, saved): ResumedCommands,
@@ -86,9 +86,9 @@ impl Campaign<'_> {
         let mut hands = hands(&record.study, &record.arms, &found, self.agent)?;
         self.progress.phase("building");
         hands.build()?;
-        let told = (&mut *self.progress, self.clock);
+        let progress_and_clock = (&mut *self.progress, self.clock);
         let mut kept = SavedBlocks::new(saved, Some(store));
-        measure(&record, told, &mut hands, &mut kept)?;
+        measure(&record, progress_and_clock, &mut hands, &mut kept)?;
         keep_evidence(&mut hands, &found.absent, kept.store.as_ref())
     }
 }
@@ -125,14 +125,14 @@ fn outlook(study: &CommandStudy, arms: &[CommandArm], trial: &Trial) -> Outlook 
     }
 }
 
-/// Measures what the plan still lacks.
+/// Measures the blocks of the plan that are not saved yet.
 fn measure(
     run: &CommandRun,
-    campaign: (&mut (dyn Progress + '_), &dyn Clock),
+    progress_and_clock: (&mut (dyn Progress + '_), &dyn Clock),
     hands: &mut ArmCommands<'_>,
     kept: &mut SavedBlocks<Measured>,
 ) -> Result<(), CampaignError> {
-    let (progress, clock) = campaign;
+    let (progress, clock) = progress_and_clock;
     progress.phase("measuring");
     let remaining = run.remaining(&kept.blocks);
     let mut rounds = CommandRounds {
@@ -143,8 +143,9 @@ fn measure(
     rounds::go_through(&mut rounds, remaining, kept, clock)
 }
 
-/// The rounds of one run. Runs that fail are saved with the next that does not: where every arm fails
-/// one after the other it is not for them that they do, and they are measured again when the run goes on.
+/// The rounds of one run. A failed run is saved together with the next one that succeeds. If every
+/// arm fails in succession, the cause is not in the arms: the study ends, and these runs are
+/// measured again when it is resumed.
 struct CommandRounds<'a, 'b, 'c> {
     run: &'a CommandRun,
     progress: &'a mut (dyn Progress + 'b),

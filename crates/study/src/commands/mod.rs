@@ -14,14 +14,14 @@ use model::{CommandStudy, Doubt};
 
 pub use hands::CommandError;
 
-/// What to run.
+/// The order to run a study of commands.
 pub struct CommandOrder {
     pub study: CommandStudy,
     pub seed: u64,
-    /// The command that repeats it, without secrets.
+    /// The command that repeats the run, without secrets.
     pub command: String,
-    /// Also record names and addresses.
+    /// Whether to record names and addresses too.
     pub full: bool,
-    /// What is doubtful of the order itself, before the machine is looked at.
+    /// Doubts about the order itself, which do not depend on the machine.
     pub doubts: Vec<Doubt>,
 }

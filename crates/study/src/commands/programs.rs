@@ -12,21 +12,21 @@ use crate::campaign::CampaignError;
 use crate::transport::Agent;
 use crate::under_test::check_same;
 
-/// What was found and what was not.
+/// The programs that were found, and those that were not.
 #[derive(Debug, Default)]
 pub(super) struct Programs {
-    /// Need to path.
+    /// Maps a need to the path of its program.
     pub(super) paths: BTreeMap<String, String>,
     pub(super) records: Vec<ProgramRecord>,
-    /// Need to the reason why it is not there, and what to do.
+    /// Maps a need to the reason why its program is absent, and what to do.
     pub(super) absent: BTreeMap<String, String>,
 }
 
-/// Has the agent look for every program. A program that no level and no evidence names is needed by
-/// all.
+/// Has the agent look for every program. All arms need a program that no level and no evidence
+/// names.
 ///
 /// # Errors
-/// When one that all need is not there.
+/// If a program that all arms need is absent.
 pub(super) fn find(study: &CommandStudy, agent: &mut dyn Agent) -> Result<Programs, CampaignError> {
     let mut programs = Programs::default();
     let optional = optional(study);
@@ -45,10 +45,11 @@ pub(super) fn find(study: &CommandStudy, agent: &mut dyn Agent) -> Result<Progra
     Ok(programs)
 }
 
-/// Whether the programs of a run that is to go on are those that it was measured with.
+/// Finds the programs of a run that is to be resumed; they must be those with which it was
+/// measured.
 ///
 /// # Errors
-/// The first that has gone, or has become another.
+/// If one is absent or has changed; names the first.
 pub(super) fn find_again(
     run: &CommandRun,
     agent: &mut dyn Agent,
@@ -63,6 +64,7 @@ pub(super) fn find_again(
     Ok(programs)
 }
 
+/// Path and record of a program, or why it is absent.
 type Answered = Result<(String, ProgramRecord), String>;
 
 fn ask(need: &Need, agent: &mut dyn Agent) -> Result<Answered, CampaignError> {
@@ -78,13 +80,13 @@ fn ask(need: &Need, agent: &mut dyn Agent) -> Result<Answered, CampaignError> {
     match agent.ask(&ask) {
         Ok(Tell::Found(found)) => Ok(Ok((found.program, record(found.version, found.sha256)))),
         Ok(_) => Err(CampaignError::Unexpected("find_program")),
-        // That it is not here is an answer.
+        // Its absence is an answer, not an error.
         Err(refusal) if refusal.is_refusal() => Ok(Err(refusal.to_string())),
         Err(error) => Err(error.into()),
     }
 }
 
-/// The programs that some levels or pieces of evidence need and the rest does not.
+/// The programs that only some levels or pieces of evidence need.
 pub(crate) fn optional(study: &CommandStudy) -> HashSet<&str> {
     let levels = study.factors.iter().flat_map(|factor| &factor.levels);
     let of_levels = levels.flat_map(|level| &level.needs);

@@ -1,4 +1,4 @@
-//! Values out of what a command printed, by regular expression or JSON pointer.
+//! Takes values from the output of a command, by regular expression or JSON pointer.
 
 use model::CommandReading;
 use model::command_study::{Agreement, MetricSource, MetricSpec, OutputPart};
@@ -7,15 +7,16 @@ use serde_json::Value;
 
 use foreign::sha256;
 
-/// The most that an expression may have where it is compiled, bytes: each letter of what it looks into is held against
-/// all of it.
+/// Largest compiled size of an expression, bytes. Matching may compare each letter of the text with
+/// the whole expression.
 const LARGEST_REGEX: usize = 1 << 17;
-/// A longer text that must agree is saved as its SHA-256.
+/// Longest text that is saved as it is, characters; a longer text that must agree is saved as its
+/// SHA-256.
 const LONGEST_SAVED: usize = 200;
 
-/// What is wrong with a regular expression, if anything is.
+/// Says what is wrong with a regular expression that must have a group; `None` if it is right.
 pub(crate) fn regex_complaint(pattern: &str) -> Option<String> {
-    match limited(pattern) {
+    match compile(pattern) {
         Ok(regex) if regex.captures_len() > 1 => None,
         Ok(_) => Some(format!(
             "`{pattern}` has no group; expected one around the value, as in `took (\\d+) ms`"
@@ -24,27 +25,28 @@ pub(crate) fn regex_complaint(pattern: &str) -> Option<String> {
     }
 }
 
-/// The same of one that shall find something, and may have no group.
+/// Says what is wrong with a regular expression that needs no group; `None` if it is right.
 pub(crate) fn regex_problem(pattern: &str) -> Option<String> {
-    let problem = one_line(&limited(pattern).err()?.to_string());
+    let problem = one_line(&compile(pattern).err()?.to_string());
     Some(format!("expected a regular expression: {problem}"))
 }
 
-fn limited(pattern: &str) -> Result<Regex, regex_lite::Error> {
+fn compile(pattern: &str) -> Result<Regex, regex_lite::Error> {
     RegexBuilder::new(pattern).size_limit(LARGEST_REGEX).build()
 }
 
-/// What is wrong with a JSON pointer, if anything is.
+/// Says what is wrong with a JSON pointer; `None` if it is right.
 pub(crate) fn pointer_complaint(pointer: &str) -> Option<String> {
     (!pointer.starts_with('/')).then(|| {
         format!("`{pointer}` is no JSON pointer; expected one that starts with `/`, as `/times/0`")
     })
 }
 
-/// A metric's value of one run; `None` of an optional one where the output has nothing, or `null`, in its place.
+/// Returns a metric's value from one run; `None` if the metric is optional and the output has
+/// nothing, or `null`, in its place.
 ///
 /// # Errors
-/// What the output lacks, for a reader, or has in the place of a number.
+/// What the output lacks, or has in place of a number, in words for a reader.
 pub(super) fn metric(
     metric: &MetricSpec,
     reading: &CommandReading,
@@ -58,7 +60,7 @@ pub(super) fn metric(
         MetricSource::Json(pointer) => by_pointer(pointer, output),
     };
     match found {
-        // A part that is there or not has JSON's word for nothing where it is not.
+        // An optional part of a JSON document may be `null` where there is nothing.
         Ok(text) if metric.optional && text == "null" => Ok(None),
         Ok(text) => number(&text).map(Some),
         Err(Lack::Absent(_)) if metric.optional => Ok(None),
@@ -69,9 +71,9 @@ pub(super) fn metric(
 /// Why an output has no such part.
 #[derive(Debug)]
 enum Lack {
-    /// Nothing is there.
+    /// The part is not in the output.
     Absent(String),
-    /// It is not what can be looked into.
+    /// The output cannot be searched, for instance because it is no JSON.
     Unreadable(String),
 }
 
@@ -83,10 +85,10 @@ impl Lack {
     }
 }
 
-/// The part of an output that must agree.
+/// Returns the part of an output that must agree.
 ///
 /// # Errors
-/// What the output lacks, for a reader.
+/// What the output lacks, in words for a reader.
 pub(super) fn agreed(agreement: &Agreement, output: &str) -> Result<String, String> {
     let part = match &agreement.on {
         OutputPart::Stdout => output.to_owned(),

@@ -1,11 +1,11 @@
-//! What commands said, as far as it is shown or kept.
+//! Shortens what commands printed, to show it or to save it.
 
-/// Lines of output that an error shows.
+/// Most lines of output that an error shows.
 const SHOWN_LINES: usize = 5;
-/// How much of a command's last words is kept with a run that failed.
+/// Most characters of a command's last words that are saved with a failed run.
 const KEPT_CHARS: usize = 400;
 
-/// The end of some lines as one.
+/// Joins lines into one, and returns its end.
 pub(super) fn end_of(words: &str) -> String {
     let lines: Vec<&str> = words.lines().map(str::trim).collect();
     let line = foreign::shown(&lines.join(" / ")).into_owned();
@@ -17,7 +17,7 @@ pub(super) fn end_of(words: &str) -> String {
     format!("…{kept}")
 }
 
-/// What an output begins with, for an error.
+/// Returns the beginning of an output, for an error.
 pub(super) fn beginning(output: &str) -> String {
     if output.trim().is_empty() {
         return "(nothing)".to_owned();

@@ -1,5 +1,5 @@
-//! Before the first block that counts: every arm once, to see that it works and how long a round
-//! takes, and the baseline against itself, to see how small an effect can be seen.
+//! The trial before the first block that counts. It runs every arm once, to see that it works and
+//! how long a round takes, and the baseline against itself, to see how small an effect can be seen.
 
 use model::command_run::{CommandArm, Measured};
 use model::{CommandStudy, Doubt, Role};
@@ -9,16 +9,17 @@ use crate::campaign::CampaignError;
 use crate::clock::Clock;
 use crate::rehearsal;
 
-/// The longest that the baseline is run against itself, ms.
+/// Longest time for which the baseline is run against itself, ms.
 const LONGEST_REHEARSAL_MS: u64 = 20_000;
-/// Fewer pairs tell nothing of their spread.
+/// Fewest pairs of the baseline; fewer say nothing about their spread.
 const FEWEST_PAIRS: u32 = 3;
 
-/// What the trial told.
+/// Results of the trial.
 pub(super) struct Trial {
     /// How long a round takes, ms.
     pub(super) round_ms: u64,
-    /// As a share; `None` where the commands take too long to be run for this.
+    /// The smallest effect that can be seen, as a share; `None` if the commands take too long for
+    /// the rehearsal.
     pub(super) visible: Option<f64>,
     /// The arms that failed.
     pub(super) failed: Vec<Doubt>,
@@ -47,8 +48,8 @@ pub(super) fn run(
     })
 }
 
-/// Runs every arm once. An arm may fail, which is told: the others are measured without it, as long as
-/// two are left to compare and the control has its baseline.
+/// Runs every arm once. An arm may fail, which becomes a doubt: the others are measured without it,
+/// as long as two are left to compare and the control has its baseline.
 fn try_every(hands: &mut ArmCommands<'_>) -> Result<Vec<Doubt>, CampaignError> {
     let mut failed: Vec<(&CommandArm, Box<Failed>)> = Vec::new();
     for arm in hands.arms {
@@ -72,7 +73,8 @@ fn try_every(hands: &mut ArmCommands<'_>) -> Result<Vec<Doubt>, CampaignError> {
     }
 }
 
-/// The baseline against its control, in the metric that verdicts are about.
+/// Compares the baseline with its control in the metric of the verdicts, and returns the smallest
+/// effect that can be seen.
 fn rehearse(
     study: &CommandStudy,
     hands: &mut ArmCommands<'_>,

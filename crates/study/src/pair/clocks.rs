@@ -1,4 +1,4 @@
-//! What time it is at one host when it is so late at another, from round trips.
+//! Compares the clocks of two hosts by round trips to their agents.
 
 use model::message::ClockTell;
 use model::run::ClockComparison;
@@ -7,23 +7,23 @@ use model::{Ask, Tell};
 use crate::clock::Clock;
 use crate::transport::{Agent, AgentError};
 
-/// Two clocks part by less than one in so many, 100 ppm: crystals are within 20 to 50 ppm of their
-/// rate, and what corrects them makes up for that slowly.
-const PARTING: u64 = 10_000;
+/// The rates of two clocks differ by less than one part in this many, 100 ppm: crystals are within
+/// 20 to 50 ppm of their rate, and corrections take effect slowly.
+const DRIFT_DIVISOR: u64 = 10_000;
 
-/// An agent's clock beside the study's own.
+/// The reading of an agent's clock, compared with the study's own.
 pub(super) struct Reading {
-    /// The agent's less the study's.
+    /// The agent's clock minus the study's, ns.
     offset_ns: i64,
     uncertainty_ns: u64,
     pub(super) boot_id: String,
 }
 
-/// Asks an agent for its time so many times, and keeps the shortest round trip: the agent read its
-/// clock somewhere within it, so half of it is the most by which the middle can be wrong.
+/// Asks an agent for its time `trips` times, and keeps the shortest round trip. The agent read its
+/// clock somewhere within the trip, so the middle is wrong by at most half of it.
 ///
 /// # Errors
-/// Those of the line.
+/// Those of the connection to the agent.
 pub(super) fn read(
     agent: &mut dyn Agent,
     clock: &dyn Clock,
@@ -58,7 +58,7 @@ fn trip(agent: &mut dyn Agent, clock: &dyn Clock) -> Result<Reading, AgentError>
     })
 }
 
-/// The server's clock less the client's.
+/// Returns the server's clock minus the client's.
 pub(super) fn compared(server: &Reading, client: &Reading) -> ClockComparison {
     ClockComparison {
         offset_ns: server.offset_ns.wrapping_sub(client.offset_ns),
@@ -66,9 +66,10 @@ pub(super) fn compared(server: &Reading, client: &Reading) -> ClockComparison {
     }
 }
 
-/// What is left of a comparison when so much time has passed, in which the clocks have parted.
+/// Returns a comparison `since_ns` later: it is less certain, because the clocks have drifted
+/// apart.
 pub(super) fn after(since_ns: u64, clocks: ClockComparison) -> ClockComparison {
-    let parted_ns = since_ns.div_ceil(PARTING);
+    let parted_ns = since_ns.div_ceil(DRIFT_DIVISOR);
     ClockComparison {
         uncertainty_ns: clocks.uncertainty_ns.saturating_add(parted_ns),
         ..clocks

@@ -1,4 +1,4 @@
-//! A program seen at its host, while the client's host loads it.
+//! Observes a program on its host while the client's host loads it.
 
 use std::panic::resume_unwind;
 use std::thread;
@@ -12,20 +12,22 @@ use super::{NamedAgent, Pair, strange};
 use crate::Agent as _;
 use crate::transport::AgentError;
 
-/// Nobody tells the server's host when all are connected: the look begins so much after load has settled, ms.
+/// The observation begins this long after the load has settled, ms, because the server's host does
+/// not learn when all connections are open.
 const CONNECTING_MS: u32 = 300;
-/// And is made again where that took longer, with as much more time than it took.
+/// If connecting took longer, the observation is made again and waits this many times as long as
+/// connecting took.
 const SPARE: u32 = 2;
-/// So often.
+/// Most observations before we give up.
 const TRIES: u32 = 2;
 
 impl Pair<'_> {
-    /// Answers what one host would that loads its own program.
+    /// Answers as one host would that loads its own program.
     pub(super) fn look(&mut self, block: &BlockAsk, ask: &ObserveAsk) -> Result<Tell, AgentError> {
         let mut connecting_ms = CONNECTING_MS;
         for _ in 0..TRIES {
             let begun_ns = self.clock.now_ns();
-            // The arm's levers are set by it, before anybody connects.
+            // Starting to count sets the arm's levers, before any client connects.
             self.count(block)?;
             self.counted(&block.target, (0, 0))?;
             let asked_ns = client_ns(&mut self.client)?;
@@ -36,7 +38,8 @@ impl Pair<'_> {
                 ask,
             )?;
             let opened_ns = loaded.opened_ns.saturating_sub(asked_ns);
-            // More than has passed here is not so, and would have the server's host loaded for as long.
+            // Connecting cannot have taken longer than the time that passed here. A false claim
+            // would make the next try load the server's host for that long.
             if opened_ns > self.clock.now_ns().saturating_sub(begun_ns) {
                 break;
             }
@@ -60,7 +63,7 @@ impl Pair<'_> {
     }
 }
 
-/// The client's clock.
+/// Returns the time of the client's clock, ns.
 fn client_ns(client: &mut NamedAgent<'_>) -> Result<u64, AgentError> {
     match client.ask(&Ask::Clock)? {
         Tell::Clock(clock) => Ok(clock.monotonic_ns),
@@ -68,7 +71,8 @@ fn client_ns(client: &mut NamedAgent<'_>) -> Result<u64, AgentError> {
     }
 }
 
-/// What was seen at the server's host, and what the load came to that was put on meanwhile.
+/// Observes the program on the server's host under load. Returns the observation and the reading of
+/// the load.
 fn under_load(
     server: &mut NamedAgent<'_>,
     client: &mut NamedAgent<'_>,
@@ -100,7 +104,7 @@ fn under_load(
     }
 }
 
-/// In which the bursts after a look are over, ms.
+/// Time within which the bursts after an observation are over, ms.
 fn bursts_ms(bursts: BurstsAsk) -> u32 {
     match bursts {
         BurstsAsk::All => 5_000,
@@ -109,7 +113,7 @@ fn bursts_ms(bursts: BurstsAsk) -> u32 {
     }
 }
 
-/// What the load came to within the look, of which only the length is known.
+/// Returns the load's share of the observation, of which only the length is known.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -1,5 +1,5 @@
-//! Two hosts as one: an agent beside the server and an agent beside the client, which answer as a
-//! single agent would. How each is reached is not known here.
+//! Two hosts as one: an agent on the server's host and an agent on the client's host, which
+//! together answer as a single agent would. This module does not know how each is reached.
 
 mod clocks;
 mod look;
@@ -18,17 +18,18 @@ use crate::transport::{Agent, AgentError};
 
 /// Round trips that compare the clocks before a run.
 const TRIPS_AT_FIRST: u32 = 16;
-/// Round trips that compare them again before each block: what they part by in a block makes its
-/// window shorter, and would after some minutes leave none.
+/// Round trips that compare the clocks again before each block. The clocks drift apart, which makes
+/// a block's window shorter, and after some minutes would leave nothing of it.
 const TRIPS_PER_BLOCK: u32 = 3;
 
-/// How often a block is measured before its server's host is given up: one that is busy with other
-/// work may miss several in a row of the shortest.
+/// Most times a block is measured before its server's host is given up. A host that is busy with
+/// other work may miss several of the shortest blocks in a row.
 const TRIES: u32 = 10;
-/// The most that a request of the floor may have: it is as long as one of the other arms, a head.
+/// Largest request of the floor, bytes. It is as long as a request of the other arms, which is only
+/// a head.
 const MOST_REQUEST_BYTES: usize = 1 << 20;
 
-/// An agent and what its host is called in errors.
+/// An agent, and the name of its host in errors.
 pub struct NamedAgent<'a> {
     pub agent: &'a mut dyn Agent,
     pub title: String,
@@ -44,11 +45,11 @@ impl Agent for NamedAgent<'_> {
     }
 }
 
-/// A server's host and a client's.
+/// The server's host and the client's host.
 pub struct Pair<'a> {
     server: NamedAgent<'a>,
     client: NamedAgent<'a>,
-    /// Of the server's host, as the client's reaches it.
+    /// Address of the server's host, as the client's host reaches it.
     address: IpAddr,
     clock: &'a dyn Clock,
     seen: ClientHost,
@@ -92,7 +93,7 @@ impl<'a> Pair<'a> {
         self.server.ask(ask)
     }
 
-    /// Two machines have all their CPUs for one end each.
+    /// Shares out CPUs. Two machines each give all their CPUs to one end.
     fn cpus(&mut self, wish: &CpuWish) -> Result<Tell, AgentError> {
         let (mut server, mut client) = (wish.clone(), wish.clone());
         if !self.seen.same_machine {
@@ -117,7 +118,7 @@ impl<'a> Pair<'a> {
         }))
     }
 
-    /// The levers of a device are for the one that the load comes by.
+    /// Sets levers. Those of a device are for the device that the load arrives by.
     fn levers(&mut self, mut ask: Ask) -> Result<Tell, AgentError> {
         if let Ask::Levers { leave, .. } = &mut ask {
             leave.card_at = Some(self.address);
@@ -125,7 +126,7 @@ impl<'a> Pair<'a> {
         self.server.ask(&ask)
     }
 
-    /// One machine is looked at once.
+    /// Watches the hosts. One machine that is both is watched once.
     fn watch(&mut self, ask: &Ask) -> Result<Tell, AgentError> {
         let tell = self.server.ask(ask)?;
         let seen = if self.seen.same_machine {
@@ -140,7 +141,7 @@ impl<'a> Pair<'a> {
         Ok(tell)
     }
 
-    /// A folder for commands at each of the hosts.
+    /// Makes a folder for commands on each host.
     fn make_folders(&mut self, ask: &Ask) -> Result<Tell, AgentError> {
         match (self.server.ask(ask)?, self.client.ask(ask)?) {
             (Tell::Folder { path: there, .. }, Tell::Folder { path, .. }) => Ok(Tell::Folder {
@@ -154,7 +155,7 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// Brings a target up at the server's host, and has the client's take up with it.
+    /// Starts a target on the server's host, and has the client's host connect to it.
     fn start(&mut self, mut ask: Ask) -> Result<Tell, AgentError> {
         if let Ask::Start { listen, .. } = &mut ask {
             *listen = Some(self.address);
@@ -169,7 +170,8 @@ impl<'a> Pair<'a> {
         Ok(tell)
     }
 
-    /// Load goes where the owner of the hosts said, whatever the server's host says.
+    /// Checks where the load would go: to the address that the owner of the hosts gave, whatever
+    /// the server's host says.
     fn may_be_met(&self, reach: &Reach) -> Result<(), AgentError> {
         let what = match reach.speaks {
             _ if reach.address.ip() != self.address => {
@@ -183,7 +185,7 @@ impl<'a> Pair<'a> {
         Err(AgentError::At {
             host: self.server.title.clone(),
             why: Box::new(AgentError::Garbled(format!(
-                "it asked {what}, and {} alone is loaded",
+                "it asked {what}, and only {} is loaded",
                 self.address
             ))),
         })
@@ -197,8 +199,8 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// A block in which whoever reads the counters was kept from its CPU tells too little of the
-    /// server, so it is measured again, and the reading says how often.
+    /// Measures a block. If the reader of the counters did not get its CPU, the block says too
+    /// little about the server. It is measured again, and the reading says how often.
     fn block(&mut self, ask: &BlockAsk) -> Result<Reading, AgentError> {
         let mut clocks = ClockComparison::default();
         for missed_before in 0..TRIES {
@@ -212,8 +214,8 @@ impl<'a> Pair<'a> {
         Err(missed(&ask.target, clocks))
     }
 
-    /// One block, with clocks that were compared since `compared_ns`; `None` where its counters were
-    /// missed.
+    /// Measures one block, with clocks whose comparison began at `compared_ns`; `None` if the
+    /// reading of its counters was missed.
     fn try_block(
         &mut self,
         ask: &BlockAsk,
@@ -225,7 +227,7 @@ impl<'a> Pair<'a> {
             Ok(Tell::Loaded(loaded)) => *loaded,
             Ok(_) => return Err(strange("load")),
             Err(error) => {
-                // A target that has ended explains a load that failed.
+                // If the load failed because its target had ended, that is the error to report.
                 let ended = self.counted(&ask.target, (0, u64::MAX)).err();
                 return Err(ended.unwrap_or(error));
             }
@@ -288,7 +290,7 @@ impl Agent for Pair<'_> {
             Ask::Meet { .. } | Ask::Load(_) | Ask::FindProgram { .. } | Ask::Run(_) => {
                 self.client.ask(ask)
             }
-            // What is asked of a host that has the program under test.
+            // Everything else is for the host that has the program under test.
             _ => self.server.ask(ask),
         }
     }
@@ -299,7 +301,7 @@ impl Agent for Pair<'_> {
 }
 
 fn strange(asked: &str) -> AgentError {
-    AgentError::Garbled(format!("another answer than one to {asked}"))
+    AgentError::Garbled(format!("another answer than the one to {asked}"))
 }
 
 fn missed(target: &str, clocks: ClockComparison) -> AgentError {

@@ -1,47 +1,47 @@
-//! One block seen from two hosts: the client's window, and the server's within it.
+//! One block seen from two hosts: the client's window, and the server's window within it.
 //!
-//! The client counts answers from when its window opens to when it closes, by its own clock. The
-//! server's host reads its counters every so often meanwhile, by its own. Two of those readings are
-//! taken, near the ends of the client's window and within it whatever the clocks' uncertainty: so
-//! the server's window lies wholly within steady load, and is a little shorter. CPU time per request
-//! is then
+//! The client counts answers from the opening to the closing of its window, by its own clock. The
+//! server's host reads its counters at intervals during that time, by its own clock. Two of those
+//! readings are used. They are near the ends of the client's window and within it, whatever the
+//! clocks' uncertainty. So the server's window lies wholly within steady load, and is a little
+//! shorter. CPU time per request is then
 //!
 //! ```text
 //! (CPU ns ÷ ns of the server's window) ÷ (answers ÷ ns of the client's window)
 //! ```
 //!
-//! What is wrong with it: at either end the client's window holds what the server's does not, the
+//! The error: at either end the client's window covers time that the server's does not, namely the
 //! uncertainty of the clocks and up to four intervals between readings. If the load's pace in that
-//! part, a share `s` of the window, is off the pace of the rest by a share `d`, the quotient is off
-//! by `s × d` at most. With sixty readings a window and clocks known to some ms, `s` is below a sixth
-//! for windows of half a second; a block in which it is more is measured again ([`is_near`]), and the
-//! record says how often that was. Load that has settled varies by a few per cent, so some tenths of
-//! a per cent are left, of either sign. Requests in flight at an edge have had part of their CPU time
-//! counted and not their answer, or the other way about; they are as many at both edges, as where one
-//! agent does both.
+//! part, a share `s` of the window, differs from the pace of the rest by a share `d`, the quotient
+//! is off by `s × d` at most. With sixty readings per window and clocks known to some ms, `s` is
+//! below a sixth for windows of half a second. A block in which it is more is measured again
+//! ([`is_near`]), and the record says how often. Settled load varies by a few per cent, so an error
+//! of some tenths of a per cent remains, of either sign. A request in flight at an edge has part of
+//! its CPU time counted but not its answer, or the reverse. Their number is the same at both edges,
+//! as where one agent does both.
 
 use model::Reading;
 use model::message::Loaded;
 use model::reading::{Counts, CpuReading};
 use model::run::ClockComparison;
 
-/// Readings of the counters in the length of a scored window.
+/// Readings of the counters per scored window.
 const READINGS: u32 = 60;
-/// The share of the client's window that the server's may lack.
+/// Largest share of the client's window that the server's may lack.
 const MOST_MISSING: f64 = 1.0 / 6.0;
-/// A reader may be kept from its CPU for so long at any time. Windows of which this is more than that
-/// share are too short for verdicts, and are there to see whether everything works.
+/// A reader may be kept from its CPU for this long at any time, ns. Windows of which this is more
+/// than that share are too short for verdicts; they only show whether everything works.
 const MISSING_NS: u64 = 25_000_000;
-/// Readings cost tens of µs each, so they come no more often than this.
+/// Interval between readings, ms. Readings cost tens of µs each, so they are not made more often.
 const INTERVAL_MS: std::ops::RangeInclusive<u32> = 1..=20;
 
-/// How often the server's counters are to be read in a block that is scored for so long.
+/// Interval at which the server's counters are read in a block that is scored for `score_ms`, ms.
 pub(super) fn interval_ms(score_ms: u32) -> u32 {
     (score_ms / READINGS).clamp(*INTERVAL_MS.start(), *INTERVAL_MS.end())
 }
 
-/// The part of the client's window, on the server's clock, that lies within it for certain; empty
-/// (its end no later than its beginning) where the clocks are not known well enough.
+/// Returns, by the server's clock, the time that certainly lies within the client's window. It is
+/// empty (its end no later than its beginning) if the clocks are not known well enough.
 pub(super) fn certain(loaded: &Loaded, clocks: ClockComparison) -> (u64, u64) {
     let there = |client_ns: u64| client_ns.wrapping_add_signed(clocks.offset_ns);
     let from_ns = there(loaded.opened_ns).saturating_add(clocks.uncertainty_ns);
@@ -49,7 +49,7 @@ pub(super) fn certain(loaded: &Loaded, clocks: ClockComparison) -> (u64, u64) {
     (from_ns, to_ns)
 }
 
-/// Whether the server's window is near enough to the client's, both in ns.
+/// Whether the server's window is close enough to the client's in length, both in ns.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -60,9 +60,9 @@ pub(super) fn is_near(server_ns: u64, client_ns: u64) -> bool {
     server_ns > 0 && client_ns.saturating_sub(server_ns) <= most_ns.max(MISSING_NS)
 }
 
-/// The client's reading with what was counted at the server's host, as the share that falls on
-/// the client's window. Both hosts on one machine share its CPUs, so the client is none of the
-/// others there.
+/// Returns the client's reading, with the counts of the server's host scaled to the client's
+/// window. If both hosts are one machine, they share its CPUs, so the client does not count as
+/// foreign work there.
 pub(super) fn put_together(loaded: Loaded, counts: &Counts, same_machine: bool) -> Reading {
     let mut reading = loaded.reading;
     let at_pace = counts.over(reading.window_ns);

@@ -1,5 +1,5 @@
-//! A step that takes a reboot: the last state of the ladder is measured in this boot, and once a
-//! person has started the machine anew with the step, again in that one.
+//! A step that needs a reboot: the last state of the ladder is measured in this boot, and again in
+//! the next, after a person has restarted the machine with the step.
 
 mod state;
 
@@ -16,14 +16,14 @@ use crate::rounds::SavedBlocks;
 use state::Due;
 pub use state::RebootError;
 
-/// The last state once more, which shows by how much the machine drifts within a boot.
+/// The second arm with the last state, which shows how much the machine drifts within a boot.
 const LAST_AGAIN: &str = "last-again";
 
 impl Campaign<'_> {
-    /// Plans the first step of a study that takes a reboot.
+    /// Plans the first step of a study that needs a reboot.
     ///
     /// # Errors
-    /// Where there is none, or where this machine is without what it would take away.
+    /// If there is none, or if this machine lacks what the step would take away.
     pub(crate) fn plan_reboot(
         &mut self,
         study: &Study,
@@ -48,11 +48,10 @@ impl Campaign<'_> {
         })
     }
 
-    /// Whether this boot is one that a run with such a step can go on in; of any other run there is
-    /// nothing to say.
+    /// Checks whether a run with such a step can continue in this boot. Any other run can.
     ///
     /// # Errors
-    /// What stands in the way, with what was seen.
+    /// What stands in the way, with what was observed.
     pub(crate) fn may_go_on(
         &mut self,
         record: &RunRecord,
@@ -62,9 +61,8 @@ impl Campaign<'_> {
         self.due(record, saved, facts).map(drop)
     }
 
-    /// Measures the last state in this boot where that is due; of a run without such a step there is
-    /// nothing to do. The boot is written down first, so that its blocks are never taken for those
-    /// of another.
+    /// Measures the last state in this boot if that is due; does nothing for a run without such a
+    /// step. The boot is saved first, so that its blocks can never pass for those of another boot.
     pub(crate) fn measure_this_boot(
         &mut self,
         record: &mut RunRecord,
@@ -116,7 +114,7 @@ impl Campaign<'_> {
     }
 }
 
-/// The place of the boot that is due, which is written down where it is new.
+/// Returns the index of the boot that is due, and adds a new boot to the record.
 fn begun(reboot: &mut Reboot, due: Due, facts: &Facts) -> usize {
     let (boot, has_step) = match due {
         Due::InOld { boot } => return boot,
@@ -130,22 +128,22 @@ fn begun(reboot: &mut Reboot, due: Due, facts: &Facts) -> usize {
     reboot.boots.len() - 1
 }
 
-/// The first step that adds what binds at the boot, and what that is.
+/// Returns the first step that adds a setting which binds at boot, and that setting.
 fn step_of_the_boot<'a>(
     study: &'a Study,
     levers: &'a [LeverState],
 ) -> Option<(&'a str, &'a LeverSetting)> {
-    let is_of_the_boot = |setting: &&LeverSetting| {
+    let binds_at_boot = |setting: &&LeverSetting| {
         let state = levers.iter().find(|state| state.setting == **setting);
         state.is_some_and(|state| state.binds == Binds::Boot)
     };
     study.steps.iter().find_map(|step| {
-        let wanted = step.add.iter().find(is_of_the_boot)?;
+        let wanted = step.add.iter().find(binds_at_boot)?;
         Some((step.name.as_str(), wanted))
     })
 }
 
-/// The state in which the ladder ended, twice; the first where no step was worth it.
+/// Returns the state in which the ladder ended, twice; the first state if no step was worth it.
 fn last_state(record: &RunRecord) -> Vec<Arm> {
     let confirmed = record.confirmation.iter().flat_map(|of| &of.arms);
     let last = confirmed.filter(|arm| arm.role == Role::Last);

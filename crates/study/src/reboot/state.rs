@@ -1,5 +1,5 @@
-//! Which boot this is, told from the kernel's command line and from what it says of each weakness
-//! of its processor: with the step, without it, or neither.
+//! Tells from the kernel's command line, and from what it says about each weakness of its
+//! processor, which boot this is: with the step, without it, or neither.
 
 use std::collections::BTreeMap;
 
@@ -8,19 +8,19 @@ use model::{BlockRecord, Facts, RunRecord};
 
 use crate::{confirm, plan};
 
-/// How a kernel says that something is done about a weakness, and that nothing is.
+/// How the kernel says that a weakness is mitigated, and that it is open.
 const MITIGATED: &str = "Mitigation";
 const OPEN: &str = "Vulnerable";
 
-/// Why a run with a step that takes a reboot cannot begin, or go on in this boot.
+/// Why a run with a step that needs a reboot cannot begin, or cannot continue in this boot.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct RebootError(pub(super) String);
 
-/// In which boot the last state is to be measured now.
+/// The boot in which the last state is to be measured now.
 #[derive(Debug, PartialEq)]
 pub(super) enum Due {
-    /// The boot of that place among those that were begun.
+    /// A boot in which measuring has begun, by its index.
     InOld {
         boot: usize,
     },
@@ -30,10 +30,10 @@ pub(super) enum Due {
     },
 }
 
-/// Whether a machine has what an option would take away.
+/// Checks whether the machine has what an option would take away.
 ///
 /// # Errors
-/// Why not.
+/// Why it has not.
 pub(super) fn can_be_taken(option: &str, boot: &Boot, facts: &Facts) -> Result<(), RebootError> {
     let why = if boot.boot_id.is_empty() {
         "this machine does not tell one boot from another: /proc/sys/kernel/random/boot_id cannot \
@@ -59,10 +59,10 @@ pub(super) fn can_be_taken(option: &str, boot: &Boot, facts: &Facts) -> Result<(
     Err(RebootError(why))
 }
 
-/// What is due in this boot; `None` where all is measured, and of a run without such a step.
+/// Returns the boot that is due; `None` if all is measured, or if the run has no such step.
 ///
 /// # Errors
-/// Why the run cannot go on in it.
+/// Why the run cannot continue in this boot.
 pub(super) fn due(
     record: &RunRecord,
     saved: &[BlockRecord],
@@ -102,10 +102,10 @@ pub(super) fn due(
     }
 }
 
-/// Why a machine that was rebooted for the step is without it.
+/// Says why the step has no effect on a machine that was rebooted for it.
 fn not_taken(reboot: &Reboot, facts: &Facts, boot: &Boot) -> RebootError {
     let option = &reboot.option;
-    let begin = "the machine was rebooted, and the step was not taken: /proc/cmdline has";
+    let begin = "the machine was rebooted, but the step was not taken: /proc/cmdline has";
     RebootError(match boot.overrules(option) {
         Some(last) => format!(
             "{begin} `{option}`, and after it `{last}`, which overrules it; take that out, reboot, and \
@@ -119,8 +119,8 @@ fn not_taken(reboot: &Reboot, facts: &Facts, boot: &Boot) -> RebootError {
     })
 }
 
-/// Whether the step is taken in a boot, of which neither the kernel's build nor another option that
-/// is told may differ from the first.
+/// Whether the step has effect in a boot. Neither the kernel's build nor any other option of its
+/// command line may differ from the first boot.
 fn has_step(
     reboot: &Reboot,
     first: &Facts,
@@ -146,7 +146,7 @@ fn has_step(
     });
     if !opened {
         return Err(RebootError(format!(
-            "the command line has `{option}`, and the step was not taken all the same: no weakness \
+            "the command line has `{option}`, but the step was not taken: no weakness \
              went from \"Mitigation\" to \"Vulnerable\" in /sys/devices/system/cpu/vulnerabilities, \
              {}; see that the kernel and its hypervisor heed the option",
             said(&facts.mitigations)
@@ -155,7 +155,7 @@ fn has_step(
     Ok(true)
 }
 
-/// A boot without the step is as the first was, or it is of neither arm.
+/// Checks that a boot without the step is like the first boot; otherwise it belongs to neither arm.
 fn same_otherwise(
     reboot: &Reboot,
     first: &Facts,
@@ -163,7 +163,7 @@ fn same_otherwise(
     boot: &Boot,
 ) -> Result<(), RebootError> {
     let settles = |boot: &Boot| format!("`{}`", boot.settles(&reboot.option).unwrap_or_default());
-    let place = format!("what stands for `{}`", reboot.option);
+    let place = format!("the setting in place of `{}`", reboot.option);
     same(&place, &settles(&reboot.first), &settles(boot))?;
     let all = first.mitigations.keys().chain(facts.mitigations.keys());
     for weakness in all {
@@ -181,12 +181,12 @@ fn same(what: &str, was: &str, now: &str) -> Result<(), RebootError> {
         return Ok(());
     }
     Err(RebootError(format!(
-        "the reboot changed more than the step: {what} was {was} and is {now} now; start what it \
-         was, or run the study again"
+        "the reboot changed more than the step: {what} was {was} and is now {now}; boot the machine \
+         as it was, or run the study again"
     )))
 }
 
-/// What the files say of the weaknesses that something is done about.
+/// Says which weaknesses the files report as mitigated.
 fn said(weaknesses: &BTreeMap<String, String>) -> String {
     let mitigated = weaknesses
         .iter()

@@ -1,4 +1,5 @@
-//! What no field shows by itself: whether the parts of a study of commands agree with one another.
+//! Checks what no single field shows: whether the parts of a study of commands agree with one
+//! another.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -11,10 +12,10 @@ use super::variables;
 use crate::commands::pull;
 use crate::service_spec::{find_complaint, stays_below};
 
-/// The most arms of a study: each is run in every round.
+/// Most arms of a study, because each runs in every round.
 const MOST_ARMS: usize = 200;
 
-/// Whether no parts contradict one another.
+/// Checks that no parts contradict one another.
 pub(super) fn check(study: &CommandStudy) -> Sense {
     names(study)?;
     sizes(study)?;
@@ -31,7 +32,7 @@ pub(super) fn check(study: &CommandStudy) -> Sense {
     variables::check(study)
 }
 
-/// Whatever is a variable has a name of its own.
+/// Checks that everything which is a variable has a name of its own.
 fn names(study: &CommandStudy) -> Sense {
     let level_names = study.factors.iter().map(variables::level_name);
     let own = variables::OWN.map(str::to_owned).into_iter();
@@ -61,13 +62,13 @@ fn sizes(study: &CommandStudy) -> Sense {
         })?;
         let (smoke, full) = (size.smoke, size.full);
         must(smoke <= full, place!["sizes", name], || {
-            format!("`smoke` is {smoke} and `full` is {full}; expected no more of it")
+            format!("`smoke` is {smoke} and `full` is {full}; expected `smoke` to be no larger")
         })?;
     }
     Ok(())
 }
 
-/// What the design compares has something to be compared with.
+/// Checks that whatever the design compares has something to be compared with.
 fn design(study: &CommandStudy) -> Sense {
     let design = &study.design;
     let interaction = design.interaction.iter().flatten();
@@ -83,8 +84,8 @@ fn design(study: &CommandStudy) -> Sense {
         "a mean over what is compared says nothing; expected another factor".to_owned()
     })?;
     let interaction = design.interaction.as_ref();
-    let is_of_one = interaction.is_some_and(|[one, other]| one == other);
-    must(!is_of_one, place!["design", "interaction"], || {
+    let is_with_itself = interaction.is_some_and(|[one, other]| one == other);
+    must(!is_with_itself, place!["design", "interaction"], || {
         "a factor does not interact with itself; expected two factors".to_owned()
     })?;
     let levels = study.factors.iter().map(|factor| factor.levels.len());
@@ -130,16 +131,18 @@ fn metrics(study: &CommandStudy) -> Sense {
     }
 }
 
-/// Each says in one way how much there is, and all are of one rate: the nearest is the one with the least of it.
+/// Checks that each ceiling gives its amount in exactly one way, and that all limit the same rate:
+/// the nearest ceiling is the one that allows the least of it.
 fn ceilings(study: &CommandStudy) -> Sense {
     for (index, ceiling) in study.ceilings.iter().enumerate() {
-        let is_told = ceiling.most.is_some() != ceiling.probe.is_some();
-        must(is_told, place!["ceiling", index], || {
-            "expected either `most`, a number, or `probe`, which tells how much there is".to_owned()
+        let has_one_amount = ceiling.most.is_some() != ceiling.probe.is_some();
+        must(has_one_amount, place!["ceiling", index], || {
+            "expected either `most`, a number, or `probe`, which measures how much there is"
+                .to_owned()
         })?;
         let rate = &study.ceilings[0].of;
         must(ceiling.of == *rate, place!["ceiling", index, "of"], || {
-            format!("the first ceiling is of `{rate}`; expected that of all")
+            format!("the first ceiling is of `{rate}`; expected the same of all")
         })?;
     }
     Ok(())
@@ -174,14 +177,16 @@ fn published(study: &CommandStudy) -> Sense {
         }
         if let (Some(low), Some(high)) = (figure.at_least, figure.at_most) {
             must(low <= high, place!["published", index, "at_most"], || {
-                format!("`at_least` is {low} and `at_most` is {high}; expected no less")
+                format!(
+                    "`at_least` is {low} and `at_most` is {high}; expected `at_most` to be no lower"
+                )
             })?;
         }
     }
     Ok(())
 }
 
-/// What a ratio is against are other levels of its own factors.
+/// Checks that a published ratio is to other levels of the same factors.
 fn against(
     figure: &PublishedFigure,
     others: &BTreeMap<String, String>,
@@ -197,13 +202,13 @@ fn against(
         let factors: BTreeSet<&str> = factors.map(String::as_str).collect();
         let factors: Vec<&str> = factors.into_iter().collect();
         format!(
-            "a ratio is of some levels to others of the same factors; expected in `levels` one level and in `against` another of {}",
+            "a ratio compares levels of the same factors; expected one level of {} in `levels` and another in `against`",
             factors.join(" or ")
         )
     })
 }
 
-/// Whether there are these levels.
+/// Checks that these factors and levels exist.
 fn levels(study: &CommandStudy, above: &[String], levels: &BTreeMap<String, String>) -> Sense {
     for (factor, level) in levels {
         let factors = || study.factors.iter().map(|factor| factor.name.as_str());
@@ -218,7 +223,7 @@ fn levels(study: &CommandStudy, above: &[String], levels: &BTreeMap<String, Stri
     Ok(())
 }
 
-/// Whether a factor's level is more than a part of a word.
+/// Whether a level of the factor is a list of words, which cannot be part of a word.
 pub(super) fn is_words(factor: &Factor) -> bool {
     let mut values = factor.levels.iter().map(|level| &level.value);
     values.any(|value| matches!(value, Some(LevelValue::Words(_))))

@@ -1,4 +1,4 @@
-//! What a study file may hold: every field with what its value must be, in one table of data.
+//! The fields that a study file may have and what their values must be, in one table of data.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,7 +20,7 @@ use Kind::{
     Table, Text, TextOrWords, Url, Variable, Whole, Workers,
 };
 
-/// The fields of each table, by its name.
+/// Maps each table to its fields.
 static TABLES: LazyLock<BTreeMap<String, Vec<Field>>> = LazyLock::new(|| {
     toml::from_str(include_str!("fields.toml")).expect("every test of a study file reads it")
 });
@@ -34,7 +34,7 @@ pub(super) struct Field {
     pub(super) must: bool,
     #[serde(rename = "is")]
     pub(super) kind: Kind,
-    /// Said after what was expected; may be empty.
+    /// Appended to what was expected in a message; may be empty.
     #[serde(default)]
     pub(super) hint: String,
 }
@@ -43,28 +43,28 @@ pub(super) struct Field {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Kind {
-    /// From the first to the second, both included.
+    /// A whole number from the first to the second, both included.
     Whole(u64, u64),
-    /// Above the first, up to the second.
+    /// A number above the first, up to the second.
     Number(f64, f64),
-    /// Not blank, of so many characters at most.
+    /// A text that is not blank, of at most this many characters.
     Text(usize),
-    /// One line, not blank, of so many characters at most.
+    /// One line that is not blank, of at most this many characters.
     Flat(usize),
-    /// A file's text, of so many characters at most.
+    /// The text of a file, of at most this many characters.
     Body(usize),
     /// Lower-case words joined by hyphens: it becomes part of a file's name.
     Name,
-    /// The name of an item of this list of the file.
+    /// The name of an item of this list in the file.
     NameOf(String),
-    /// What may stand in braces.
+    /// A name that may stand in braces.
     Variable,
-    /// A text, or a list of words.
+    /// A text, or a list of words, of at most this many characters each.
     TextOrWords(usize),
     Url,
-    /// How many workers a target has.
+    /// The number of workers of a target, or several.
     Workers,
-    /// Of a request.
+    /// The path of a request.
     Path,
     Flag,
     OneOf(Vec<String>),
@@ -72,16 +72,16 @@ pub(super) enum Kind {
     OneOfOr(Vec<String>, String),
     Lever,
     List(Box<Kind>),
-    /// A list of so many items at least and at most.
+    /// A list of at least the first and at most the second number of items.
     Items(usize, usize, Box<Kind>),
-    /// With the fields of the table of that name.
+    /// A table with the fields that [`TABLES`] has under this name.
     Table(String),
     /// A table with keys that the author chooses.
     Map(Box<Kind>),
     Spelled(Spelling),
 }
 
-/// What is spelled as a flag is: a target, or a property of a link.
+/// A value that is spelled as on the command line: a target, or a property of a link.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Spelling {
@@ -95,20 +95,20 @@ pub(super) enum Spelling {
     Target,
 }
 
-/// The longest name, in characters.
+/// Longest name, characters.
 pub(super) const NAME_LENGTH: usize = 64;
-/// The longest URL, path or lever, in characters.
+/// Longest URL, path or lever, characters.
 const WORD_LENGTH: usize = 2_000;
-/// The most items of a list: each step is a server that runs through the whole study.
+/// Most items of a list, because each step is a server that runs throughout the study.
 pub(crate) const MOST_ITEMS: usize = 64;
 
-/// The fields of a table.
+/// Returns the fields of a table.
 pub(super) fn table(name: &str) -> &'static [Field] {
     TABLES.get(name).map_or(&[], Vec::as_slice)
 }
 
 impl Spelling {
-    fn is_of(self, text: &str) -> bool {
+    fn accepts(self, text: &str) -> bool {
         match self {
             Self::Delay => parse_delay(text).is_ok(),
             Self::Rate => parse_rate(text).is_ok(),
@@ -121,7 +121,7 @@ impl Spelling {
         }
     }
 
-    /// What it is, for a message.
+    /// Describes the spelling, for a message.
     fn words(self) -> &'static str {
         match self {
             Self::Delay => "a time such as \"20ms\"",
@@ -137,7 +137,7 @@ impl Spelling {
 }
 
 impl Kind {
-    /// Whether a value that is no list and no table is right.
+    /// Whether a value that is neither a list nor a table is right.
     pub(super) fn takes(&self, value: &DeValue<'_>) -> bool {
         match (self, value) {
             (Whole(least, most), value) => {
@@ -148,11 +148,11 @@ impl Kind {
                 let counts: Option<Vec<u64>> = counts.collect();
                 let is_rising = |counts: &Vec<u64>| counts.is_sorted_by(|one, next| one < next);
                 counts.filter(is_rising).is_some_and(|counts| {
-                    !counts.is_empty() && counts.into_iter().all(is_of_workers)
+                    !counts.is_empty() && counts.into_iter().all(is_worker_count)
                 })
             }
             (Workers, DeValue::String(text)) => ["all", "scale"].contains(&text.as_ref()),
-            (Workers, value) => whole(value).is_some_and(is_of_workers),
+            (Workers, value) => whole(value).is_some_and(is_worker_count),
             (Number(above, most), value) => {
                 number(value).is_some_and(|number| number > *above && number <= *most)
             }
@@ -174,7 +174,7 @@ impl Kind {
             Body(most) => is_shown(text, *most, "\n\t"),
             Variable => length <= NAME_LENGTH && braces::is_word(text),
             NameOf(_) => length <= NAME_LENGTH,
-            Spelled(spelling) => spelling.is_of(text),
+            Spelled(spelling) => spelling.accepts(text),
             Name => (1..=NAME_LENGTH).contains(&length) && text.bytes().all(is_name_byte),
             Url => starts_with_scheme(text) && length <= WORD_LENGTH && is_graphic(text),
             Path => text.starts_with('/') && length <= WORD_LENGTH && is_graphic(text),
@@ -185,11 +185,11 @@ impl Kind {
     }
 }
 
-fn is_of_workers(count: u64) -> bool {
+fn is_worker_count(count: u64) -> bool {
     (1..=u64::from(MOST_WORKERS)).contains(&count)
 }
 
-/// What was expected, for a message.
+/// Shows what was expected, for a message.
 impl fmt::Display for Kind {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -225,7 +225,7 @@ impl fmt::Display for Kind {
             Url => write!(out, "a URL that starts with https:// or http://"),
             Workers => write!(
                 out,
-                "a number from 1 to {MOST_WORKERS}, rising ones such as [1, 2, 4], \"all\" or \"scale\""
+                "a number from 1 to {MOST_WORKERS}, rising numbers such as [1, 2, 4], \"all\" or \"scale\""
             ),
             Path => write!(out, "a path that starts with `/` and holds no spaces"),
             Flag => write!(out, "true or false"),
@@ -243,7 +243,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// The names of fields, for a message.
+/// Returns the names of fields, for a message.
 pub(super) fn names<'a>(fields: impl IntoIterator<Item = &'a Field>) -> String {
     let names: Vec<&str> = fields
         .into_iter()
@@ -252,7 +252,7 @@ pub(super) fn names<'a>(fields: impl IntoIterator<Item = &'a Field>) -> String {
     names.join(", ")
 }
 
-/// Whether a text is not blank, not longer than that, and holds no control characters but these.
+/// Whether a text is not blank, has at most `most` characters, and no control characters but these.
 fn is_shown(text: &str, most: usize, controls: &str) -> bool {
     let shows = |letter: char| controls.contains(letter) || !letter.is_control();
     !text.trim().is_empty() && text.chars().count() <= most && text.chars().all(shows)

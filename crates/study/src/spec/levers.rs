@@ -1,4 +1,4 @@
-//! Holds the levers of a study against those that this version knows.
+//! Checks the levers of a study against those that this version knows.
 
 use model::Study;
 use model::lever::{LeverSetting, LeverShape};
@@ -6,7 +6,8 @@ use model::lever::{LeverSetting, LeverShape};
 use super::nearest::did_you_mean;
 use super::sense::{Sense, place};
 
-/// Whether every lever is known and takes its value. What is taken away was put on before.
+/// Checks that every lever is known and accepts its value. Levers that are taken away need no check
+/// here, because an earlier arm added them.
 pub(super) fn check(study: &Study, known: &[LeverShape]) -> Sense {
     check_list(&study.baseline.levers, &place!["baseline", "levers"], known)?;
     if let Some(whole) = &study.whole {

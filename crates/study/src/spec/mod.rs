@@ -1,4 +1,5 @@
-//! Study files: text to [`StudyFile`], with errors that name file, line, column and what was expected.
+//! Study files: turns text into a [`StudyFile`], with errors that name file, line, column and what
+//! was expected.
 
 mod command_sense;
 mod fields;
@@ -24,14 +25,14 @@ use toml::de::{DeTable, DeValue, Deserializer};
 #[error("{file}:{line}:{column}: {what}")]
 pub struct SpecError {
     pub file: String,
-    /// From 1.
+    /// Line, from 1.
     pub line: usize,
-    /// In characters, from 1.
+    /// Column in characters, from 1.
     pub column: usize,
     pub what: String,
 }
 
-/// Reads a study from its text; `file` is the name that errors give.
+/// Reads a study from its text; `file` is the name that errors show.
 ///
 /// # Errors
 /// The first thing that is wrong with it.
@@ -50,7 +51,7 @@ pub fn parse(text: &str, file: &str) -> Result<StudyFile, SpecError> {
     }
 }
 
-/// A study whose fields agree with one another.
+/// Reads a study from a checked table, and checks that its fields agree with one another.
 fn sensible<S: Saved>(
     table: Spanned<DeTable<'_>>,
     (text, file): (&str, &str),
@@ -58,7 +59,8 @@ fn sensible<S: Saved>(
 ) -> Result<S, SpecError> {
     let value = Value::deserialize(Deserializer::from(table));
     let value = value.map_err(|error| at_toml(text, file, &error))?;
-    // As JSON, of which the types have their code for run folders; what could be wrong was told by its place above.
+    // The types read JSON for run folders, and the same code serves here. The checks above have
+    // already reported errors with their place.
     let study = S::from_json(value.to_string().as_bytes());
     let study = study.map_err(|error| error_at(text, file, 0, &error.to_string()))?;
     let checked = check(&study).map(|()| study);
@@ -70,10 +72,10 @@ fn at_toml(text: &str, file: &str, error: &toml::de::Error) -> SpecError {
     error_at(text, file, at, error.message())
 }
 
-/// Whether every lever of a study is one of `known` and has a value that it takes.
+/// Checks that every lever of a study is one of `known` and has a value that it accepts.
 ///
 /// # Errors
-/// The first that is not, and where it stands.
+/// The first lever that is not, and where it is.
 pub fn check_levers(
     study: &Study,
     text: &str,
@@ -83,7 +85,7 @@ pub fn check_levers(
     levers::check(study, known).map_err(|complaint| error_about(text, file, complaint))
 }
 
-/// An error at a field, by its name and its place.
+/// An error at a field, with the field's name and place.
 pub(crate) fn error_about(text: &str, file: &str, (field, what): Complaint) -> SpecError {
     let is_key = |key: &&String| key.parse::<usize>().is_err();
     let keys: Vec<&str> = field.iter().filter(is_key).map(String::as_str).collect();
@@ -102,7 +104,8 @@ pub(crate) fn error_at(text: &str, file: &str, byte: usize, what: &str) -> SpecE
     }
 }
 
-/// The byte at which a field's value stands, or the nearest thing around it that is there.
+/// Returns the byte at which a field's value begins, or else the closest value around it that
+/// exists.
 fn place_of(text: &str, field: &[String]) -> usize {
     let Ok(table) = shorthand::written_out(text) else {
         return 0;

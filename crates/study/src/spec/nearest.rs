@@ -1,9 +1,9 @@
-//! The word that was probably meant by one that is unknown.
+//! Finds the known word that was probably meant by an unknown one.
 
-/// Words less alike than this are not offered; 1 is the same word.
+/// A suggested word is more alike than this; 1 is the same word.
 const ALIKE: f64 = 0.8;
 
-/// `; did you mean …?` with the known word most like the one that was given, or nothing.
+/// Returns `; did you mean …?` with the known word most like the given one, or nothing.
 pub fn did_you_mean<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> String {
     let alike = |candidate: &'a str| (strsim::jaro_winkler(word, candidate), candidate);
     let nearest = known
@@ -15,7 +15,7 @@ pub fn did_you_mean<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Str
     })
 }
 
-/// That something has a name that nothing has, and which there are.
+/// Says that nothing has this name, and which names there are.
 pub(super) fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.collect();
     let meant = did_you_mean(name, known.iter().copied());

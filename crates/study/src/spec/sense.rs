@@ -1,4 +1,4 @@
-//! What no field shows by itself: whether the fields of a study agree with one another.
+//! Checks what no single field shows: whether the fields of a study agree with one another.
 
 use std::collections::HashSet;
 
@@ -9,24 +9,24 @@ use model::study::{DesignKind, SERVE, StepSpec};
 
 use crate::arms::{BASELINE, CONTROL, FLOOR};
 
-/// A field, as keys and as numbers into lists, and what is wrong with it.
+/// A field, as keys and indices into lists, and what is wrong with it.
 pub(crate) type Complaint = (Vec<String>, String);
 
-/// That there is sense in it, or the first field in which there is none.
+/// The result of a check: the first field that makes no sense, if there is one.
 pub(crate) type Sense = Result<(), Complaint>;
 
-/// A field by its keys and its places in lists.
+/// Builds a field from its keys and its indices into lists.
 macro_rules! place {
     ($($key:expr),+) => { Vec::from([$($key.to_string()),+]) };
 }
 pub(crate) use place;
 
-/// Complains of a field, unless something holds.
+/// Complains about a field unless `holds` is true.
 pub(crate) fn must(holds: bool, place: Vec<String>, what: impl FnOnce() -> String) -> Sense {
     if holds { Ok(()) } else { Err((place, what())) }
 }
 
-/// Whether no fields contradict one another.
+/// Checks that no fields contradict one another.
 pub(super) fn check(study: &Study) -> Sense {
     threads(study)?;
     workers(study)?;
@@ -34,12 +34,12 @@ pub(super) fn check(study: &Study) -> Sense {
     once(&study.baseline.levers, place!["baseline", "levers"])?;
     once(&study.first_levers(), place!["whole", "levers"])?;
     let has_target = study.baseline.target.is_some();
-    of_comparison(study, has_target, "baseline", place!["baseline", "target"])?;
+    only_in_comparison(study, has_target, "baseline", place!["baseline", "target"])?;
     steps(study)?;
     whole(study)
 }
 
-/// Only a ladder has a whole, and each of its pairs is of two steps.
+/// Checks the table `[whole]`: only a ladder may have it, and each of its pairs is of two steps.
 fn whole(study: &Study) -> Sense {
     let Some(whole) = &study.whole else {
         return Ok(());
@@ -52,16 +52,16 @@ fn whole(study: &Study) -> Sense {
         let place = place!["whole", "together", index];
         let [one, other] = pair;
         must(one != other, place.clone(), || {
-            format!("`{one}` stands twice; expected the names of two steps")
+            format!("`{one}` is named twice; expected the names of two steps")
         })?;
         must(!whole.together[..index].contains(pair), place, || {
-            format!("`{one}` and `{other}` stand there before; expected the names of two steps")
+            format!("`{one}` and `{other}` are listed before; expected the names of two steps")
         })?;
     }
     Ok(())
 }
 
-/// A link can be had, and between hosts that it can be put between.
+/// Checks that the link can be emulated, and that the rig has hosts to put it between.
 fn link(study: &Study) -> Sense {
     let Some(link) = &study.link else {
         return Ok(());
@@ -86,7 +86,8 @@ fn threads(study: &Study) -> Sense {
     )
 }
 
-/// Numbers of workers that are compared are the steps themselves.
+/// Checks the workers: numbers that are compared become the steps, so the study may have no steps
+/// of its own.
 fn workers(study: &Study) -> Sense {
     let is_compared = study.workload.workers.are_compared();
     must(
@@ -99,8 +100,9 @@ fn workers(study: &Study) -> Sense {
     )
 }
 
-/// What only a comparison has: the program of a ladder is the one that is asked for.
-fn of_comparison(study: &Study, is_there: bool, whose: &str, place: Vec<String>) -> Sense {
+/// Checks a field that only a comparison may have. The program of a ladder is given on the command
+/// line.
+fn only_in_comparison(study: &Study, is_there: bool, whose: &str, place: Vec<String>) -> Sense {
     let is_compared = study.design.kind == DesignKind::Compare;
     must(is_compared || !is_there, place, || {
         let has = if whose == "baseline" { "has" } else { "have" };
@@ -108,8 +110,8 @@ fn of_comparison(study: &Study, is_there: bool, whose: &str, place: Vec<String>)
     })
 }
 
-/// A step must have a name of its own, change something, take away only what is there, and add
-/// only what is not.
+/// Checks the steps: each must have a name of its own, change something, take away only levers that
+/// are set, and add only levers that are not.
 fn steps(study: &Study) -> Sense {
     let mut levers = study.first_levers();
     for (index, step) in study.steps.iter().enumerate() {
@@ -133,8 +135,8 @@ fn steps(study: &Study) -> Sense {
     Ok(())
 }
 
-/// Only a comparison's arms may differ in program, workers and path, and each has one of its own arms to be
-/// compared with.
+/// Checks a step's fields for comparisons. Only the arms of a comparison may differ in program,
+/// workers and path, or name another step that they are compared with.
 fn comparison(study: &Study, index: usize) -> Sense {
     let step = &study.steps[index];
     for (field, is_there) in [
@@ -143,12 +145,12 @@ fn comparison(study: &Study, index: usize) -> Sense {
         ("path", step.path.is_some()),
         ("against", step.against.is_some()),
     ] {
-        of_comparison(study, is_there, "steps", place!["step", index, field])?;
+        only_in_comparison(study, is_there, "steps", place!["step", index, field])?;
     }
     let program = study.baseline.target.as_deref().unwrap_or(SERVE);
     let is_another = step.target.as_deref() != Some(program);
     must(
-        is_another || is_asked_otherwise(step) || sets_levers(step),
+        is_another || changes_path_or_workers(step) || sets_levers(step),
         place!["step", index, "target"],
         || {
             format!(
@@ -175,8 +177,8 @@ fn comparison(study: &Study, index: usize) -> Sense {
     )
 }
 
-/// Whether it is another request, or of another number of workers.
-fn is_asked_otherwise(step: &StepSpec) -> bool {
+/// Whether the step sends another request, or has another number of workers.
+fn changes_path_or_workers(step: &StepSpec) -> bool {
     step.path.is_some() || step.workers.is_some()
 }
 
@@ -184,13 +186,13 @@ fn sets_levers(step: &StepSpec) -> bool {
     !step.add.is_empty() || !step.take_away.is_empty()
 }
 
-/// The levers of an arm after one of its steps.
+/// Returns the levers of an arm after one of its steps.
 fn change(
     before: &[LeverSetting],
     step: &StepSpec,
     index: usize,
 ) -> Result<Vec<LeverSetting>, Complaint> {
-    let changes = sets_levers(step) || step.target.is_some() || is_asked_otherwise(step);
+    let changes = sets_levers(step) || step.target.is_some() || changes_path_or_workers(step);
     must(changes, place!["step", index, "name"], || {
         format!(
             "`{}` changes nothing; expected `add` or `take_away`, or of a comparison `target`, `workers` or \
@@ -209,7 +211,7 @@ fn change(
         };
         levers.remove(there.ok_or_else(not_there)?);
     }
-    // A lever that is on goes on with the value that the step gives it.
+    // A lever that is already set takes the value that the step gives it.
     levers.retain(|held| {
         let again = |added: &LeverSetting| added.name == held.name && added != held;
         !step.add.iter().any(again)
@@ -232,7 +234,7 @@ fn not_there(lever: &LeverSetting, levers: &[LeverSetting]) -> String {
     format!("`{lever}` cannot be taken away; expected {expected}")
 }
 
-/// A lever has one value at a time.
+/// Checks that each lever has only one value.
 fn once(levers: &[LeverSetting], place: Vec<String>) -> Sense {
     let mut seen = HashSet::new();
     let twice = levers.iter().find(|lever| !seen.insert(&lever.name));

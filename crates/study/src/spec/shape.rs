@@ -1,5 +1,5 @@
-//! Holds a study file against the table of its fields: every value that is missing, unknown or
-//! not what it must be, with its place.
+//! Checks a study file against the table of its fields, and finds every value that is missing,
+//! unknown or wrong, with its place.
 
 use std::collections::HashSet;
 
@@ -9,21 +9,21 @@ use toml::de::{DeTable, DeValue};
 use super::fields::{Field, Kind, MOST_ITEMS, names, table};
 use super::nearest::{did_you_mean, unknown};
 
-/// The longest value that a message repeats, in characters.
+/// Longest value that a message repeats, characters.
 const LONGEST_SHOWN: usize = 40;
 
-/// Something wrong and where it stands.
+/// A problem and its place.
 #[derive(Debug)]
 pub(super) struct Problem {
-    /// In bytes from the start of the file.
+    /// Place, in bytes from the start of the file.
     pub(super) at: usize,
     pub(super) what: String,
 }
 
-/// The first thing in the file that does not fit the table. A file of another format is said to
-/// be that and nothing else: its other fields may mean anything.
+/// Returns the first thing in the file that does not fit the table. In a file of another format
+/// only that is reported, because its other fields may mean anything.
 pub(super) fn first_problem(text: &str, file: &Spanned<DeTable<'_>>) -> Option<Problem> {
-    let mut look = Problems {
+    let mut all = Problems {
         text,
         file: file.get_ref(),
         problems: Vec::new(),
@@ -33,21 +33,21 @@ pub(super) fn first_problem(text: &str, file: &Spanned<DeTable<'_>>) -> Option<P
     let common = table("file");
     let format = common.iter().find(|field| field.name == "format");
     if let Some((field, value)) = format.zip(file.get_ref().get("format")) {
-        look.value("", &field.name, value, &field.kind, &field.hint);
+        all.value("", &field.name, value, &field.kind, &field.hint);
     }
-    if look.problems.is_empty() {
+    if all.problems.is_empty() {
         let of_commands = is_of_commands(file.get_ref());
         let own = table(if of_commands { "commands" } else { "servers" });
-        look.table("", file.span().start, file.get_ref(), &[common, own]);
+        all.table("", file.span().start, file.get_ref(), &[common, own]);
     }
-    let first = look.problems.into_iter().min_by_key(|problem| problem.at);
-    // A field that is missing may only be misspelt, and then that says more.
-    let missing = look.missing.into_iter().next();
-    first.or(missing).or_else(|| look.names.into_iter().next())
+    let first = all.problems.into_iter().min_by_key(|problem| problem.at);
+    // A missing field may only be misspelt, and then the misspelling says more.
+    let missing = all.missing.into_iter().next();
+    first.or(missing).or_else(|| all.names.into_iter().next())
 }
 
-/// Whether a file is that of a study of commands. Either of two fields tells it, so that a mistake in
-/// the one is not taken for a study of another kind.
+/// Whether a file is that of a study of commands. Either of two fields is enough, so that with a
+/// mistake in one the file does not pass for a study of another kind.
 pub(super) fn is_of_commands(file: &DeTable<'_>) -> bool {
     let says = |table: &str, word: &str| {
         let kind = match file.get(table).map(Spanned::get_ref) {
@@ -64,12 +64,12 @@ struct Problems<'a> {
     file: &'a DeTable<'a>,
     problems: Vec<Problem>,
     missing: Vec<Problem>,
-    /// Names that are no item's, or those of two.
+    /// Names that no item has, or that two items have.
     names: Vec<Problem>,
 }
 
 impl Problems<'_> {
-    /// The fields of a table come in groups, which several tables may share.
+    /// Checks the fields of a table. They come in groups, which several tables may share.
     fn table(&mut self, path: &str, at: usize, table: &DeTable<'_>, groups: &[&[Field]]) {
         let fields = || groups.iter().copied().flatten();
         for (key, value) in table {
@@ -146,7 +146,7 @@ impl Problems<'_> {
         }
     }
 
-    /// What is named must be an item of its list.
+    /// Checks that a reference names an item of its list.
     fn reference(&mut self, field: &str, at: usize, list: &str, name: &str) {
         let items = match self.file.get(list).map(Spanned::get_ref) {
             Some(DeValue::Array(items)) => &items[..],
@@ -202,7 +202,7 @@ impl Problems<'_> {
         self.problems.push(Problem { at, what });
     }
 
-    /// A value as it stands in the file, where that is short enough to be read in a message.
+    /// Returns a value as it is in the file, if it is short enough to be read in a message.
     fn shown(&self, value: &Spanned<DeValue<'_>>) -> String {
         let written = self.text.get(value.span()).unwrap_or_default();
         let is_short = written.chars().count() <= LONGEST_SHOWN;
@@ -218,7 +218,7 @@ impl Problems<'_> {
     }
 }
 
-/// The name of an item of a list, and where it stands.
+/// Returns the name of an item of a list, and its place.
 fn name_of<'a>(item: &'a Spanned<DeValue<'_>>) -> Option<(usize, &'a str)> {
     let DeValue::Table(table) = item.get_ref() else {
         return None;

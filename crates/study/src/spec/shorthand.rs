@@ -1,6 +1,7 @@
-//! Shorter ways to say which programs are compared, written out before anything else looks at a file.
+//! Writes out the short ways to name the programs of a comparison, before anything else looks at a
+//! file.
 //!
-//! What is written out stands where its shorthand stood, so that what is said of it points there.
+//! The result has the position of its shorthand, so that errors about it point there.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -13,7 +14,7 @@ use crate::pinned;
 
 type Value<'a> = Spanned<DeValue<'a>>;
 
-/// The fields of a file, in its words or written out.
+/// Parses a file, and writes out what it has in short.
 pub(super) fn written_out(text: &str) -> Result<Spanned<DeTable<'_>>, Error> {
     let mut file = DeTable::parse(text)?;
     for arms in ["baseline", "step"] {
@@ -31,7 +32,8 @@ pub(super) fn written_out(text: &str) -> Result<Spanned<DeTable<'_>>, Error> {
     Ok(file)
 }
 
-/// Of an arm `service` is the target, and with a `program` beside it `NAME@PATH` is.
+/// Replaces `service` in an arm by `target`; if there is a `program` too, the target is
+/// `NAME@PATH`.
 fn program(arm: &mut DeTable<'_>) {
     if !arm.contains_key("target")
         && let Some(service) = arm.remove("service")
@@ -46,7 +48,8 @@ fn program(arm: &mut DeTable<'_>) {
     }
 }
 
-/// Of a comparison's `services` the first is the baseline's, unless that has one, and each other one is a step.
+/// Replaces `services` in a comparison: the first is the baseline's, unless the baseline has a
+/// target, and each of the others becomes a step.
 fn services(file: &mut DeTable<'_>) {
     let is_list = |value: &Value<'_>| value.get_ref().is_array();
     let is_there = file.get("services").is_some_and(is_list);
@@ -78,7 +81,7 @@ fn services(file: &mut DeTable<'_>) {
     }
 }
 
-/// An arm with this target, which it is called after where it is one.
+/// Returns an arm with this target; it is named after the target if the target is valid.
 fn arm(target: Value<'_>) -> DeTable<'_> {
     let mut arm = DeTable::new();
     let words = target.get_ref().as_str().filter(|it| pinned::is_target(it));

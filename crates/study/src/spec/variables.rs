@@ -1,4 +1,4 @@
-//! Holds the variables in the commands of a study against those that there are.
+//! Checks the variables in the commands of a study against those that exist.
 
 use std::collections::BTreeSet;
 
@@ -14,28 +14,28 @@ use crate::commands::programs::optional;
 /// Variables that every study has.
 pub(super) const OWN: [&str; 5] = ["dir", "arm", "linerate", "server_address", "server_at"];
 
-/// The variable for the name of a factor's level.
+/// Returns the variable for the name of a factor's level.
 pub(super) fn level_name(factor: &Factor) -> String {
     format!("{}_level", factor.name)
 }
 
-/// Whether every variable in a word is one, and every factor is in a command.
+/// Checks that every variable in a word exists, and that every factor is in a command.
 pub(super) fn check(study: &CommandStudy) -> Sense {
     let everyone: Vec<&Factor> = study.factors.iter().collect();
     for (place, command) in commands(study) {
-        of_command(study, &place, command, &everyone, &[])?;
+        check_command(study, &place, command, &everyone, &[])?;
     }
     for (index, piece) in study.evidence.iter().enumerate() {
         let has_level = |factor: &&Factor| piece.levels.contains_key(&factor.name);
         let factors: Vec<&Factor> = study.factors.iter().filter(has_level).collect();
         let place = place!["evidence", index, "run"];
-        of_command(study, &place, &piece.run, &factors, &piece.needs)?;
+        check_command(study, &place, &piece.run, &factors, &piece.needs)?;
     }
-    of_values(study)?;
+    check_values(study)?;
     unused(study)
 }
 
-/// Every command of the workload and where it stands.
+/// Returns every command of the workload, with its place.
 fn commands(study: &CommandStudy) -> Vec<(Vec<String>, &[String])> {
     let workload = &study.workload;
     let lists = [
@@ -55,15 +55,16 @@ fn commands(study: &CommandStudy) -> Vec<(Vec<String>, &[String])> {
     all
 }
 
-/// A command may have the variables of these factors and needs, and of what all need.
-fn of_command(
+/// Checks a command. It may have the variables of these factors and needs, and those that are
+/// common to all.
+fn check_command(
     study: &CommandStudy,
     above: &[String],
     command: &[String],
     factors: &[&Factor],
     needs: &[String],
 ) -> Sense {
-    // Evidence is of some levels and of no arm.
+    // Evidence has levels, but belongs to no arm.
     let is_evidence = above.first().is_some_and(|key| key == "evidence");
     let named_by = if is_evidence {
         "`levels`, `needs` and `sizes`"
@@ -72,13 +73,14 @@ fn of_command(
     };
     let mut known = common(study);
     known.retain(|word| !is_evidence || word != "arm");
-    // Only once the server is up it is known where it listens.
-    let is_beside_one = above == place!["workload", "run"] && !study.workload.server.is_empty();
+    // Where a server listens is known only once it is up, so only `workload.run` may use its
+    // address.
+    let has_server = above == place!["workload", "run"] && !study.workload.server.is_empty();
     known.extend(factors.iter().map(|factor| factor.name.clone()));
     known.extend(factors.iter().map(|factor| level_name(factor)));
     for (index, word) in command.iter().enumerate() {
         let wrong = unknown(word, &known, named_by)
-            .or_else(|| server_at(word).filter(|_| !is_beside_one))
+            .or_else(|| server_at(word).filter(|_| !has_server))
             .or_else(|| split(study, word))
             .or_else(|| not_for_all(study, word, needs));
         if let Some(what) = wrong {
@@ -88,8 +90,9 @@ fn of_command(
     Ok(())
 }
 
-/// The values of levels may hold what is the same for all arms, and the programs that they need.
-fn of_values(study: &CommandStudy) -> Sense {
+/// Checks the values of levels. They may use what is common to all arms, and the programs that the
+/// level needs.
+fn check_values(study: &CommandStudy) -> Sense {
     let mut known = common(study);
     known.retain(|word| word != "arm");
     for (index, factor) in study.factors.iter().enumerate() {
@@ -112,7 +115,7 @@ fn of_values(study: &CommandStudy) -> Sense {
     Ok(())
 }
 
-/// The variables that are the same for all arms.
+/// Returns the variables that are common to all arms.
 fn common(study: &CommandStudy) -> Vec<String> {
     let needs = study.needs.iter().map(|need| need.name.clone());
     let own = OWN.iter().map(|word| (*word).to_owned());
@@ -121,8 +124,8 @@ fn common(study: &CommandStudy) -> Vec<String> {
         .collect()
 }
 
-/// What is wrong with a word that has a variable which is none of those that the fields `named_by`
-/// name.
+/// Says what is wrong with a word that has a variable outside `known`; `named_by` are the fields
+/// that define variables.
 fn unknown(word: &str, known: &[String], named_by: &str) -> Option<String> {
     let stranger = words_in_braces(word).find(|word| known.iter().all(|known| known != word))?;
     let meant = did_you_mean(stranger, known.iter().map(String::as_str));
@@ -133,27 +136,28 @@ fn unknown(word: &str, known: &[String], named_by: &str) -> Option<String> {
     ))
 }
 
-/// What is wrong with a word that has where the server listens, which is known of no other command.
+/// Says what is wrong with a word that has the server's address, where that is not known.
 fn server_at(word: &str) -> Option<String> {
     let has_it = words_in_braces(word).any(|found| found == "server_at");
     has_it.then(|| {
-        "`{server_at}` is where `workload.server` listens beside `workload.run`; expected in that, of a study with such a server"
+        "`{server_at}` is where `workload.server` listens; expected only in `workload.run` of a study with such a server"
             .to_owned()
     })
 }
 
-/// A program that a study goes on without stands only where these `needs` ask for it: elsewhere the
-/// word would be left without its program.
+/// Says what is wrong with a word that uses a program which may be absent, unless `needs` lists the
+/// program. Otherwise a command could run without its program.
 fn not_for_all(study: &CommandStudy, word: &str, needs: &[String]) -> Option<String> {
     let optional = optional(study);
     let is_sure = |name: &str| !optional.contains(name) || needs.iter().any(|need| need == name);
     let unsure = words_in_braces(word).find(|name| !is_sure(name))?;
     Some(format!(
-        "`{unsure}` may be absent, as a level or a piece of evidence that needs it is left out then; expected `{{{unsure}}}` only where `needs` has it"
+        "`{unsure}` may be absent, and a level or a piece of evidence that needs it is left out then; expected `{{{unsure}}}` only where `needs` has it"
     ))
 }
 
-/// A factor whose level is a list of words must be a word by itself.
+/// Says what is wrong with a word that mixes other text with a factor whose levels are lists of
+/// words. Such a factor must be a word by itself.
 fn split(study: &CommandStudy, word: &str) -> Option<String> {
     let mut lists = study.factors.iter().filter(|factor| is_words(factor));
     let factor = lists.find(|factor| {
@@ -166,7 +170,7 @@ fn split(study: &CommandStudy, word: &str) -> Option<String> {
     ))
 }
 
-/// A factor that no command shows would compare the same with the same.
+/// Finds a factor that no command shows: all its levels would run the same commands.
 fn unused(study: &CommandStudy) -> Sense {
     let all = commands(study);
     let words = all.iter().flat_map(|(_, command)| command.iter());
@@ -177,7 +181,7 @@ fn unused(study: &CommandStudy) -> Sense {
         let is_shown = names.iter().any(|name| shown.contains(*name));
         must(is_shown, place!["factor", index, "name"], || {
             format!(
-                "`{name}` is in no command, so that its levels are all the same; expected `{{{name}}}` in one"
+                "`{name}` is in no command, so its levels are all the same; expected `{{{name}}}` in one"
             )
         })?;
     }

@@ -1,4 +1,4 @@
-//! This program on another machine: brought there once, under its own checksum.
+//! Copies this program to another machine, once, under a name with its checksum.
 
 use std::fs::File;
 use std::io;
@@ -9,17 +9,17 @@ use super::session::Far;
 use crate::refusal::Refusal;
 use foreign::sha256;
 
-/// How long a look at a host may take, with connecting: an agent for keys may hang as well.
+/// Longest time to look for the program on a host, with connecting: an agent for keys may hang too.
 const LOOK: Duration = Duration::from_secs(30);
-/// How long copying may take: a slow line needs minutes for some ten MB, and one that is cut is
-/// noticed much sooner.
+/// Longest time to copy: a slow line needs minutes for some ten MB. A line that is cut is noticed
+/// much sooner.
 const COPY: Duration = Duration::from_secs(600);
-/// The most that is shown of another kind of machine, in letters.
+/// Most characters that are shown of another kind of machine.
 const SHOWN_KIND: usize = 80;
-/// Where it is kept: below the cache of the user there, so it may be thrown away at any time.
+/// Folder of the copies: below the cache of the user there, so it may be deleted at any time.
 const FOLDER: &str = "d=\"${XDG_CACHE_HOME:-$HOME/.cache}/linerate/agents\"";
 
-/// The program that is brought to hosts, with its checksum.
+/// The program that is copied to hosts, with its checksum.
 #[derive(Clone, Debug)]
 pub struct Program {
     path: PathBuf,
@@ -28,10 +28,10 @@ pub struct Program {
 }
 
 impl Program {
-    /// Takes a program's checksum.
+    /// Computes a program's checksum.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// If it cannot be read.
     pub fn at(path: &Path) -> Result<Self, Refusal> {
         let program = File::open(path).and_then(sha256::of_all);
         let checksum = program.map_err(|error| unread(path, &error))?;
@@ -41,22 +41,22 @@ impl Program {
         })
     }
 
-    /// Sees that this very program is on a host, and copies it there where it is not; its path
-    /// there, for a shell.
+    /// Makes sure that exactly this program is on a host, and copies it there if it is not. Returns
+    /// its path there, for a shell.
     ///
     /// # Errors
-    /// A host of another kind, one without room, or what else it said.
+    /// If the host is of another kind or has no room, or any other error that it reports.
     pub(super) fn bring_to(&self, far: &Far) -> Result<String, Refusal> {
-        let told = far.run("looking for this program there", &self.look(), None, LOOK)?;
-        let lines: Vec<&str> = told.lines().collect();
-        if let [said, .., kind, _] = lines[..]
+        let answer = far.run("looking for this program there", &self.check(), None, LOOK)?;
+        let lines: Vec<&str> = answer.lines().collect();
+        if let [printed, .., kind, _] = lines[..]
             && kind == our_kind()
         {
             return Err(Refusal(format!(
-                "{}: a start-up file of the shell there prints `{}` before any command does; have it print \
-                 where the shell is interactive alone",
+                "{}: a start-up file of the shell there prints `{}` before any command does; have \
+                 it print only where the shell is interactive",
                 far.host,
-                foreign::clipped(said.trim(), SHOWN_KIND)
+                foreign::clipped(printed.trim(), SHOWN_KIND)
             )));
         }
         let kind = lines.first().copied().unwrap_or_default();
@@ -72,7 +72,7 @@ impl Program {
         if lines.get(1) != Some(&"here") {
             let file = File::open(&self.path);
             let file = file.map_err(|error| unread(&self.path, &error))?;
-            far.run("copying this program there", &self.take(), Some(file), COPY)?;
+            far.run("copying this program there", &self.save(), Some(file), COPY)?;
         }
         Ok(self.path_there())
     }
@@ -84,13 +84,13 @@ impl Program {
         )
     }
 
-    /// What it is called there: another build has another name, so none is mistaken for this one.
+    /// Name of the copy. Another build has another name, so none is mistaken for this one.
     fn name(&self) -> String {
         format!("linerate-{}", self.checksum)
     }
 
-    /// Says which kind of machine it is, and whether the program is there, whole.
-    fn look(&self) -> String {
+    /// The script that prints the kind of machine, and whether the whole program is there.
+    fn check(&self) -> String {
         let (name, checksum) = (self.name(), &self.checksum);
         format!(
             "uname -sm; {FOLDER}; \
@@ -99,9 +99,9 @@ impl Program {
         )
     }
 
-    /// Takes the program from its standard input: whole, or nothing of it stays. A target that is
-    /// started as another user is this program too, so it may be executed by all.
-    fn take(&self) -> String {
+    /// The script that stores the program from its standard input: the whole of it, or nothing. All
+    /// users may execute it, because a target that is started as another user is this program too.
+    fn save(&self) -> String {
         let (name, checksum) = (self.name(), &self.checksum);
         format!(
             "umask 077; {FOLDER}; mkdir -p \"$d\" && t=$(mktemp \"$d/part.XXXXXX\") || exit 1; \
@@ -121,7 +121,7 @@ fn unread(program: &Path, error: &io::Error) -> Refusal {
     ))
 }
 
-/// Kernel and machine as `uname -sm` says them of the machines that this program runs on.
+/// Returns kernel and machine as `uname -sm` prints them on machines that this program runs on.
 fn our_kind() -> String {
     let machine = match std::env::consts::ARCH {
         "x86" => "i686",

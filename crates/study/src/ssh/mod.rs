@@ -1,5 +1,5 @@
-//! Agents on other machines, by the system's OpenSSH with the user's own configuration: which key,
-//! which port, which way is his to say; that host keys are checked is ours.
+//! Agents on other machines, reached by the system's OpenSSH with the user's own configuration. The
+//! user decides on key, port and route; we insist that host keys are checked.
 
 mod copy;
 mod session;
@@ -12,15 +12,16 @@ use session::Far;
 
 pub use copy::Program;
 
-/// How a command is made ready to be started: what the study, which makes no system call, leaves
-/// to whoever does.
+/// Prepares a command to be started. The caller supplies it, because this crate makes no system
+/// calls.
 pub type Prepare = fn(&mut Command);
 
-/// Brings a program to a host, by the name that is typed after `ssh`, unless it is there already, and
-/// says what starts it there with some words: who kills that, or whose line to there is cut, ends its input.
+/// Copies a program to a host, unless it is there already, and returns the command that runs it
+/// there with `words`. `host` is the name that is typed after `ssh`. Killing the command, or a cut
+/// of its line, ends the program's input.
 ///
 /// # Errors
-/// What `ssh` or the host said, and what to do.
+/// What `ssh` or the host reported, and what to do.
 pub fn command(
     host: &str,
     program: &Program,
@@ -35,16 +36,16 @@ pub fn command(
     };
     let path = program.bring_to(&far)?;
     let silence_s = SILENCE.as_secs();
-    // For a POSIX shell.
+    // The words are for a POSIX shell.
     Ok(far.session(&format!(
         "exec {path} {words} --silence-limit-s {silence_s}"
     )))
 }
 
-/// Starts the agent of a program likewise.
+/// Starts the agent of a program on a host, copying the program there if necessary.
 ///
 /// # Errors
-/// As [`command`].
+/// Those of [`command`].
 pub fn start_agent(
     host: &str,
     program: &Program,

@@ -1,4 +1,4 @@
-//! The commands that run on a host, each over a connection of its own.
+//! Runs commands on a host, each over a connection of its own.
 
 use std::fmt::Display;
 use std::fs::File;
@@ -12,43 +12,43 @@ use crate::refusal::Refusal;
 use crate::transport::AgentError;
 use crate::words::Words;
 
-/// What holds for every connection, whatever the user's configuration says: host keys are checked
-/// and none is learnt, nobody is asked for a password, a line that is cut is noticed, and nothing but
-/// our command goes over it.
+/// Options of every connection, whatever the user's configuration says: host keys are checked and
+/// none is learnt, nobody is asked for a password, a line that is cut is noticed, and nothing but
+/// our command uses the connection.
 const OPTIONS: [&str; 19] = [
     "BatchMode=yes",
     "StrictHostKeyChecking=yes",
     "NoHostAuthenticationForLocalhost=no",
-    // A host that is known may tell its other keys, which would be written down.
+    // A known host may announce its other keys, which would be saved.
     "UpdateHostKeys=no",
-    // Nor is the key of a known name written down for its address.
+    // Otherwise the key of a known name would be saved for its address too.
     "CheckHostIP=no",
     "ConnectTimeout=10",
     "ServerAliveInterval=3",
     "ServerAliveCountMax=3",
-    // One that is shared has the options of whoever opened it.
+    // A shared connection has the options of the process that opened it.
     "ControlMaster=no",
     "ControlPath=none",
     "ClearAllForwardings=yes",
-    // Which the option before this leaves as it is.
+    // `ClearAllForwardings` does not turn tunnels off.
     "Tunnel=no",
     "ForwardAgent=no",
     "ForwardX11=no",
     "PermitLocalCommand=no",
     "RemoteCommand=none",
     "RequestTTY=no",
-    // It says when a host does not answer.
+    // At this level `ssh` reports that a host does not answer.
     "LogLevel=INFO",
     "EscapeChar=none",
 ];
-/// The most that a command may say on its standard output, in bytes: ours say two lines.
+/// Most bytes that a command may print on its standard output; ours print two lines.
 const MOST_SAID: usize = 4096;
-/// How often a wait looks whether what is waited for is there.
+/// Interval at which a wait checks whether it may end.
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
-/// How `ssh` ends where it could not connect (ssh(1)); no command of ours ends so.
+/// Exit status of `ssh` if it could not connect (ssh(1)); no command of ours ends with it.
 const NOT_CONNECTED: i32 = 255;
 
-/// A host that is reached by `ssh`.
+/// A host that we reach by `ssh`.
 pub(super) struct Far {
     pub(super) host: String,
     pub(super) prepare: Prepare,
@@ -56,7 +56,8 @@ pub(super) struct Far {
 }
 
 impl Far {
-    /// A script of the POSIX shell on the host, whatever shell its user has.
+    /// Returns a command that runs a script of the POSIX shell on the host, whatever shell its user
+    /// has.
     pub(super) fn session(&self, script: &str) -> Command {
         let line = format!("exec sh -c {}", shell_words::quote(script));
         let mut command = Command::new("ssh");
@@ -71,7 +72,7 @@ impl Far {
     /// what it printed.
     ///
     /// # Errors
-    /// What it said on its standard error, or that it took longer than `limit`.
+    /// What it printed on its standard error, or that it took longer than `limit`.
     pub(super) fn run(
         &self,
         doing: &str,
@@ -84,7 +85,7 @@ impl Far {
         command.stdout(Stdio::piped());
         let mut child = command.spawn().map_err(not_started)?;
         let words = Words::default();
-        let said = said_by(&mut child, &words);
+        let said = output_of(&mut child, &words);
         let ended = self.wait(&mut child, &said, doing, limit);
         if ended.is_err() {
             let _ = child.kill();
@@ -97,7 +98,8 @@ impl Far {
         }
     }
 
-    /// Waits for what a command says, and then for its end: it may close its output long before.
+    /// Waits for the output of a command, and then for its end, because it may close its output
+    /// long before.
     fn wait(
         &self,
         child: &mut Child,
@@ -136,11 +138,11 @@ impl Far {
         }
     }
 
-    /// What `ssh` said of a connection that did not come about, or is no more.
+    /// The error for a connection that could not be made or was lost, with what `ssh` reported.
     fn no_connection(&self, said: &Words) -> Refusal {
         let said = said.said();
         let words = match said.as_str() {
-            "" => "ssh ended without a word",
+            "" => "ssh ended without a message",
             words => words,
         };
         Refusal(format!(
@@ -150,7 +152,7 @@ impl Far {
         ))
     }
 
-    /// What was said of something that failed, or else how it did.
+    /// The error for a command that failed, with what it reported, or else how it ended.
     fn failed(&self, doing: &str, said: &Words, how: &str) -> Refusal {
         let said = said.said();
         let words = match said.as_str() {
@@ -168,11 +170,12 @@ fn not_started(error: impl Display) -> Refusal {
 }
 
 fn without_a_word(status: ExitStatus) -> String {
-    format!("it ended with {status} and without a word")
+    format!("it ended with {status} and printed nothing")
 }
 
-/// What a command says on its standard output, and then keeps on its standard error, to their ends.
-fn said_by(child: &mut Child, words: &Words) -> Receiver<io::Result<String>> {
+/// Reads a command's standard output to its end in a thread, then waits for the end of its standard
+/// error, which goes to `words`.
+fn output_of(child: &mut Child, words: &Words) -> Receiver<io::Result<String>> {
     let output = child.stdout.take();
     let errors = child.stderr.take().map(|errors| words.listen_to(errors));
     let (sender, receiver) = mpsc::channel();
@@ -186,13 +189,13 @@ fn said_by(child: &mut Child, words: &Words) -> Receiver<io::Result<String>> {
     receiver
 }
 
-/// What to do about a connection that did not come about.
+/// Returns advice about a connection that could not be made.
 fn advice(words: &str) -> &'static str {
-    let told = |what: &str| words.contains(what);
-    if told("ost key verification failed") || told("host key is known") {
+    let says = |what: &str| words.contains(what);
+    if says("ost key verification failed") || says("host key is known") {
         "connect once by hand with `ssh` and compare the key's fingerprint with the host's own"
-    } else if told("ermission denied") {
-        "`ssh -o BatchMode=yes HOST true` must work: with a key that needs no word typed, or with \
+    } else if says("ermission denied") {
+        "`ssh -o BatchMode=yes HOST true` must work: with a key that needs no passphrase, or with \
          an agent that holds it"
     } else {
         "`ssh -o BatchMode=yes HOST true` must work"

@@ -16,13 +16,13 @@ use model::{Ask, Binds, Reading, Tell};
 use study::Agent;
 use study::transport::AgentError;
 
-/// An agent that answers everything, until it is told to fail.
+/// An agent that answers everything, until the failure that a test asks for.
 pub(crate) struct FakeAgent {
     /// Requests answered in each block.
     pub(crate) answered: u64,
     pub(crate) asked: Vec<Ask>,
-    /// The targets whose requests are half again as dear as those of the others.
-    pub(crate) is_dear: fn(&str) -> bool,
+    /// Whether a target's requests cost half again as much as those of the others.
+    pub(crate) is_costly: fn(&str) -> bool,
     pub(crate) facts: Facts,
     pub(crate) watched: Watched,
     pub(crate) rig: Rig,
@@ -38,7 +38,7 @@ impl Default for FakeAgent {
         Self {
             answered: 1000,
             asked: Vec::new(),
-            is_dear: |_| false,
+            is_costly: |_| false,
             facts: Facts {
                 cpus_allowed: "0-1".to_owned(),
                 ..Facts::default()
@@ -55,7 +55,7 @@ impl Default for FakeAgent {
 }
 
 impl FakeAgent {
-    /// One that is gone when it has measured so many blocks.
+    /// An agent whose server is gone once it has measured this many blocks.
     pub(crate) fn failing_after(blocks: usize) -> Self {
         Self {
             blocks_until_failure: Some(blocks),
@@ -179,7 +179,7 @@ impl FakeAgent {
             return failed("the server is gone");
         }
         let cpu = CpuReading {
-            server_ns: Some(if (self.is_dear)(target) {
+            server_ns: Some(if (self.is_costly)(target) {
                 9_000_000
             } else {
                 6_000_000
@@ -206,7 +206,7 @@ impl Agent for FakeAgent {
     }
 }
 
-/// Counts one more, and tells whether that is one too many.
+/// Counts one more, and returns whether that is one too many.
 fn is_over(left: &mut Option<usize>) -> bool {
     match left {
         Some(0) => true,
@@ -232,18 +232,18 @@ fn failed(what: &str) -> Tell {
     })
 }
 
-/// What no host can set stays out of its reach.
+/// Offers a lever. `mitigations` binds at boot, so it is unavailable.
 fn offered(setting: LeverSetting) -> LeverState {
-    let is_of_the_boot = setting.name == "mitigations";
+    let binds_at_boot = setting.name == "mitigations";
     LeverState {
         setting,
         is_so: false,
-        binds: if is_of_the_boot {
+        binds: if binds_at_boot {
             Binds::Boot
         } else {
             Binds::Live
         },
-        unavailable: is_of_the_boot.then(|| "it takes a reboot".to_owned()),
+        unavailable: binds_at_boot.then(|| "it takes a reboot".to_owned()),
         only_serve: false,
     }
 }

@@ -7,7 +7,7 @@ use study::CampaignError;
 use crate::fake_agent::FakeAgent;
 use crate::{Folder, order, resume, run_order};
 
-/// Up to forty rounds, with looks after 16, 24, 36 and 40.
+/// Runs up to forty rounds, with looks after 16, 24, 36 and 40.
 fn with_looks(agent: &mut FakeAgent, folder: &Folder) -> Result<(), CampaignError> {
     let mut order = order();
     order.study.design.rounds = 40;
@@ -29,7 +29,7 @@ fn a_run_ends_its_rounds_at_the_look_at_which_all_is_clear_and_measures_latency_
 fn a_run_whose_control_differs_is_never_clear_and_goes_on_to_the_last_round() {
     let folder = Folder::new("looks-in-vain");
     let mut agent = FakeAgent {
-        is_dear: |target| target == "control",
+        is_costly: |target| target == "control",
         ..FakeAgent::default()
     };
     with_looks(&mut agent, &folder).unwrap();
@@ -37,7 +37,7 @@ fn a_run_whose_control_differs_is_never_clear_and_goes_on_to_the_last_round() {
 }
 
 #[test]
-fn a_run_that_was_stopped_before_its_first_look_ends_there_too() {
+fn a_run_that_was_stopped_before_its_first_look_and_resumed_also_ends_at_that_look() {
     let folder = Folder::new("looks-resumed");
     let mut failing = FakeAgent::failing_after(12 + 100);
     with_looks(&mut failing, &folder).unwrap_err();
@@ -49,7 +49,7 @@ fn a_run_that_was_stopped_before_its_first_look_ends_there_too() {
 fn a_gate_ends_with_the_round_in_which_its_time_is_over_and_starts_another_arm_first_in_each() {
     let folder = Folder::new("gate-in-time");
     let mut agent = FakeAgent {
-        is_dear: |target| target == "control",
+        is_costly: |target| target == "control",
         ..FakeAgent::default()
     };
     let mut order = order();

@@ -12,8 +12,8 @@ const ROUNDS: u32 = 2;
 const MITIGATED: &str = "Mitigation: PTI";
 const OFF: &str = "mitigations=off";
 
-/// A machine in a boot, of which the kernel says this of its weakness.
-fn started(boot_id: &str, options: &[&str], meltdown: &str) -> FakeAgent {
+/// A machine in this boot, whose kernel reports this state of its weakness to Meltdown.
+fn booted(boot_id: &str, options: &[&str], meltdown: &str) -> FakeAgent {
     let mut agent = FakeAgent {
         boot: Boot {
             boot_id: boot_id.to_owned(),
@@ -27,12 +27,12 @@ fn started(boot_id: &str, options: &[&str], meltdown: &str) -> FakeAgent {
     agent
 }
 
-fn as_it_was(boot_id: &str) -> FakeAgent {
-    started(boot_id, &[], MITIGATED)
+fn without_the_step(boot_id: &str) -> FakeAgent {
+    booted(boot_id, &[], MITIGATED)
 }
 
 fn with_the_step(boot_id: &str) -> FakeAgent {
-    started(boot_id, &[OFF], "Vulnerable")
+    booted(boot_id, &[OFF], "Vulnerable")
 }
 
 fn climb(agent: &mut FakeAgent, folder: &Folder) -> Result<(), CampaignError> {
@@ -47,7 +47,7 @@ fn climb(agent: &mut FakeAgent, folder: &Folder) -> Result<(), CampaignError> {
 /// A run that waits for a reboot.
 fn waiting(test: &str) -> Folder {
     let folder = Folder::new(test);
-    climb(&mut as_it_was("first"), &folder).unwrap();
+    climb(&mut without_the_step("first"), &folder).unwrap();
     folder
 }
 
@@ -71,7 +71,7 @@ fn keys(rounds: std::ops::Range<u32>) -> Vec<(u32, String)> {
     rounds.flat_map(of_round).collect()
 }
 
-/// Why a run cannot go on there; nothing may be measured or written.
+/// Resumes a run where that must fail, and returns why. Nothing may be measured or written.
 fn refused(folder: &Folder, mut agent: FakeAgent) -> String {
     let before = (folder.record(), folder.saved());
     let error = resume(&mut agent, folder).unwrap_err();
@@ -101,10 +101,10 @@ fn a_run_ends_waiting_with_the_last_state_measured_twice_in_its_boot() {
 #[test]
 fn a_boot_in_which_the_step_was_not_taken_is_refused_with_what_was_seen() {
     let folder = waiting("reboot-refused");
-    let still = refused(&folder, as_it_was("first"));
+    let still = refused(&folder, without_the_step("first"));
     assert!(still.contains("the reboot has not been made"), "{still}");
     assert!(still.contains(&format!("add {OFF}, reboot")), "{still}");
-    let without = refused(&folder, as_it_was("second"));
+    let without = refused(&folder, without_the_step("second"));
     assert!(
         without.contains("/proc/cmdline has no `mitigations=off`"),
         "{without}"
@@ -113,8 +113,11 @@ fn a_boot_in_which_the_step_was_not_taken_is_refused_with_what_was_seen() {
         without.contains("meltdown says \"Mitigation: PTI\""),
         "{without}"
     );
-    let unheeded = refused(&folder, started("second", &[OFF], MITIGATED));
-    assert!(unheeded.contains("not taken all the same"), "{unheeded}");
+    let unheeded = refused(&folder, booted("second", &[OFF], MITIGATED));
+    assert!(
+        unheeded.contains("but the step was not taken: no weakness"),
+        "{unheeded}"
+    );
 }
 
 #[test]
@@ -123,21 +126,21 @@ fn a_boot_that_differs_in_more_than_the_step_is_refused_with_what_differs() {
     let mut newer = with_the_step("second");
     newer.facts.kernel_release = "6.2".to_owned();
     let said = refused(&folder, newer);
-    assert!(said.contains("the kernel was  and is 6.2 now"), "{said}");
+    assert!(said.contains("the kernel was  and is now 6.2"), "{said}");
     let mut updated = with_the_step("second");
     updated.boot.kernel_build = "#2 SMP".to_owned();
     let said = refused(&folder, updated);
     assert!(
-        said.contains("build was #1 SMP and is #2 SMP now"),
+        said.contains("build was #1 SMP and is now #2 SMP"),
         "{said}"
     );
-    let isolated = started("second", &[OFF, "isolcpus=1"], "Vulnerable");
+    let isolated = booted("second", &[OFF, "isolcpus=1"], "Vulnerable");
     let said = refused(&folder, isolated);
-    assert!(said.contains("is `isolcpus=1` now"), "{said}");
-    let overruled = started("second", &[OFF, "mitigations=auto"], MITIGATED);
+    assert!(said.contains("is now `isolcpus=1`"), "{said}");
+    let overruled = booted("second", &[OFF, "mitigations=auto"], MITIGATED);
     let said = refused(&folder, overruled);
-    assert!(said.contains("is `mitigations=auto` now"), "{said}");
-    let half = started("second", &[], "Mitigation: something else");
+    assert!(said.contains("is now `mitigations=auto`"), "{said}");
+    let half = booted("second", &[], "Mitigation: something else");
     let said = refused(&folder, half);
     assert!(said.contains("meltdown was `Mitigation: PTI`"), "{said}");
 }
@@ -146,8 +149,8 @@ fn a_boot_that_differs_in_more_than_the_step_is_refused_with_what_differs() {
 fn an_option_that_overrules_the_step_is_named() {
     let folder = Folder::new("reboot-overruled");
     let auto = "mitigations=auto";
-    climb(&mut started("first", &[auto], MITIGATED), &folder).unwrap();
-    let said = refused(&folder, started("second", &[OFF, auto], MITIGATED));
+    climb(&mut booted("first", &[auto], MITIGATED), &folder).unwrap();
+    let said = refused(&folder, booted("second", &[OFF, auto], MITIGATED));
     let why = "has `mitigations=off`, and after it `mitigations=auto`, which overrules it";
     assert!(said.contains(why), "{said}");
 }
@@ -156,7 +159,7 @@ fn an_option_that_overrules_the_step_is_named() {
 fn a_boot_with_the_step_is_measured_and_the_two_give_an_estimate() {
     let folder = waiting("reboot-taken");
     let mut agent = with_the_step("second");
-    agent.is_dear = |_| true;
+    agent.is_costly = |_| true;
     resume(&mut agent, &folder).unwrap();
     assert_eq!(measured(&folder), keys(0..2 * ROUNDS));
     let boots = folder.record().reboot.unwrap().boots;
@@ -166,7 +169,7 @@ fn a_boot_with_the_step_is_measured_and_the_two_give_an_estimate() {
     assert_eq!((estimate.without, estimate.with), (1, 1));
     assert!((estimate.ratio - 1.5).abs() < 1e-9, "{estimate:?}");
     assert_eq!((estimate.same_arm_ratio, estimate.interval), (None, None));
-    // In the same boot there is no more to do.
+    // There is no more to do in the same boot.
     let blocks = folder.saved().len();
     resume(&mut with_the_step("second"), &folder).unwrap();
     assert_eq!(folder.saved().len(), blocks);
@@ -176,9 +179,9 @@ fn a_boot_with_the_step_is_measured_and_the_two_give_an_estimate() {
 fn each_further_boot_adds_one_to_its_arm() {
     let folder = waiting("reboot-more");
     let mut dear = with_the_step("second");
-    dear.is_dear = |_| true;
+    dear.is_costly = |_| true;
     resume(&mut dear, &folder).unwrap();
-    resume(&mut as_it_was("third"), &folder).unwrap();
+    resume(&mut without_the_step("third"), &folder).unwrap();
     resume(&mut with_the_step("fourth"), &folder).unwrap();
     let estimate = judged(&folder).estimate.unwrap();
     assert_eq!((estimate.without, estimate.with), (2, 2));
@@ -196,7 +199,7 @@ fn a_boot_that_broke_off_goes_on_in_itself_and_counts_for_nothing_in_another() {
     };
     assert!(resume(&mut broken("second"), &folder).is_err());
     assert!(!judged(&folder).waits && judged(&folder).estimate.is_none());
-    // The power was cut in it.
+    // The power was cut in the second boot.
     resume(&mut with_the_step("third"), &folder).unwrap();
     let estimate = judged(&folder).estimate.unwrap();
     assert_eq!((estimate.without, estimate.with), (1, 1));
@@ -212,7 +215,7 @@ fn a_climb_that_was_stopped_goes_on_without_the_step_alone() {
     let folder = Folder::new("reboot-early");
     let mut stopped = FakeAgent {
         blocks_until_failure: Some(20),
-        ..as_it_was("first")
+        ..without_the_step("first")
     };
     assert!(climb(&mut stopped, &folder).is_err());
     let early = refused(&folder, with_the_step("second"));
@@ -221,7 +224,7 @@ fn a_climb_that_was_stopped_goes_on_without_the_step_alone() {
         "{early}"
     );
     assert!(early.contains(&format!("take {OFF} out")), "{early}");
-    resume(&mut as_it_was("third"), &folder).unwrap();
+    resume(&mut without_the_step("third"), &folder).unwrap();
     let boots = folder.record().reboot.unwrap().boots;
     assert_eq!(boots[0].boot.boot_id, "third");
     assert!(judged(&folder).waits);
@@ -230,15 +233,12 @@ fn a_climb_that_was_stopped_goes_on_without_the_step_alone() {
 #[test]
 fn what_a_reboot_could_not_change_is_refused_before_anything_is_measured() {
     for (agent, why) in [
-        (
-            started("first", &[], "Not affected"),
-            "would change nothing",
-        ),
+        (booted("first", &[], "Not affected"), "would change nothing"),
         (
             with_the_step("first"),
             "was started with `mitigations=off` already",
         ),
-        (as_it_was(""), "does not tell one boot from another"),
+        (without_the_step(""), "does not tell one boot from another"),
     ] {
         let folder = Folder::new("reboot-nothing");
         let mut agent = agent;
@@ -248,7 +248,7 @@ fn what_a_reboot_could_not_change_is_refused_before_anything_is_measured() {
     }
 }
 
-/// How long a run of a whole ladder says that it will take.
+/// How long a run of a whole ladder is planned to take, ms.
 fn forecast_ms(reboot: bool) -> u64 {
     let folder = Folder::new(&format!("reboot-forecast-{reboot}"));
     let mut order = order();
@@ -258,7 +258,7 @@ fn forecast_ms(reboot: bool) -> u64 {
     order.reboot = reboot;
     let mut heard = Heard::default();
     let mut campaign = Campaign {
-        agent: &mut as_it_was("first"),
+        agent: &mut without_the_step("first"),
         progress: &mut heard,
         clock: &FakeClock::default(),
     };
@@ -281,7 +281,7 @@ fn a_study_without_such_a_step_says_so() {
     order.study = super::whole_study();
     order.study.steps.retain(|step| step.name != "mitigations");
     order.reboot = true;
-    let error = run_order(&mut as_it_was("first"), &folder, order).unwrap_err();
+    let error = run_order(&mut without_the_step("first"), &folder, order).unwrap_err();
     assert!(
         error.to_string().contains("no step of this study"),
         "{error}"

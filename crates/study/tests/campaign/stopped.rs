@@ -10,7 +10,7 @@ use crate::{Folder, PLANNED, REHEARSED, order, resume, run, run_order};
 #[test]
 fn a_stopped_run_goes_on_with_the_round_in_which_it_stopped_in_a_new_epoch() {
     let folder = Folder::new("resume");
-    // Of the third round three blocks are kept.
+    // Three blocks of the third round are saved.
     let mut failing = FakeAgent::failing_after(REHEARSED + 19);
     assert!(matches!(
         run(&mut failing, &folder),
@@ -69,7 +69,7 @@ fn a_run_goes_on_only_with_the_cpu_the_kernel_and_the_version_it_was_begun_with(
     let refused = |agent: &mut FakeAgent| {
         let error = resume(agent, &folder).unwrap_err().to_string();
         assert_eq!(agent.blocks().count(), 0);
-        assert!(error.contains("do not mix; go on with it"), "{error}");
+        assert!(error.contains("do not mix; resume it"), "{error}");
         error
     };
     let mut another = FakeAgent::default();

@@ -1,4 +1,4 @@
-//! Two agents, each with a clock of its own, and a server that is busy under load and idle else.
+//! Two agents, each with a clock of its own, and a server that is busy only under load.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
@@ -15,12 +15,12 @@ use study::{Agent, Campaign, CampaignError, Clock, Pair};
 use super::fake_agent::FakeAgent;
 use super::{Careful, Folder, PLANNED, REHEARSED, Silent, order};
 
-/// Under load the server has its CPU for one ns in so many.
+/// Under load the server uses its CPU for one nanosecond in this many.
 const ONE_IN: u64 = 2;
-/// Under load there is an answer in so many ns.
+/// Time from one answer to the next under load.
 const BETWEEN_ANSWERS_NS: u64 = 500_000;
 
-/// What both hosts and the study live in: its time, and when there is load.
+/// The world that both hosts and the study share: its time, and when there is load.
 #[derive(Default)]
 struct World {
     now_ns: AtomicU64,
@@ -44,23 +44,23 @@ impl Clock for &World {
     }
 }
 
-/// A fake agent with a clock, at the end of a line.
+/// A fake agent with a clock, at the far end of a line.
 struct Distant<'a> {
     agent: FakeAgent,
     world: &'a World,
-    /// Its clock less the world's.
+    /// Its clock minus the world's.
     ahead_ns: u64,
-    /// The way to it takes longer than the way back.
+    /// Time of the way to it, by default longer than the way back.
     there_ns: u64,
     back_ns: u64,
     boot_id: &'static str,
     interval_ns: u64,
-    /// So often its counters are not read in time.
+    /// How many more times its counters are not read in time.
     misses: u32,
-    /// Its counters are read for the last time so long before the end of a window.
+    /// Time from the last reading of its counters to the end of a window.
     stalls_ns: u64,
-    /// It says that windows opened so much later than they did.
-    lies_ns: u64,
+    /// By how much later than the truth it says that windows opened.
+    false_delay_ns: u64,
 }
 
 impl<'a> Distant<'a> {
@@ -75,7 +75,7 @@ impl<'a> Distant<'a> {
             interval_ns: 0,
             misses: 0,
             stalls_ns: 0,
-            lies_ns: 0,
+            false_delay_ns: 0,
         }
     }
 
@@ -88,7 +88,7 @@ impl<'a> Distant<'a> {
         self.world.pass(3_000_000);
         let began_ns = self.world.now_ns();
         self.world.pass(u64::from(ask.settle_ms) * 1_000_000);
-        let opened_ns = self.clock_ns() + self.lies_ns;
+        let opened_ns = self.clock_ns() + self.false_delay_ns;
         let window_ns = u64::from(ask.score_ms) * 1_000_000;
         self.world.pass(window_ns);
         let closed_ns = self.clock_ns();
@@ -112,7 +112,7 @@ impl<'a> Distant<'a> {
         }))
     }
 
-    /// What a reading at this moment of this host's clock would have shown.
+    /// What the counter showed at this time of the host's clock.
     fn counter_ns(&self, at_ns: u64) -> u64 {
         let of_load = [&self.world.load_began_ns, &self.world.load_ended_ns];
         let [began_ns, ended_ns] = of_load.map(|at| at.load(Ordering::SeqCst));
@@ -239,11 +239,11 @@ fn a_client_s_host_cannot_have_a_server_s_host_loaded_for_longer_than_it_takes_t
         behind: Vec::new(),
         bursts: BurstsAsk::Calls,
     };
-    for (lies_ns, is_taken, looks) in [(0, true, 1), (1 << 59, false, 2)] {
-        client.lies_ns = lies_ns;
+    for (false_delay_ns, is_taken, looks) in [(0, true, 1), (1 << 59, false, 2)] {
+        client.false_delay_ns = false_delay_ns;
         let ask = Ask::Observe(Box::new(look.clone()));
-        let told = pair(&mut server, &mut client, &&world).ask(&ask);
-        assert_eq!(told.is_ok(), is_taken, "{told:?}");
+        let tell = pair(&mut server, &mut client, &&world).ask(&ask);
+        assert_eq!(tell.is_ok(), is_taken, "{tell:?}");
         let is_look = |ask: &&Ask| matches!(ask, Ask::Observe(_));
         assert_eq!(server.agent.asked.iter().filter(is_look).count(), looks);
     }
@@ -255,10 +255,10 @@ fn cpu_per_request_is_that_of_steady_load_whatever_the_clocks_of_both_hosts_say(
     let (mut server, mut client) = hosts(&world);
     let reading = one_block(&world, &mut server, &mut client).unwrap();
     let true_us = (BETWEEN_ANSWERS_NS / ONE_IN) as f64 / 1e3;
-    let told_us = reading.server_cpu_us_per_request().unwrap();
+    let measured_us = reading.server_cpu_us_per_request().unwrap();
     assert!(
-        (told_us / true_us - 1.0).abs() < 1e-3,
-        "{told_us} is not {true_us}"
+        (measured_us / true_us - 1.0).abs() < 1e-3,
+        "{measured_us} is not {true_us}"
     );
     let server_window_ns = reading.cpu.server_window_ns.unwrap();
     assert!(
@@ -307,7 +307,7 @@ fn a_campaign_over_two_hosts_saves_every_block_and_what_is_known_of_both() {
     let world = World::default();
     let (mut server, mut client) = hosts(&world);
     client.agent.watched.spin_robust_cv = 0.25;
-    // The ways there and back are not of one length, and not alike for both.
+    // The ways there and back differ in length, and the longer one is not the same for both.
     (client.there_ns, client.back_ns) = (server.back_ns, server.there_ns);
     let folder = Folder::new("two-hosts");
     run(&world, (&mut server, &mut client), &folder).unwrap();
@@ -321,7 +321,7 @@ fn a_campaign_over_two_hosts_saves_every_block_and_what_is_known_of_both() {
     let off_ns = seen.clocks.offset_ns.abs_diff(truth_ns);
     assert!(off_ns <= seen.clocks.uncertainty_ns, "{seen:?}");
     assert!(!seen.same_machine);
-    // The target stands at the server's host, and the load comes from the client's.
+    // The target runs on the server's host, and the load comes from the client's.
     let starts = |host: &Distant<'_>| {
         let is_start = |ask: &&Ask| matches!(ask, Ask::Start { .. });
         host.agent.asked.iter().filter(is_start).count()
@@ -330,7 +330,7 @@ fn a_campaign_over_two_hosts_saves_every_block_and_what_is_known_of_both() {
 }
 
 #[test]
-fn one_machine_is_told_by_its_kernel_and_looked_at_once() {
+fn two_hosts_of_one_boot_are_known_as_one_machine_and_watched_once() {
     let world = World::default();
     let (mut server, mut client) = hosts(&world);
     (server.boot_id, client.boot_id) = ("a", "a");
@@ -363,7 +363,7 @@ fn a_client_s_host_at_work_is_not_loaded_without_consent() {
 }
 
 #[test]
-fn what_fails_is_told_with_the_host_where_it_did() {
+fn an_error_names_the_host_on_which_it_happened() {
     let world = World::default();
     let (mut server, mut client) = hosts(&world);
     client.agent.meetings_until_failure = Some(3);

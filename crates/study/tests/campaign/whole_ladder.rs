@@ -1,4 +1,4 @@
-//! A whole ladder: the climb, what it drops, and the confirmation of servers started anew.
+//! A whole ladder: the climb, what it drops, and the confirmation with servers started again.
 
 use model::run::Phase;
 use model::{Ask, BlockRecord, Role};
@@ -9,10 +9,10 @@ use super::{FakeAgent, FakeClock, Folder, Silent, order, resume, run_order};
 /// Rounds of the climb and of the confirmation.
 const ROUNDS: u32 = 12;
 
-/// Tracking pays nothing; without the neighbour a request is half again as dear.
+/// Removing the tracking gains nothing; without the neighbour a request costs half again as much.
 fn agent() -> FakeAgent {
     FakeAgent {
-        is_dear: |target| target.contains("neighbour") && !target.starts_with("without"),
+        is_costly: |target| target.contains("neighbour") && !target.starts_with("without"),
         ..FakeAgent::default()
     }
 }
@@ -95,14 +95,14 @@ fn a_confirmation_that_was_stopped_goes_on_with_the_arms_that_were_settled() {
     climb_whole(&mut agent(), &folder).unwrap();
     let whole = folder.saved();
     let folder = Folder::new("whole-resume-stopped");
-    let of_the_climb = whole.len() - confirming(&whole).len();
+    let climb_blocks = whole.len() - confirming(&whole).len();
     let mut failing = FakeAgent {
         // The rehearsal takes twelve blocks.
-        blocks_until_failure: Some(12 + of_the_climb + 5),
+        blocks_until_failure: Some(12 + climb_blocks + 5),
         ..agent()
     };
     assert!(climb_whole(&mut failing, &folder).is_err());
-    // As a version that judges otherwise would have settled it.
+    // As a version that judges differently would have settled it.
     let mut stopped = folder.record();
     let settled = stopped.confirmation.as_mut().unwrap();
     settled.dropped = vec!["twelve".to_owned()];

@@ -1,5 +1,6 @@
-//! A program that the kernel runs where any system call ends, and that lets calls of one kind of some processes end later:
-//! it looks at the clock until the time is over. Nothing of the processes is changed.
+//! A BPF program that the kernel runs at the end of every system call. For one kind of call of some
+//! processes it delays that end: it reads the clock until the delay is over. It changes nothing in
+//! the processes.
 
 use std::io;
 use std::os::fd::{FromRawFd as _, OwnedFd};
@@ -19,24 +20,25 @@ const FIND: i32 = 1;
 const CLOCK: i32 = 5;
 const READ_KERNEL: i32 = 113;
 const WHO: i32 = 14;
-/// Where the number of its call stands in `struct pt_regs` of a thread.
+/// Offset of the number of the system call in a thread's `struct pt_regs`, bytes.
 const NUMBER_AT: i32 = if cfg!(target_arch = "x86_64") {
     120
 } else {
     280
 };
-/// The clock is looked at four times as often at most, so that the kernel sees an end of it: some 200 µs where a look
-/// takes 12 ns. It follows each of them when it loads the program, which is 8192 of them at most.
+/// Most turns of the waiting loop, each of which reads the clock four times. The limit shows the
+/// kernel that the loop ends, and allows some 200 µs where a reading takes 12 ns. The kernel
+/// follows every turn when it loads the program, 8192 of them at most.
 const MOST_TURNS: i32 = 4000;
 
-/// Calls that end later, until it is dropped or we end.
+/// A delay of system calls, in force until it is dropped or this process ends.
 #[derive(Debug)]
 pub struct CallDelay {
     _at_tracepoint: OwnedFd,
-    /// From a process to the time by which its calls ended later, ns, and how many there were.
+    /// Map from a process to the sum of the delays of its calls, ns, and the number of those calls.
     sums: OwnedFd,
-    /// What the program costs each call besides, ns.
-    besides_ns: u64,
+    /// Cost of the program for each call beyond what it counts itself, ns.
+    uncounted_ns: u64,
     processes: Vec<u32>,
 }
 
@@ -50,7 +52,7 @@ struct MapAttributes {
     flags: u32,
 }
 
-/// The same for [`LOOK_UP`] and [`UPDATE`].
+/// The start of `union bpf_attr` for [`LOOK_UP`] and [`UPDATE`].
 #[repr(C, align(8))]
 struct MapEntry {
     map: u32,
@@ -59,7 +61,7 @@ struct MapEntry {
     flags: u64,
 }
 
-/// The same for [`OPEN_TRACEPOINT`].
+/// The start of `union bpf_attr` for [`OPEN_TRACEPOINT`].
 #[repr(C, align(8))]
 struct TracepointAttributes {
     name: u64,
@@ -67,17 +69,17 @@ struct TracepointAttributes {
 }
 
 impl CallDelay {
-    /// Calls of that number that threads of these processes make end later from now on, by so many ns, of some 200,000
-    /// at most.
+    /// Lets calls of this number by threads of these processes end later from now on, by
+    /// `delay_ns`, some 200,000 at most.
     ///
     /// # Errors
     /// `EPERM` without `CAP_BPF` and `CAP_PERFMON` in the first user namespace; `EINVAL` or `E2BIG` before Linux 5.8;
     /// `ENOENT` for a kernel without the tracepoint.
     pub fn begin(number: u64, delay_ns: u32, processes: &[u32]) -> io::Result<Self> {
-        let besides_ns = besides_ns()?;
+        let uncounted_ns = uncounted_ns()?;
         let attached = Self::attach(number, delay_ns, processes)?;
         Ok(Self {
-            besides_ns,
+            uncounted_ns,
             ..attached
         })
     }
@@ -101,29 +103,30 @@ impl CallDelay {
             // SAFETY: the descriptor was just opened and nobody else owns it.
             _at_tracepoint: unsafe { OwnedFd::from_raw_fd(opened) },
             sums,
-            besides_ns: 0,
+            uncounted_ns: 0,
             processes: processes.to_vec(),
         })
     }
 
-    /// By how much all calls together ended later until now, ns, with what the program costs them besides.
+    /// By how much all calls together ended later until now, ns, including what the program costs
+    /// them beyond what it counts.
     ///
     /// # Errors
     /// None are known.
     pub fn sum_ns(&self) -> io::Result<u64> {
         let sums = self.processes.iter().map(|process| {
-            let mut told = [0; 2];
-            entry(&self.sums, LOOK_UP, *process, &mut told)?;
-            let [sum_ns, count] = told;
-            Ok(sum_ns + count * self.besides_ns)
+            let mut pair = [0; 2];
+            entry(&self.sums, LOOK_UP, *process, &mut pair)?;
+            let [sum_ns, count] = pair;
+            Ok(sum_ns + count * self.uncounted_ns)
         });
         sums.sum()
     }
 }
 
-/// What a program without a delay costs a call, but for what it counts itself, ns: by calls of ours, in the round that
-/// was disturbed least.
-fn besides_ns() -> io::Result<u64> {
+/// Cost of a program without a delay for one call, beyond what it counts itself, ns. It is measured
+/// with calls of our own, in the round that was disturbed least.
+fn uncounted_ns() -> io::Result<u64> {
     const CALLS: u64 = 500;
     const ROUNDS: usize = 5;
     let took_ns = || {
@@ -159,12 +162,12 @@ fn map(entries: usize) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(map) })
 }
 
-/// Reads or writes what is told of one process.
-fn entry(map: &OwnedFd, command: libc::c_int, process: u32, told: &mut [u64; 2]) -> io::Result<()> {
+/// Reads or writes the entry of one process: the sum of its delays, and their number.
+fn entry(map: &OwnedFd, command: libc::c_int, process: u32, pair: &mut [u64; 2]) -> io::Result<()> {
     let mut entry = MapEntry {
         map: descriptor_number(map)?,
         key: (&raw const process).expose_provenance() as u64,
-        value: std::ptr::from_mut(told).expose_provenance() as u64,
+        value: std::ptr::from_mut(pair).expose_provenance() as u64,
         flags: 0,
     };
     // SAFETY: both commands read a key of 4 bytes; one reads the value of 16 bytes and the other writes it. Both live
@@ -173,8 +176,8 @@ fn entry(map: &OwnedFd, command: libc::c_int, process: u32, told: &mut [u64; 2])
     Ok(())
 }
 
-/// `struct bpf_insn` of linux/bpf.h: what to do, to which register and from which, how far to jump or where in memory,
-/// and a number.
+/// `struct bpf_insn` of linux/bpf.h: the operation, the registers that it writes and reads, the
+/// length of a jump or the offset in memory, and a number.
 fn instruction(code: u8, (to, from): (u8, u8), offset: i16, number: i32) -> [u8; 8] {
     let registers = match cfg!(target_endian = "little") {
         true => from << 4 | to,
@@ -187,19 +190,19 @@ fn instruction(code: u8, (to, from): (u8, u8), offset: i16, number: i32) -> [u8;
     bytes
 }
 
-/// The program. It is given the registers of the thread as the first of its arguments.
+/// The program. The first of its arguments points to the registers of the thread.
 fn instructions(number: i32, delay_ns: i32, map: i32) -> [[u8; 8]; 35] {
     let does = instruction;
     let looks_at_clock = does(0x85, (0, 0), 0, CLOCK);
     [
-        does(0x79, (3, 1), 0, 0), // r3 = the registers
+        does(0x79, (3, 1), 0, 0), // r3 = where the registers are
         does(0x07, (3, 0), 0, NUMBER_AT),
         does(0xb7, (2, 0), 0, 4),
         does(0xbf, (1, 10), 0, 0),
         does(0x07, (1, 0), 0, -8),
         does(0x85, (0, 0), 0, READ_KERNEL),
         does(0x61, (2, 10), -8, 0),     // r2 = the number of the call
-        does(0x55, (2, 0), 25, number), // another? to the end
+        does(0x55, (2, 0), 25, number), // another? go to the end
         looks_at_clock,
         does(0xbf, (7, 0), 0, 0), // r7 = when it would have ended
         does(0x85, (0, 0), 0, WHO),
@@ -208,21 +211,21 @@ fn instructions(number: i32, delay_ns: i32, map: i32) -> [[u8; 8]; 35] {
         does(0x18, (1, 1), 0, map), // r1 = the map, in two instructions
         does(0, (0, 0), 0, 0),
         does(0xbf, (2, 10), 0, 0),
-        does(0x07, (2, 0), 0, -4), // r2 = where the process stands
+        does(0x07, (2, 0), 0, -4), // r2 = address of the process number
         does(0x85, (0, 0), 0, FIND),
-        does(0x15, (0, 0), 14, 0), // none of ours? to the end
-        does(0xbf, (6, 0), 0, 0),  // r6 = its sum
+        does(0x15, (0, 0), 14, 0), // none of ours? go to the end
+        does(0xbf, (6, 0), 0, 0),  // r6 = address of its sum
         does(0xb7, (8, 0), 0, 0),  // r8 = turns
         looks_at_clock,
         looks_at_clock,
         looks_at_clock,
         looks_at_clock,
         does(0xbf, (9, 0), 0, 0),
-        does(0x1f, (9, 7), 0, 0),           // r9 = ns since then
-        does(0x35, (9, 0), 2, delay_ns),    // over? out of the turns
+        does(0x1f, (9, 7), 0, 0),           // r9 = ns since r7
+        does(0x35, (9, 0), 2, delay_ns),    // over? leave the loop
         does(0x07, (8, 0), 0, 1),           // r8 += 1
         does(0xa5, (8, 0), -9, MOST_TURNS), // the next turn
-        does(0xdb, (6, 9), 0, 0),           // its sum += r9, as one
+        does(0xdb, (6, 9), 0, 0),           // its sum += r9, atomically
         does(0xb7, (1, 0), 0, 1),
         does(0xdb, (6, 1), 8, 0), // and its count += 1
         does(0xb7, (0, 0), 0, 0),

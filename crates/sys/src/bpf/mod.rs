@@ -1,4 +1,4 @@
-//! The BPF programs that the kernel holds: what bpf(2) tells of them, and those that we have it run.
+//! The BPF programs that the kernel holds: what bpf(2) reports of them, and those that we load.
 
 mod delay;
 mod pass;
@@ -17,12 +17,14 @@ const PROGRAM_FD: libc::c_int = 13;
 const INFO: libc::c_int = 15;
 /// `BPF_PROG_TYPE_XDP` of linux/bpf.h.
 const PROGRAM_XDP: u32 = 6;
-/// Of either, since the kernel lets programs that are under the GPL too call more of its functions.
+/// Licence of our programs: either of the two. The kernel lets programs that are also under the GPL
+/// call more of its functions.
 const LICENCE: &[u8] = b"Dual MIT/GPL\0";
-/// More programs than any machine has loaded, so that a list that grows meanwhile has an end.
+/// More programs than any machine has loaded, so that a list that grows while we read it has an
+/// end.
 const MOST_PROGRAMS: usize = 10_000;
 
-/// A program that is loaded; whether it is attached anywhere it does not say.
+/// A loaded program. It does not say whether the program is attached anywhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     pub id: u32,
@@ -32,11 +34,11 @@ pub struct Program {
     pub name: String,
 }
 
-/// The start of `union bpf_attr`, as the three commands use it.
+/// The start of `union bpf_attr` for [`NEXT_PROGRAM`], [`PROGRAM_FD`] and [`INFO`].
 #[repr(C, align(8))]
 #[derive(Default)]
 struct BpfAttributes {
-    /// The program's number or descriptor, or the number to go on from.
+    /// The program's number or descriptor, or the number after which to continue.
     subject: u32,
     /// The next number, from the kernel; or the length of what `info` points at.
     next_or_length: u32,
@@ -69,7 +71,7 @@ struct Info {
     name: [u8; 16],
 }
 
-/// All programs, by number.
+/// Lists all programs, by number.
 ///
 /// # Errors
 /// `EPERM` without `CAP_BPF` or `CAP_SYS_ADMIN` in the first user namespace, `ENOSYS` on a kernel
@@ -79,7 +81,7 @@ pub fn programs() -> io::Result<Vec<Program>> {
     let mut last = 0;
     while programs.len() < MOST_PROGRAMS {
         let Some(id) = next_after(last)? else { break };
-        // It may have been unloaded since.
+        // It may have been unloaded in the meantime.
         programs.extend(program(id).ok());
         last = id;
     }
@@ -117,7 +119,7 @@ fn program(id: u32) -> io::Result<Program> {
     })
 }
 
-/// The number of a program that is open.
+/// Returns the number of an open program.
 fn id_of(program: &OwnedFd) -> io::Result<u32> {
     Ok(info(program)?.id)
 }
@@ -130,13 +132,13 @@ fn info(program: &OwnedFd) -> io::Result<Info> {
         next_or_length: length,
         info: (&raw mut info).expose_provenance() as u64,
     };
-    // SAFETY: INFO writes to an `Info` of the length beside it, whose lengths of further lists are nought, so
-    // nothing else is written to.
+    // SAFETY: INFO writes to an `Info` of the length beside it. The lengths of its further lists
+    // are 0, so nothing else is written to.
     unsafe { call(INFO, &mut request) }?;
     Ok(info)
 }
 
-/// Loads a program of so many `struct bpf_insn`.
+/// Loads a program that consists of these `struct bpf_insn`.
 fn load(kind: u32, instructions: &[[u8; 8]]) -> io::Result<OwnedFd> {
     let mut load = Load {
         kind,
@@ -144,8 +146,8 @@ fn load(kind: u32, instructions: &[[u8; 8]]) -> io::Result<OwnedFd> {
         instructions: instructions.as_ptr().expose_provenance() as u64,
         licence: LICENCE.as_ptr().expose_provenance() as u64,
     };
-    // SAFETY: LOAD reads as many instructions as it is told, which is how many there are, and the licence up to
-    // its zero. It writes nothing, since it is given no room for a log.
+    // SAFETY: LOAD reads as many instructions as the request says, which is how many there are, and
+    // the licence up to its zero. It writes nothing, since the request gives it no room for a log.
     let program = unsafe { call(LOAD, &mut load) }?;
     // SAFETY: the descriptor was just opened and nobody else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(program) })
@@ -156,11 +158,12 @@ fn descriptor_number(file: &OwnedFd) -> io::Result<u32> {
 }
 
 /// # Safety
-/// What the command follows pointers of the request to must be as the command takes it.
+/// Each pointer of the request that the command follows must be valid for what the command does
+/// with it.
 unsafe fn call<R>(command: libc::c_int, request: &mut R) -> io::Result<libc::c_int> {
     let request = std::ptr::from_mut(request);
     // SAFETY: the request is writable for its size, which is passed along, and lives through the
-    // call; what it points at is the caller's word.
+    // call; the caller vouches for what it points at.
     let returned = unsafe { libc::syscall(libc::SYS_bpf, command, request, size_of::<R>()) };
     let returned = check_size(isize::try_from(returned).map_err(io::Error::other)?)?;
     libc::c_int::try_from(returned).map_err(io::Error::other)

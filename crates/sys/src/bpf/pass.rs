@@ -1,5 +1,5 @@
-//! A program of two instructions that a network device runs on each packet, and which lets it pass (XDP):
-//! it does nothing but cost what a hook costs.
+//! A program of two instructions that a network device runs on each packet (XDP). It lets every
+//! packet pass, and so costs no more than what a hook costs.
 
 use std::io;
 use std::os::fd::{FromRawFd as _, OwnedFd};
@@ -16,9 +16,9 @@ const INSTRUCTIONS: [[u8; 8]; 2] = [[0xb7, 0, 0, 0, 2, 0, 0, 0], [0x95, 0, 0, 0,
 /// Where a device runs the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// In the driver, before the kernel makes anything of the packet.
+    /// In the driver, before the kernel builds a structure of its own for the packet.
     Native,
-    /// In the kernel, after it has.
+    /// In the kernel, after it has built that structure.
     Generic,
 }
 
@@ -32,14 +32,14 @@ impl Mode {
     }
 }
 
-/// Such a program on a device, for as long as this, or what it is handed on to, is open.
+/// The program on a device, for as long as this, or a program it is handed on to, has it open.
 #[derive(Debug)]
 pub struct PassProgram {
     link: OwnedFd,
     id: u32,
 }
 
-/// What the kernel reads for [`LINK`].
+/// The start of `union bpf_attr` for [`LINK`].
 #[repr(C, align(8))]
 struct LinkAttributes {
     program: u32,
@@ -49,11 +49,12 @@ struct LinkAttributes {
 }
 
 impl PassProgram {
-    /// Puts it on the device of that number in the network namespace of the caller.
+    /// Attaches the program to the device of that number in the caller's network namespace.
     ///
     /// # Errors
-    /// `EPERM` without `CAP_BPF` and `CAP_NET_ADMIN` in the first user namespace; `EBUSY` or `EEXIST` where the
-    /// device runs another, which stays; `EOPNOTSUPP` where its driver runs none.
+    /// `EPERM` without `CAP_BPF` and `CAP_NET_ADMIN` in the first user namespace; `EBUSY` or
+    /// `EEXIST` where the device runs another program, which stays; `EOPNOTSUPP` where its driver
+    /// supports none.
     pub fn attach(device_index: u32, mode: Mode) -> io::Result<Self> {
         let program = load(PROGRAM_XDP, &INSTRUCTIONS)?;
         let mut link = LinkAttributes {
@@ -75,7 +76,7 @@ impl PassProgram {
         self.id
     }
 
-    /// Leaves it open for what is executed in the place of this process.
+    /// Leaves it open for the program that is executed in place of this process.
     ///
     /// # Errors
     /// None are known for a descriptor that is open.

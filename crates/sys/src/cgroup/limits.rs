@@ -1,33 +1,33 @@
-//! What the files of a control group say, in either version.
+//! Parses the files of a control group, in either version.
 
-/// A limit of version 1 that is none is written as the largest number of whole pages, which is
-/// just below 2^63 (`PAGE_COUNTER_MAX` in linux/page_counter.h).
+/// Numbers from here on mean "no limit". Version 1 writes that as the largest number of whole
+/// pages, which is just below 2^63 (`PAGE_COUNTER_MAX` in linux/page_counter.h).
 const NO_LIMIT_BYTES: u64 = 1 << 62;
 
-/// How often a group ran out of its quota, since it was made.
+/// How often a group used up its quota, since it was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Throttling {
     pub periods: u64,
     pub throttled_periods: u64,
-    /// All CPUs together, µs.
+    /// Sum over all CPUs, µs.
     pub throttled_us: u64,
 }
 
-/// CPUs' worth of time from quota and period in µs, as `cpu.max` has them; `max`, or −1 in
-/// version 1, is no quota.
+/// CPUs' worth of time from quota and period in µs, as `cpu.max` has them. `None` for no quota,
+/// which is `max`, or −1 in version 1.
 pub(super) fn quota(text: &str) -> Option<f64> {
     let mut numbers = text.split_whitespace().map(str::parse::<f64>);
     let (quota, period) = (numbers.next()?.ok()?, numbers.next()?.ok()?);
     (quota > 0.0 && period > 0.0).then_some(quota / period)
 }
 
-/// A limit of memory in bytes; `max`, or a number beyond any memory, is none.
+/// A memory limit in bytes; `None` for `max` or a number beyond any memory.
 pub(super) fn memory_bytes(text: &str) -> Option<u64> {
     let bytes = text.trim().parse().ok()?;
     (bytes < NO_LIMIT_BYTES).then_some(bytes)
 }
 
-/// From `cpu.stat`; counters that are not there are nought.
+/// Parses `cpu.stat`; missing counters are 0.
 pub(super) fn throttling(text: &str) -> Throttling {
     let value = |name: &str| {
         let mut lines = text.lines().filter_map(|line| line.split_once(' '));
@@ -39,7 +39,7 @@ pub(super) fn throttling(text: &str) -> Throttling {
     Throttling {
         periods: value("nr_periods"),
         throttled_periods: value("nr_throttled"),
-        // In version 1 it is told in ns.
+        // Version 1 reports it in ns.
         throttled_us: value("throttled_usec").max(value("throttled_time") / 1000),
     }
 }

@@ -1,5 +1,5 @@
 //! Control groups of both versions: the group that a process is in, what it grants, and how often
-//! it was stopped for having used it up.
+//! it was throttled for having used that up.
 
 mod limits;
 mod place;
@@ -73,23 +73,23 @@ impl Group {
         self.version
     }
 
-    /// Its folder.
+    /// The group's folder.
     pub fn folder(&self) -> &Path {
         &self.folders[0]
     }
 
-    /// The folder of the group that it is in, as far as that can be seen.
+    /// The folder of the parent group, as far as that can be seen.
     pub fn parent(&self) -> Option<&Path> {
         self.folders.get(1).map(PathBuf::as_path)
     }
 
-    /// CPUs' worth of time granted: the tightest quota of the group and its ancestors, since each
-    /// of them is kept. `None` without a quota.
+    /// CPUs' worth of time granted: the tightest quota of the group and its ancestors, since all of
+    /// them apply. `None` without a quota.
     pub fn cpu_quota(&self) -> Option<f64> {
         self.tightest_quota().map(|(quota, _)| quota)
     }
 
-    /// The folder of the group whose quota that is.
+    /// The folder of the group that has this tightest quota.
     pub fn folder_of_quota(&self) -> Option<&Path> {
         self.tightest_quota().map(|(_, folder)| folder)
     }
@@ -109,7 +109,7 @@ impl Group {
         quotas.min_by(|(one, _), (other, _)| one.total_cmp(other))
     }
 
-    /// How often the group, or the ancestor that was throttled most, was stopped; `None` where no
+    /// How often the group, or the ancestor that was throttled most, was throttled; `None` where no
     /// group counts it.
     pub fn throttling(&self) -> Option<Throttling> {
         let stats = self.texts(|folder| kernel_file::text(folder.join("cpu.stat")));
@@ -118,8 +118,8 @@ impl Group {
             .max_by_key(|throttling| throttling.throttled_periods)
     }
 
-    /// The CPUs that the group may run on, as a list such as `0-3`, after what its ancestors
-    /// leave of them; `None` where no group limits them.
+    /// The CPUs that the group may run on, as a list such as `0-3`, limited by what its ancestors
+    /// allow; `None` where no group limits them.
     pub fn cpuset(&self) -> Option<String> {
         let file = match self.version {
             Hierarchy::One => "cpuset.effective_cpus",
@@ -141,7 +141,7 @@ impl Group {
             .min()
     }
 
-    /// What `read` finds in the group and its ancestors, innermost first.
+    /// The texts that `read` finds in the group and its ancestors, innermost first.
     fn texts<'a>(
         &'a self,
         read: impl Fn(&Path) -> Option<String> + 'a,
@@ -150,18 +150,18 @@ impl Group {
     }
 }
 
-/// Lets the calling process go into the group of this `cgroup.procs`, which is open for writing.
+/// Moves the calling process into the group of this `cgroup.procs`, which is open for writing.
 ///
 /// # Errors
-/// `EACCES` where groups between here and there are another user's, `EBUSY` for a group that may
-/// hold no processes.
+/// `EACCES` where groups between here and there belong to another user, `EBUSY` for a group that
+/// may hold no processes.
 pub fn enter(processes: &OwnedFd) -> io::Result<()> {
     // 0 is the writer itself (cgroups(7)).
     rustix::io::write(processes, b"0")?;
     Ok(())
 }
 
-/// Where the groups are mounted by which systemd knows the processes of a login.
+/// Returns the mount points of the hierarchies by which systemd tracks the processes of a login.
 ///
 /// # Errors
 /// Where `/proc` is not mounted.
@@ -179,7 +179,7 @@ mod tests {
                       33 31 0:30 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n";
     const V2: &str = "25 30 0:23 / /sys/fs/cgroup rw shared:4 - cgroup2 cgroup rw\n";
 
-    /// A copy of a machine's files, gone again with the test.
+    /// A copy of a machine's files, removed after the test.
     struct Copy(PathBuf);
 
     impl Copy {

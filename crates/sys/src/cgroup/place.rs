@@ -1,11 +1,11 @@
-//! Where the control group of a process is to be found: from the texts of `/proc/PID/cgroup` and
+//! Finds the control group of a process: from the texts of `/proc/PID/cgroup` and
 //! `/proc/PID/mountinfo` to folders, innermost first.
 
 use super::{Controller, Hierarchy};
 
-/// The group's version and its folders: its own and its ancestors', as far as they are mounted
-/// here, without a leading slash. A version 1 hierarchy with the controller is the one that counts;
-/// without one, version 2 is. `None` where neither is mounted.
+/// Returns the group's version and its folders: its own and its ancestors', as far as they are
+/// mounted here, without a leading slash. A version 1 hierarchy with the controller takes
+/// precedence over version 2. `None` where neither is mounted.
 pub(super) fn find(
     cgroup: &str,
     mountinfo: &str,
@@ -32,8 +32,8 @@ fn group_path(cgroup: &str, version: Hierarchy, controller: Controller) -> Optio
     })
 }
 
-/// Where the hierarchies are mounted by which systemd knows the processes of a login: its own of
-/// version 1, and version 2. Without a leading slash.
+/// Returns the mount points of the hierarchies by which systemd tracks the processes of a login:
+/// its own of version 1, and version 2. Without a leading slash.
 pub(super) fn of_logins(mountinfo: &str) -> Vec<String> {
     let of_version = |version| mounts(mountinfo, version, "name=systemd");
     let mounts = [Hierarchy::One, Hierarchy::Two]
@@ -43,13 +43,14 @@ pub(super) fn of_logins(mountinfo: &str) -> Vec<String> {
     mounts.map(folder).collect()
 }
 
-/// Root and mount point of the hierarchy.
+/// Root and mount point of the first mount of the hierarchy.
 fn mount(mountinfo: &str, version: Hierarchy, controller: Controller) -> Option<(&str, &str)> {
     mounts(mountinfo, version, controller.name()).next()
 }
 
-/// Each place where a hierarchy is mounted, with its root. Fields of a line, from proc_pid_mountinfo(5): number,
-/// parent, device, root, mount point, options, optional fields, `-`, type, source, super options.
+/// Root and mount point of each mount of a hierarchy. Fields of a line, from proc_pid_mountinfo(5):
+/// number, parent, device, root, mount point, options, optional fields, `-`, type, source, super
+/// options.
 fn mounts<'a>(
     mountinfo: &'a str,
     version: Hierarchy,
@@ -71,7 +72,7 @@ fn mounts<'a>(
 }
 
 /// The group's folder and those above it, up to the mount point. In a container the mount shows
-/// only what is below `root`; a group outside of it can be seen no nearer than the mount point.
+/// only what is below `root`; for a group outside of it only the mount point can be seen.
 fn folders(path: &str, root: &str, mount_point: &str) -> Vec<String> {
     let below = path
         .strip_prefix(root.trim_end_matches('/'))

@@ -5,18 +5,18 @@ use std::os::fd::{AsRawFd as _, BorrowedFd};
 
 use crate::check;
 
-/// Room for several datagrams, each in a slot of its own, and what the kernel wants to know of them.
+/// Room for several datagrams, each in a slot of its own, with the headers that the kernel needs.
 pub struct Batch {
     bytes: Vec<u8>,
     slot_bytes: usize,
     pieces: Vec<libc::iovec>,
     headers: Vec<libc::mmsghdr>,
-    /// Slots that the last receive has filled.
+    /// Number of slots that the last receive has filled.
     filled: usize,
 }
 
 impl Batch {
-    /// For so many datagrams of at most so many bytes.
+    /// Makes room for so many datagrams of at most `slot_bytes` bytes each.
     pub fn new(datagrams: usize, slot_bytes: usize) -> Self {
         let piece = libc::iovec {
             iov_base: std::ptr::null_mut(),
@@ -33,7 +33,7 @@ impl Batch {
         }
     }
 
-    /// Has each of the first so many written, which says how long it is.
+    /// Fills the first `count` slots by `write`, which returns the length of what it wrote.
     pub fn fill(&mut self, count: usize, mut write: impl FnMut(&mut [u8]) -> usize) {
         let slots = self.bytes.chunks_exact_mut(self.slot_bytes);
         for (slot, piece) in slots.zip(&mut self.pieces).take(count) {
@@ -41,17 +41,18 @@ impl Batch {
         }
     }
 
-    /// The datagrams of the last receive, cut to their slots.
+    /// The datagrams of the last receive, truncated to their slots.
     pub fn received(&self) -> impl Iterator<Item = &[u8]> {
         let slots = self.bytes.chunks_exact(self.slot_bytes);
         let filled = slots.zip(&self.headers).take(self.filled);
         filled.map(|(slot, header)| &slot[..(header.msg_len as usize).min(slot.len())])
     }
 
-    /// Sends the first so many, each as large as its slot or as it was written; how many were taken, which is one at least.
+    /// Sends the first `count` datagrams, each as long as its slot or as `fill` wrote it. Returns
+    /// how many the kernel accepted, at least one.
     ///
     /// # Errors
-    /// Those of sendmmsg(2), if none was taken.
+    /// Those of sendmmsg(2), if none was accepted.
     pub fn send(&mut self, socket: BorrowedFd<'_>, count: usize) -> io::Result<usize> {
         let headers = &mut self.aimed()[..count];
         let count = libc::c_uint::try_from(count).map_err(io::Error::other)?;
@@ -68,16 +69,17 @@ impl Batch {
         usize::try_from(sent).map_err(io::Error::other)
     }
 
-    /// Waits for the first, and receives what is there up to so many; how many came.
+    /// Waits for the first datagram, and receives those that are there, up to `most`. Returns how
+    /// many.
     ///
     /// # Errors
-    /// Those of recvmmsg(2); `WouldBlock` when none came in the socket's own time.
+    /// Those of recvmmsg(2); `WouldBlock` when none arrived within the socket's timeout.
     pub fn receive(&mut self, socket: BorrowedFd<'_>, most: usize) -> io::Result<usize> {
         let most = most.min(self.headers.len());
         let count = libc::c_uint::try_from(most).map_err(io::Error::other)?;
         let headers = self.aimed();
         // SAFETY: each of `count` headers points to one piece, and that to a slot, writable for its
-        // length; all are in vectors of ours, which outlive the call. A null time is none.
+        // length; all are in vectors of ours, which outlive the call. A null timeout means none.
         let came = check(unsafe {
             libc::recvmmsg(
                 socket.as_raw_fd(),
@@ -91,7 +93,8 @@ impl Batch {
         Ok(self.filled)
     }
 
-    /// The headers with pointers to where all lies now: between two calls a batch may move.
+    /// Points the headers at the slots and returns them, anew for each call, because the batch may
+    /// move between two calls.
     fn aimed(&mut self) -> &mut [libc::mmsghdr] {
         let slots = self.bytes.chunks_exact_mut(self.slot_bytes);
         for ((slot, piece), header) in slots.zip(&mut self.pieces).zip(&mut self.headers) {
@@ -125,7 +128,7 @@ mod tests {
         assert_eq!(incoming.receive(receiver.as_fd(), 4).unwrap(), 4);
         let came: Vec<&[u8]> = incoming.received().collect();
         assert_eq!(came, [[0; 100], [1; 100], [2; 100], [3; 100]]);
-        // No more than there are.
+        // It receives no more than there are.
         assert_eq!(incoming.receive(receiver.as_fd(), 9).unwrap(), 2);
         let came: Vec<u8> = incoming.received().map(|slot| slot[0]).collect();
         assert_eq!(came, [4, 0]);

@@ -1,5 +1,5 @@
-//! Datagrams of UDP, many in one system call: the options of a socket, sends that the kernel cuts and
-//! receives that it merges. Several of either with one call each are [`Batch`]es.
+//! UDP datagrams, many in one system call: socket options, sends that the kernel cuts and receives
+//! that it merges. A [`Batch`] sends or receives several datagrams by one call.
 
 mod batch;
 
@@ -16,7 +16,7 @@ pub use batch::Batch;
 /// and UDP.
 pub const MOST_BYTES: usize = 65_507;
 
-/// Sends one, as of UDP or of whole frames, on a socket that knows where to.
+/// Sends one datagram, of UDP or a whole frame, on a socket that has a destination.
 ///
 /// # Errors
 /// Those of send(2).
@@ -24,7 +24,7 @@ pub fn send(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<()> {
     Ok(net::send(socket, bytes, SendFlags::NOSIGNAL).map(drop)?)
 }
 
-/// Receives one; how many bytes of it there are.
+/// Receives one datagram; returns how many bytes of it are in the buffer.
 ///
 /// # Errors
 /// Those of recv(2).
@@ -32,7 +32,8 @@ pub fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
     Ok(net::recv(socket, buffer, RecvFlags::empty())?.0)
 }
 
-/// Has each send on a socket cut into datagrams of so many bytes (`UDP_SEGMENT`, Linux 4.18).
+/// Has the kernel cut each send on a socket into datagrams of so many bytes (`UDP_SEGMENT`, Linux
+/// 4.18).
 ///
 /// # Errors
 /// `ENOPROTOOPT` on kernels without it.
@@ -41,7 +42,7 @@ pub fn set_segment_bytes(socket: BorrowedFd<'_>, bytes: u16) -> io::Result<()> {
     set_option(socket, libc::SOL_UDP, libc::UDP_SEGMENT, &bytes)
 }
 
-/// Into datagrams of how many bytes the kernel cuts each send; 0 where it does not.
+/// Bytes of the datagrams into which the kernel cuts each send; 0 where it does not.
 ///
 /// # Errors
 /// `ENOPROTOOPT` on kernels that cannot.
@@ -49,7 +50,7 @@ pub fn segment_bytes(socket: BorrowedFd<'_>) -> io::Result<u32> {
     number(socket, libc::UDP_SEGMENT)
 }
 
-/// Lets the kernel hand over in one receive what came in a row (`UDP_GRO`, Linux 5.0).
+/// Lets the kernel return consecutive datagrams by one receive (`UDP_GRO`, Linux 5.0).
 ///
 /// # Errors
 /// `ENOPROTOOPT` on kernels without it.
@@ -58,7 +59,7 @@ pub fn allow_merging(socket: BorrowedFd<'_>) -> io::Result<()> {
     set_option(socket, libc::SOL_UDP, libc::UDP_GRO, &is_on)
 }
 
-/// Whether it may.
+/// Whether the kernel may merge datagrams of this socket.
 ///
 /// # Errors
 /// `ENOPROTOOPT` on kernels that cannot.
@@ -66,8 +67,9 @@ pub fn may_merge(socket: BorrowedFd<'_>) -> io::Result<bool> {
     number(socket, libc::UDP_GRO).map(|held| held != 0)
 }
 
-/// Asks for room for so much that has come and was not received yet; the kernel doubles it, for its own
-/// account of each datagram, and cuts it to `net.core.rmem_max` first.
+/// Asks for so many bytes of room for data that has arrived and was not received yet. The kernel
+/// first cuts the number to `net.core.rmem_max`, and then doubles it for its own account of each
+/// datagram.
 ///
 /// # Errors
 /// None are known.
@@ -76,7 +78,7 @@ pub fn ask_for_room(socket: BorrowedFd<'_>, bytes: i32) -> io::Result<()> {
     Ok(sockopt::set_socket_recv_buffer_size(socket, bytes)?)
 }
 
-/// The room that there is, the kernel's account included.
+/// Size of the receive buffer, the kernel's account included.
 ///
 /// # Errors
 /// None are known.
@@ -90,11 +92,11 @@ fn number(socket: BorrowedFd<'_>, name: libc::c_int) -> io::Result<u32> {
     u32::try_from(held).map_err(io::Error::other)
 }
 
-/// What one receive gave of a socket that lets the kernel merge.
+/// Result of one receive on a socket that lets the kernel merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Merged {
     pub bytes: usize,
-    /// Of each datagram in it but the last, which may be shorter; `None` of a single one.
+    /// Size of each datagram in it but the last, which may be shorter; `None` for a single one.
     pub segment_bytes: Option<usize>,
 }
 
@@ -102,7 +104,7 @@ pub struct Merged {
 type Control = [u64; 8];
 const INT_BYTES: u32 = libc::c_int::BITS / 8;
 
-/// Receives what came in a row, and what size its datagrams had.
+/// Receives consecutive datagrams, and returns their size.
 ///
 /// # Errors
 /// Those of recvmsg(2).
@@ -123,29 +125,29 @@ pub fn receive_merged(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<M
     let bytes = check_size(unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, 0) })?;
     Ok(Merged {
         bytes,
-        segment_bytes: told_segment_bytes(&message),
+        segment_bytes: reported_segment_bytes(&message),
     })
 }
 
-/// What the kernel has told beside a message that it filled.
-fn told_segment_bytes(message: &libc::msghdr) -> Option<usize> {
+/// Returns the size of datagrams that the kernel has put beside a message that it filled.
+fn reported_segment_bytes(message: &libc::msghdr) -> Option<usize> {
     // SAFETY: the message has its own control bytes, and the length of what the kernel wrote there.
     let at = unsafe { libc::CMSG_FIRSTHDR(message) };
     if at.is_null() {
         return None;
     }
-    // SAFETY: a header that is found there is whole; it is copied, as a reference to it would not reach
-    // what lies behind it.
+    // SAFETY: a header that is found there is whole; it is copied, since a reference to it would
+    // not reach what lies behind it.
     let header = unsafe { at.read_unaligned() };
-    let is_told = (header.cmsg_level, header.cmsg_type) == (libc::SOL_UDP, libc::UDP_GRO);
+    let is_segment_size = (header.cmsg_level, header.cmsg_type) == (libc::SOL_UDP, libc::UDP_GRO);
     // SAFETY: computes a length and reads nothing.
     let whole_bytes = unsafe { libc::CMSG_LEN(INT_BYTES) } as usize;
-    if !is_told || header.cmsg_len < whole_bytes {
+    if !is_segment_size || header.cmsg_len < whole_bytes {
         return None;
     }
-    // SAFETY: behind the header is an int, by its length; it is copied, however it lies.
-    let told = unsafe { libc::CMSG_DATA(at).cast::<libc::c_int>().read_unaligned() };
-    usize::try_from(told).ok()
+    // SAFETY: an int follows the header, by its length; it is copied, so it need not be aligned.
+    let size = unsafe { libc::CMSG_DATA(at).cast::<libc::c_int>().read_unaligned() };
+    usize::try_from(size).ok()
 }
 
 #[cfg(test)]
@@ -156,7 +158,7 @@ mod tests {
 
     use super::*;
 
-    /// Two sockets that have each other alone.
+    /// Two sockets, each connected to the other.
     pub(super) fn pair() -> [UdpSocket; 2] {
         let [one, other] = [0; 2].map(|_| UdpSocket::bind("127.0.0.1:0").unwrap());
         one.connect(other.local_addr().unwrap()).unwrap();

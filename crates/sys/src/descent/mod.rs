@@ -1,4 +1,4 @@
-//! How a child becomes an ordinary user: what is measured never runs as root.
+//! How a child becomes an ordinary user: measured programs never run as root.
 
 mod terminal;
 
@@ -13,12 +13,13 @@ use rustix::thread::{CapabilitiesSecureBits, UnshareFlags, set_capabilities_secu
 use crate::namespace::leave;
 use crate::user::{self, NOBODY, become_in_this_thread as become_user, maps};
 
-/// Users of our services: first and count, a power of two. The first are beyond what distributions, containers and
-/// directory services give out (systemd's page "UIDS-GIDS"; SSSD's `ldap_idmap_range_max`). The second serve where a
-/// container has no more: those of systemd's `DynamicUser=`, which stand in no file of users.
+/// Users of our services: the first one and their number, a power of two. The first range lies
+/// beyond what distributions, containers and directory services assign (systemd's page "UIDS-GIDS";
+/// SSSD's `ldap_idmap_range_max`). The second is for containers that have no more: it is that of
+/// systemd's `DynamicUser=`, whose users are in no user file.
 const OWN_USERS: [(u32, u32); 2] = [(0x7800_0000, 1 << 26), (61_184, 1 << 12)];
 
-/// What a child of this process does between fork and exec to be an ordinary user.
+/// How a child of this process becomes an ordinary user between fork and exec.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Descent {
     /// Stay who we are.
@@ -26,17 +27,18 @@ pub enum Descent {
     Stay,
     /// Become `nobody`.
     ToNobody,
-    /// Become a user that nothing else is, and be `nobody` in a user namespace of its own, since programs such as
-    /// initdb ask for the name that a user has. Where the kernel refuses the namespace he has no name.
+    /// Become a user that nothing else uses, and be `nobody` in a user namespace of its own, since
+    /// programs such as initdb ask for the name that a user has. Where the kernel refuses the
+    /// namespace, that user has no name.
     ToOwn(u32),
-    /// Go into a user namespace of its own, and be `nobody` there. For the root of a user
-    /// namespace that maps one user: he is that ordinary user to the machine, but a program that
-    /// sees user 0 takes itself for root, and holds every capability over the namespace.
+    /// Go into a user namespace of its own, and be `nobody` there. For the root of a user namespace
+    /// that maps one user: to the machine it is that ordinary user, but a program that sees user 0
+    /// takes itself for root, and holds every capability over the namespace.
     IntoNamespace,
 }
 
 impl Descent {
-    /// What a child of this process needs.
+    /// Returns the descent that a child of this process needs.
     ///
     /// # Errors
     /// When `/proc` cannot be read.
@@ -52,8 +54,8 @@ impl Descent {
         })
     }
 
-    /// What a service of that name needs: root's services are a user each, so that none can look into another, nor
-    /// into what is run as `nobody`.
+    /// Returns the descent that a service of that name needs. Under root each service gets a user
+    /// of its own, so that none can look into another, nor into what runs as `nobody`.
     ///
     /// # Errors
     /// When `/proc` cannot be read.
@@ -66,8 +68,8 @@ impl Descent {
         Ok(own_user(name, &map).map_or(here, Self::ToOwn))
     }
 
-    /// Who must own the files that such a child writes, as user and group; `None` where what we
-    /// make is already its own.
+    /// User and group that must own the files that such a child writes; `None` where files that we
+    /// make already belong to it.
     pub fn owner(self) -> Option<u32> {
         match self {
             Self::ToNobody => Some(NOBODY),
@@ -76,9 +78,10 @@ impl Descent {
         }
     }
 
-    /// Whether a child that comes down so may execute it: such a user is neither the owner nor of the
-    /// group of anything, so that only the permissions of others count, those of all folders on the
-    /// way included. Anybody else has been asked for by looking.
+    /// Whether a child with this descent may execute `path`. A user of its own or `nobody` is
+    /// neither the owner nor in the group of any file, so only the permissions of others count,
+    /// including those of all folders on the way. Any other child has our rights, so finding the
+    /// path was the check.
     pub fn may_run(self, path: &Path) -> bool {
         if self.owner().is_none() {
             return true;
@@ -94,7 +97,7 @@ impl Descent {
             .all(|way| way.ancestors().all(open))
     }
 
-    /// Carries it out; to be called in the child, before it executes anything.
+    /// Carries out the descent; to be called in the child, before it executes anything.
     pub(crate) fn carry_out(self) -> io::Result<()> {
         if self != Self::Stay {
             terminal::give_up()?;
@@ -108,13 +111,15 @@ impl Descent {
     }
 }
 
-/// Keeps whoever else is a service's own user from the memory and the open files of this process, if it is one: its
-/// files below `/proc` are root's then, and only root may trace it (`PR_SET_DUMPABLE`, prctl(2)).
+/// Shuts other processes of a service's own user off from the memory and the open files of this
+/// process, if it runs as such a user. Its files below `/proc` then belong to root, and only root
+/// may trace it (`PR_SET_DUMPABLE`, prctl(2)).
 ///
 /// # Errors
 /// None are known.
 pub fn shut_off_own_user() -> io::Result<()> {
-    // By the one number where it has a namespace of its own, by the other where that was refused.
+    // The first is such a user's number with a namespace of its own, the second where that was
+    // refused.
     let numbers = [user::ours_outside(), user::ours()];
     if numbers.into_iter().any(is_own_user) {
         set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
@@ -127,8 +132,9 @@ fn is_own_user(user: u32) -> bool {
     ranges.any(|(first, count)| user >= first && user - first < count)
 }
 
-/// The namespace is asked for with root's capabilities, as some distributions refuse it to anybody else; they go with
-/// entering it. A kernel or container that refuses it to root too has his user go without.
+/// Becomes a service's own user. It creates the namespace with root's capabilities, as some
+/// distributions refuse it to anybody else; entering it drops them. Where a kernel or container
+/// refuses it to root too, the user goes without.
 fn become_own(user: u32) -> io::Result<()> {
     // Capabilities stay when the user changes (capabilities(7)).
     let keep = CapabilitiesSecureBits::NO_SETUID_FIXUP;
@@ -137,23 +143,26 @@ fn become_own(user: u32) -> io::Result<()> {
     }
     become_user(user)?;
     if leave(UnshareFlags::NEWUSER).is_ok() {
-        // Files of a process that changed its user are root's until then (PR_SET_DUMPABLE, prctl(2)).
+        // Until then, `/proc` files of a process that changed its user are root's (PR_SET_DUMPABLE,
+        // prctl(2)).
         set_dumpable_behavior(DumpableBehavior::Dumpable)?;
         return map_to_nobody(user);
     }
-    // As root again, whose capabilities go when he becomes another.
+    // Become root again, whose capabilities are dropped with the change to another user.
     become_user(0)?;
     set_capabilities_secure_bits(CapabilitiesSecureBits::empty())?;
     become_user(user)
 }
 
-/// Capabilities over the new namespace go at exec, since the user in it is not 0.
+/// Enters a user namespace as `nobody`. Capabilities over it are dropped at exec, since the user in
+/// it is not 0.
 fn enter_namespace_as_nobody() -> io::Result<()> {
     leave(UnshareFlags::NEWUSER)?;
     map_to_nobody(0)
 }
 
-/// Makes `nobody` of the user, and of the group with his number, in the namespace that was just entered.
+/// Maps the user, and the group with the same number, to `nobody` in the namespace that was just
+/// entered.
 fn map_to_nobody(user: u32) -> io::Result<()> {
     // Nothing may be allocated after a fork.
     let mut line = [0; 32];
@@ -166,7 +175,8 @@ fn map_to_nobody(user: u32) -> io::Result<()> {
     fs::write("/proc/self/gid_map", line)
 }
 
-/// The user of a service's name: the same at each start, so that its cache is its own.
+/// The user for a service's name. It is the same at each start, so that the service's cache stays
+/// its own.
 fn own_user(name: &str, uid_map: &str) -> Option<u32> {
     let (first, count) = OWN_USERS
         .into_iter()

@@ -1,5 +1,5 @@
-//! Whose terminal it is. A process can put words into the input of its controlling terminal
-//! (`TIOCSTI`, `ioctl_tty(2)`), and the shell there runs them as the one who uses it.
+//! Gives up the controlling terminal. A process can push input into its controlling terminal
+//! (`TIOCSTI`, `ioctl_tty(2)`), and the shell there runs it as the user of that terminal.
 
 use std::io;
 use std::os::fd::{AsRawFd as _, RawFd};
@@ -9,8 +9,9 @@ use rustix::io::Errno;
 
 use crate::check;
 
-/// Leaves the controlling terminal, if there is one. What is open of it stays open: a command still
-/// reads and writes there as its standard files say, and Ctrl-C still reaches its process group.
+/// Leaves the controlling terminal, if there is one. Descriptors that are open on it stay open: a
+/// command still reads and writes there as its standard files say, and Ctrl-C still reaches its
+/// process group.
 ///
 /// Called between fork and exec, so it allocates nothing.
 pub(super) fn give_up() -> io::Result<()> {
@@ -20,7 +21,7 @@ pub(super) fn give_up() -> io::Result<()> {
         Ok(terminal) => leave(terminal.as_raw_fd()),
         // There is none, or it was hung up.
         Err(Errno::NXIO | Errno::IO) => Ok(()),
-        // Its name is missing in this root; where it is open it can be left all the same.
+        // Its name is missing in this root; through an open descriptor it can be left all the same.
         Err(Errno::NOENT) => {
             (0..=2).for_each(|file| drop(leave(file)));
             Ok(())
@@ -30,12 +31,12 @@ pub(super) fn give_up() -> io::Result<()> {
 }
 
 fn leave(terminal: RawFd) -> io::Result<()> {
-    // A session leader that leaves has the kernel hang up on the whole session, itself included.
-    // SAFETY: no pointers; a signal that is ignored as it comes is gone.
+    // When a session leader leaves, the kernel hangs up on the whole session, the leader included.
+    // SAFETY: no pointers; a signal that is ignored on arrival is gone.
     let before = unsafe { libc::signal(libc::SIGHUP, libc::SIG_IGN) };
     // SAFETY: no pointers.
     let left = check(unsafe { libc::ioctl(terminal, libc::TIOCNOTTY) });
-    // SAFETY: what it was before is a valid handler.
+    // SAFETY: the previous action is a valid handler.
     unsafe { libc::signal(libc::SIGHUP, before) };
     left.map(drop)
 }

@@ -1,5 +1,5 @@
-//! What a network device and its driver can do and are set to: the questions of ethtool(8), by the
-//! one ioctl that has answered them on every kernel. Layouts: linux/ethtool.h.
+//! What a network device and its driver can do and are set to: the requests of ethtool(8), by the
+//! one ioctl that every kernel has answered. Layouts: linux/ethtool.h.
 
 mod setting;
 
@@ -19,16 +19,16 @@ const GET_HASH_TABLE: u32 = 0x38;
 const FEATURE_NAMES: u32 = 4;
 /// Length of each string of a set (`ETH_GSTRING_LEN`).
 const NAME_BYTES: usize = 32;
-/// Features of one block of the answer, one bit each.
+/// Features per block of the answer, one bit each.
 const BLOCK_BITS: usize = 32;
-/// More features than any kernel has; 64 of them are in use.
+/// More features than any kernel has; 64 are in use.
 const MOST_FEATURES: usize = 4096;
 
-/// More entries than any card's table of queues has; 2048 are known.
+/// More entries than any card's table of queues has; the largest known has 2048.
 const MOST_ENTRIES: usize = 1 << 16;
 
-/// What a device leaves to hardware of what it sends, by parts of the features' names: filling in
-/// checksums, cutting packets to the MTU, putting VLAN tags in.
+/// Parts of the names of features by which a device leaves work on sent packets to hardware:
+/// filling in checksums, cutting packets to the MTU, putting VLAN tags in.
 const SENDING_WORK: [&str; 5] = ["checksum", "segmentation", "-gso-", "-udp-", "-vlan-"];
 
 /// Asks about network devices of the caller's network namespace.
@@ -50,8 +50,8 @@ pub struct Driver {
 pub struct Feature {
     pub name: String,
     pub is_on: bool,
-    /// Whether somebody has asked for it, or the driver at its start: it is off all the same where
-    /// what it needs is off, and comes on with that.
+    /// Whether somebody has asked for it, or the driver at its start. It is off nevertheless while
+    /// something that it needs is off, and comes on with that.
     pub is_wanted: bool,
     pub can_change: bool,
 }
@@ -64,6 +64,8 @@ impl Feature {
 }
 
 impl Ethtool {
+    /// Opens the socket through which devices are asked.
+    ///
     /// # Errors
     /// `EMFILE` at the limit of open files.
     pub fn open() -> io::Result<Self> {
@@ -71,8 +73,10 @@ impl Ethtool {
         Ok(Self { socket })
     }
 
+    /// Returns the driver of a device.
+    ///
     /// # Errors
-    /// `EOPNOTSUPP` for a device without a driver's word, `ENODEV` when it is gone.
+    /// `EOPNOTSUPP` for a device whose driver does not answer, `ENODEV` when it is gone.
     pub fn driver(&self, device: &str) -> io::Result<Driver> {
         // cmd, driver[32], version[32], fw_version[32], bus_info[32], and the rest.
         let mut answer = [0_u32; 49];
@@ -84,7 +88,7 @@ impl Ethtool {
         })
     }
 
-    /// What the device can do, in the kernel's order and by its names.
+    /// The features of a device, in the kernel's order and by the kernel's names.
     ///
     /// # Errors
     /// As [`Self::driver`].
@@ -93,8 +97,8 @@ impl Ethtool {
         Ok(numbered.map(|(_, feature)| feature).collect())
     }
 
-    /// Lets a device leave nothing of what it sends to hardware: packets come out of it as they
-    /// would be on a wire, for whoever takes them from a virtual device.
+    /// Has a device leave none of its sending work to hardware. Packets then come out of it as they
+    /// would be on a wire, for programs that receive them from a virtual device.
     ///
     /// # Errors
     /// `EPERM` without `CAP_NET_ADMIN`; as [`Self::driver`]; `ErrorKind::Unsupported` with the
@@ -120,7 +124,7 @@ impl Ethtool {
         Err(io::Error::new(io::ErrorKind::Unsupported, what))
     }
 
-    /// With the bit by which the kernel knows each.
+    /// The features of a device, each with the bit by which the kernel knows it.
     fn numbered_features(&self, device: &str) -> io::Result<Vec<(usize, Feature)>> {
         let names = self.feature_names(device)?;
         let blocks = names.len().div_ceil(BLOCK_BITS);
@@ -149,8 +153,8 @@ impl Ethtool {
         Ok(present.map(feature).collect())
     }
 
-    /// Switches the feature of that name. Whether it then is so, [`Self::features`] tells: what it
-    /// needs may be off.
+    /// Switches the feature of that name. [`Self::features`] tells whether that took effect:
+    /// something that the feature needs may be off.
     ///
     /// # Errors
     /// `EPERM` without `CAP_NET_ADMIN`; as [`Self::driver`]; `ErrorKind::NotFound` where the kernel
@@ -165,7 +169,7 @@ impl Ethtool {
     fn switch(&self, device: &str, bits: &[usize], on: bool) -> io::Result<()> {
         // The kernel takes as many blocks as it has, and no fewer.
         let blocks = self.feature_names(device)?.len().div_ceil(BLOCK_BITS);
-        // cmd, number of blocks, and for each: which are told, and what each is to be.
+        // cmd, number of blocks, and for each: which features change, and what each is to be.
         let mut order = vec![0_u32; 2 + 2 * blocks];
         order[1] = u32::try_from(blocks).unwrap_or(0);
         for bit in bits {
@@ -176,12 +180,13 @@ impl Ethtool {
         self.ask(device, SET_FEATURES, &mut order)
     }
 
-    /// The table that the hash of a packet chooses its receive queue from (RSS): a queue for each entry.
+    /// The table by which the hash of a packet chooses its receive queue (RSS): the queue of each
+    /// entry.
     ///
     /// # Errors
     /// As [`Self::driver`]: `EOPNOTSUPP` is [`ErrorKind::Unsupported`](io::ErrorKind).
     pub fn receive_hash_table(&self, device: &str) -> io::Result<Vec<u32>> {
-        // cmd, size; asked for none, the kernel tells how many there are.
+        // cmd, size; asked for no entries, the kernel returns how many there are.
         let mut counted = [0; 2];
         self.ask(device, GET_HASH_TABLE, &mut counted)?;
         let count = usize::try_from(counted[1]).map_err(io::Error::other)?;
@@ -216,16 +221,16 @@ impl Ethtool {
         Ok(bytes.chunks_exact(NAME_BYTES).map(string).collect())
     }
 
-    /// Puts one question; the kernel writes its answer over `answer`, which has to be as long as
-    /// the answer to this question is.
+    /// Asks one question. The kernel writes its answer over `answer`, which must be as long as the
+    /// answer to this question.
     fn ask(&self, device: &str, question: u32, answer: &mut [u32]) -> io::Result<()> {
         answer[0] = question;
         let mut request = crate::interface::request(device);
         request.ifr_ifru.ifru_data = answer.as_mut_ptr().cast();
         // SAFETY: `request` lives through the call, and the answer it points at is writable for
-        // what the kernel writes to this question: each caller gives the length of its structure.
-        // The names end after as many as the kernel has just counted, which is constant while it
-        // runs, and the blocks and the entries after as many as the question says.
+        // what the kernel writes for this question: each caller gives the length of its structure.
+        // The kernel writes as many names as it has just counted, which is constant while it runs,
+        // and as many blocks and entries as the question says.
         check(unsafe {
             libc::ioctl(self.socket.as_raw_fd(), libc::SIOCETHTOOL, &raw mut request)
         })?;
@@ -237,7 +242,7 @@ fn bytes(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_ne_bytes()).collect()
 }
 
-/// Up to the first zero.
+/// Returns the text up to the first zero.
 fn string(bytes: &[u8]) -> String {
     let text = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
     String::from_utf8_lossy(text).into_owned()

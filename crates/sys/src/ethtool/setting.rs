@@ -1,11 +1,11 @@
-//! The numbers that a driver is set to: how interrupts are held back, rings, channels. The kernel
-//! takes and gives each group of them whole.
+//! The numbers that a driver is set to: interrupt coalescing, rings, channels. The kernel reads and
+//! writes each group of them as a whole.
 
 use std::io;
 
 use super::Ethtool;
 
-/// One number of a driver's.
+/// One number that a driver is set to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Setting {
     ReceiveUs,
@@ -23,7 +23,7 @@ pub enum Setting {
     CombinedChannels,
 }
 
-/// The numbers that one question asks for, the first of which is the question.
+/// A group of numbers that one request reads or writes; its first word is the command.
 struct Question {
     get: u32,
     set: u32,
@@ -46,11 +46,11 @@ const CHANNELS: Question = Question {
     set: 0x3d,
     words: 9,
 };
-/// Of rings and channels, how far each number stands behind the most that it can be.
+/// In rings and channels, how many words each number stands behind its maximum.
 const BEHIND_MOST: usize = 4;
 
 impl Setting {
-    /// Its group, and its place in it.
+    /// The setting's group, and the index of its word in the group.
     fn place(self) -> (&'static Question, usize) {
         match self {
             Self::ReceiveUs => (&COALESCING, 1),
@@ -69,10 +69,10 @@ impl Setting {
 }
 
 impl Ethtool {
-    /// One number, and the most that it can be where the driver says so.
+    /// Returns one number, and its maximum where the driver reports it.
     ///
     /// # Errors
-    /// As [`Self::driver`]. Of what a driver does not know in a group that it does, the number is 0.
+    /// As [`Self::driver`]. A number that the driver does not know, in a group that it knows, is 0.
     pub fn setting(&self, device: &str, setting: Setting) -> io::Result<(u32, Option<u32>)> {
         let (group, place) = setting.place();
         let answer = self.group(device, group)?;
@@ -80,12 +80,12 @@ impl Ethtool {
         Ok((answer[place], most))
     }
 
-    /// Sets one number, and leaves the others of its group as they are. A driver may take it as
-    /// another that is near.
+    /// Sets one number, and leaves the others of its group as they are. A driver may set a nearby
+    /// number instead.
     ///
     /// # Errors
     /// `EPERM` without `CAP_NET_ADMIN`; `EOPNOTSUPP` where the driver cannot set it; `EINVAL` for
-    /// more than it can be.
+    /// more than its maximum.
     pub fn set(&self, device: &str, setting: Setting, number: u32) -> io::Result<()> {
         let (group, place) = setting.place();
         let mut order = self.group(device, group)?;

@@ -1,7 +1,8 @@
-//! TLS records made and read by the kernel (`kTLS`), on a socket whose keys were agreed on here.
+//! TLS records that the kernel makes and reads (`kTLS`), on a socket whose keys were agreed on
+//! here.
 //!
-//! Then bytes are sent as on any socket, by sendfile(2) too, and leave encrypted. The layouts are
-//! those of linux/tls.h; Documentation/networking/tls.rst tells of them.
+//! From then on bytes are sent as on any socket, by sendfile(2) too, and leave encrypted. The
+//! layouts are those of linux/tls.h; Documentation/networking/tls.rst describes them.
 
 mod probe;
 
@@ -17,18 +18,18 @@ use crate::socket::or_later;
 
 pub use probe::probe;
 
-/// A record of content that an application sent (RFC 8446 §5.1).
+/// Type of a record with content that an application sent (RFC 8446 §5.1).
 pub const APPLICATION_DATA: u8 = 23;
-/// A record that tells of an error, or of the end.
+/// Type of a record that reports an error, or the end.
 pub const ALERT: u8 = 21;
-/// A record of a handshake, and of what is agreed upon after one.
+/// Type of a record of a handshake, or of what is agreed on after one.
 pub const HANDSHAKE: u8 = 22;
 
 /// Room for a control message of one byte, `CMSG_SPACE(1)`, aligned as the kernel wants it.
 type Control = [u64; 3];
 const CONTROL_BYTES: usize = size_of::<Control>();
 
-/// The versions that the kernel speaks.
+/// The TLS versions that the kernel supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
     Tls12,
@@ -43,34 +44,34 @@ pub enum Cipher {
     ChaCha20Poly1305,
 }
 
-/// What the records of a session are made with.
+/// The version and the cipher of a session's records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Suite {
     pub version: Version,
     pub cipher: Cipher,
 }
 
-/// Which way the records go.
+/// The direction in which records go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     Transmit,
     Receive,
 }
 
-/// What one direction of a connection is encrypted with.
+/// The keys of one direction of a connection.
 #[derive(Clone, Copy)]
 pub struct Keys<'a> {
     pub suite: Suite,
     /// As many bytes as [`Cipher::key_bytes`] says.
     pub key: &'a [u8],
-    /// Twelve bytes; of AES-GCM the first four are the salt.
+    /// Twelve bytes; for AES-GCM the first four are the salt.
     pub nonce: &'a [u8],
     /// The number of the next record.
     pub sequence: u64,
 }
 
 impl Cipher {
-    /// The length of its keys.
+    /// Length of the cipher's keys, bytes.
     pub fn key_bytes(self) -> usize {
         match self {
             Self::Aes128Gcm => 16,
@@ -79,11 +80,11 @@ impl Cipher {
     }
 }
 
-/// The option that makes a connection such a one, which a kernel without kTLS refuses.
+/// Name of the option that [`attach`] sets, and that a kernel without kTLS refuses.
 pub const ATTACHING: &str = "TCP_ULP";
 
-/// Makes a connection one whose records the kernel can make and read; until there are keys for it,
-/// it goes on as before. The kernel loads its module for a caller that may have it loaded.
+/// Makes a connection one whose records the kernel can make and read. Until it has keys, it works
+/// as before. The kernel loads its module if the caller has the right to load it.
 ///
 /// # Errors
 /// `ENOENT` where the kernel has no kTLS, `ENOTCONN` where the peer has gone.
@@ -91,11 +92,12 @@ pub fn attach(connection: BorrowedFd<'_>) -> Result<(), Refused> {
     SocketOption(ATTACHING, libc::IPPROTO_TCP, libc::TCP_ULP).write(connection, b"tls")
 }
 
-/// Gives the kernel the keys of one direction: from now on that carries content, and records no
-/// longer pass through here.
+/// Gives the kernel the keys of one direction. From now on that direction carries content, and its
+/// records no longer pass through here.
 ///
 /// # Errors
-/// `ENOENT` for a cipher that the kernel has not, `EINVAL` for a version that it does not make with it.
+/// `ENOENT` for a cipher that the kernel lacks, `EINVAL` for a version that it does not support
+/// with the cipher.
 pub fn set_keys(
     connection: BorrowedFd<'_>,
     direction: Direction,
@@ -112,10 +114,11 @@ pub fn set_keys(
     set
 }
 
-/// The longest of them is of AES-256-GCM, and of ChaCha20-Poly1305.
+/// Length of the longest result of [`crypto_info`], of AES-256-GCM and ChaCha20-Poly1305.
 const LONGEST_INFO_BYTES: usize = 56;
 
-/// `struct tls_crypto_info`, and behind it what the cipher needs: nonce, key, salt, number.
+/// Builds `struct tls_crypto_info`, and behind it what the cipher needs: nonce, key, salt, sequence
+/// number.
 fn crypto_info(keys: &Keys<'_>) -> Vec<u8> {
     let version: u16 = match keys.suite.version {
         Version::Tls12 => 0x0303,
@@ -137,16 +140,16 @@ fn crypto_info(keys: &Keys<'_>) -> Vec<u8> {
     info
 }
 
-/// What was received.
+/// The bytes of one receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceivedContent {
-    /// The type of the record that it was in.
+    /// Type of the record that they were in.
     pub kind: u8,
     pub bytes: usize,
 }
 
-/// Receives what is there, of records of one type; `None` when nothing is. No bytes mean that the
-/// peer has closed.
+/// Receives what is there, from records of one type; `None` when nothing is. Zero bytes mean that
+/// the peer has closed.
 ///
 /// # Errors
 /// `EBADMSG` for a record that was tampered with, `ECONNRESET` when the peer is gone.
@@ -166,7 +169,7 @@ pub fn receive(
         check_size(unsafe { libc::recvmsg(connection.as_raw_fd(), &raw mut message, 0) });
     let received = or_later(received)?;
     // SAFETY: the kernel has set the length of what it wrote into the control bytes; a header that
-    // is found there is whole, and the byte behind it tells the type.
+    // is found there is whole, and the byte behind it is the type.
     let kind = unsafe {
         let header = libc::CMSG_FIRSTHDR(&raw const message);
         header.as_ref().map(|_| *libc::CMSG_DATA(header))
@@ -212,7 +215,7 @@ pub fn send_record(
     or_later(sent)
 }
 
-/// Whether there is room to send, a third of what the kernel holds at most of a connection.
+/// Whether there is room to send: a third of the most that the kernel buffers for a connection.
 ///
 /// # Errors
 /// None are known.
@@ -221,7 +224,7 @@ pub fn has_room(connection: BorrowedFd<'_>) -> io::Result<bool> {
     Ok(poll(&mut [asked], Some(&Timespec::default()))? > 0)
 }
 
-/// One piece of content, and room for the type of its record.
+/// Makes a message of one piece of content, with room for the type of its record.
 fn message(piece: &mut libc::iovec, control: &mut Control) -> libc::msghdr {
     // SAFETY: an all-zero msghdr is valid: numbers, and pointers that may be null.
     let mut message: libc::msghdr = unsafe { std::mem::zeroed() };

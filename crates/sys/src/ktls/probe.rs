@@ -1,4 +1,5 @@
-//! Whether the kernel makes and reads the records of a cipher: by doing it once, over loopback.
+//! Whether the kernel makes and reads the records of a cipher: tested by doing it once, over
+//! loopback.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -8,9 +9,9 @@ use std::time::Duration;
 use super::{Direction, Keys, Suite, attach, set_keys};
 use crate::listener::Refused;
 
-/// What one end sends to the other.
+/// The bytes that one end sends to the other.
 const CONTENT: &[u8] = b"made by the kernel, and read by it";
-/// The key of nothing but this: any bytes will do.
+/// The key for this test alone: any bytes will do.
 const KEY: [u8; 32] = *b"a key that keeps nothing secret.";
 const NONCE: [u8; 12] = *b"salt and all";
 /// The kernel may have to load a module for it first.
@@ -19,8 +20,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Has the kernel encrypt some bytes at one end of a connection and decrypt them at the other.
 ///
 /// # Errors
-/// What it refused first: `TCP_ULP` where it has no kTLS, `TLS_TX` or `TLS_RX` where it has not the
-/// cipher, or the connection where there is no loopback.
+/// The first refusal: `TCP_ULP` where the kernel has no kTLS, `TLS_TX` or `TLS_RX` where it lacks
+/// the cipher, or the connection where there is no loopback.
 pub fn probe(suite: Suite) -> Result<(), Refused> {
     let (sender, receiver) = pair().map_err(refused("a connection over loopback"))?;
     for (end, direction) in [
@@ -39,12 +40,12 @@ pub fn probe(suite: Suite) -> Result<(), Refused> {
     carry(sender, receiver).map_err(refused("a record over loopback"))
 }
 
-/// Both ends of a connection of our own.
+/// Opens a connection to ourselves and returns both ends.
 fn pair() -> io::Result<(TcpStream, TcpStream)> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let near = TcpStream::connect(listener.local_addr()?)?;
     loop {
-        // Anybody may connect to a port; ours is in the backlog behind those who were quicker.
+        // Anybody may connect to a port; our connection may stand in the backlog behind others.
         let (far, peer) = listener.accept()?;
         if peer == near.local_addr()? {
             return Ok((near, far));

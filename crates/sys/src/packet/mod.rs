@@ -1,4 +1,4 @@
-//! Packet sockets: whole frames to and from network devices, and taps that only look on.
+//! Packet sockets: whole frames to and from network devices, and taps that only watch.
 #![expect(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
@@ -26,7 +26,7 @@ pub use sender::{MOST_AT_ONCE, Sender};
 pub use transmit::{TransmitRing, expect_segments, outlet};
 
 /// An idle tap as a DHCP client holds one: bound to all protocols of all devices, with a filter
-/// that keeps nothing. What it costs is that the kernel copies the head of every packet for it.
+/// that keeps nothing. Its cost is that the kernel copies the head of every packet for it.
 #[derive(Debug)]
 pub struct Tap {
     file: File,
@@ -65,12 +65,12 @@ const ALL_DEVICES: u32 = 0;
 /// For [`bind`]: a socket that only sends.
 const NO_PROTOCOL: libc::c_int = 0;
 
-/// A packet socket that sees nothing yet, so that no packet slips in before it is set up.
+/// Opens a packet socket that receives nothing yet, so that no packet slips in before it is set up.
 fn open() -> io::Result<OwnedFd> {
     socket::open(AddressFamily::PACKET, SocketType::RAW, None)
 }
 
-/// Ties a socket to a device of the caller's network namespace, for packets of one protocol.
+/// Binds a socket to a device of the caller's network namespace, for packets of one protocol.
 fn bind(socket: impl AsFd, device: u32, protocol: libc::c_int) -> io::Result<()> {
     // SAFETY: an all-zero sockaddr_ll is valid; interface 0 means all of them.
     let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
@@ -94,7 +94,7 @@ fn device(name: &str) -> io::Result<u32> {
     Ok(netdevice::name_to_index(socket::control()?, name)?)
 }
 
-/// The longest packet that a device of the caller's network namespace takes, without its Ethernet
+/// The longest packet that a device of the caller's network namespace accepts, without its Ethernet
 /// header, bytes.
 ///
 /// # Errors

@@ -1,6 +1,6 @@
-//! Frames that come in at a device, out of a ring of memory that the kernel writes into
-//! (`PACKET_RX_RING`, packet(7) and the kernel's packet_mmap.rst): no system call for a frame, and
-//! the moment when the kernel saw it.
+//! Frames received at a device, from a ring of memory that the kernel writes into
+//! (`PACKET_RX_RING`, packet(7) and the kernel's packet_mmap.rst). It takes no system call per
+//! frame, and gives the time at which the kernel saw each frame.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -14,29 +14,30 @@ use super::ring::Ring;
 use super::{bind, device, open, set};
 use crate::socket::option;
 
-/// What stands before each frame at most: the header, a socket address and alignment.
+/// The most bytes before each frame: the header, a socket address and alignment.
 const BEFORE_FRAME_BYTES: usize = 128;
 const NS_PER_SECOND: u64 = 1_000_000_000;
 
-/// Which frames of a device a receiver is shown.
+/// Which frames of a device a receiver sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Frames {
-    /// Those that come in, not those that are sent there (`PACKET_IGNORE_OUTGOING`, Linux 4.20).
+    /// Those that the device receives, not those that it sends (`PACKET_IGNORE_OUTGOING`, Linux
+    /// 4.20).
     Incoming,
-    /// Both.
+    /// Those in both directions.
     All,
 }
 
 /// A frame in the ring.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival<'a> {
-    /// From the Ethernet header on, up to the receiver's longest.
+    /// The frame from its Ethernet header on, up to the receiver's longest.
     pub frame: &'a [u8],
-    /// How long it was, which may be longer than what is there of it.
+    /// Length of the whole frame, of which `frame` may be a part.
     pub bytes: u32,
     /// When the kernel saw it, by the wall clock (`CLOCK_REALTIME`), ns.
     pub wall_ns: u64,
-    /// Its checksum is left for hardware to fill in (`TP_STATUS_CSUMNOTREADY`).
+    /// Whether its checksum is left for hardware to fill in (`TP_STATUS_CSUMNOTREADY`).
     pub lacks_checksum: bool,
 }
 
@@ -51,8 +52,8 @@ pub struct Receiver {
 
 impl Receiver {
     /// Receives from a device of the caller's network namespace; afterwards any thread may use it.
-    /// The ring has room for so many frames, rounded up; of each, no more than
-    /// `longest_frame_bytes` are shown.
+    /// The ring has room for so many frames, rounded up; at most `longest_frame_bytes` of each are
+    /// shown.
     ///
     /// # Errors
     /// `EPERM` without `CAP_NET_RAW` there, `ENODEV` for a device that is not there, `ENOMEM`.
@@ -74,21 +75,21 @@ impl Receiver {
             longest_frame_bytes,
             missed: 0,
         };
-        // Only now, so that no frame of another device slips in.
+        // It is bound only now, so that no frame of another device slips in.
         bind(&receiver.socket, device, libc::ETH_P_ALL)?;
         Ok(receiver)
     }
 
-    /// Hands the frames that are there to `each`, oldest first and at most so many; how many.
+    /// Passes the frames that are there to `each`, oldest first, at most `most`; returns how many.
     pub fn take(&mut self, most: usize, mut each: impl FnMut(Arrival<'_>)) -> usize {
         for taken in 0..most {
-            // Acquire: what the kernel wrote before it is seen after it.
+            // Acquire: what the kernel wrote before the status is seen after it.
             let status = self.ring.status().load(Ordering::Acquire);
             if status & libc::TP_STATUS_USER == 0 {
                 return taken;
             }
             each(self.arrival());
-            // The frame is not used any more, so that the kernel may write it anew.
+            // The frame is no longer in use, so that the kernel may overwrite it.
             let status = self.ring.status();
             status.store(libc::TP_STATUS_KERNEL, Ordering::Release);
             self.ring.advance();
@@ -96,7 +97,7 @@ impl Receiver {
         most
     }
 
-    /// Frames so far that found no room in the ring.
+    /// Number of frames so far that found no room in the ring.
     ///
     /// # Errors
     /// None are known.
@@ -107,12 +108,12 @@ impl Receiver {
         };
         let (level, statistics) = (libc::SOL_PACKET, libc::PACKET_STATISTICS);
         let since_last = option(self.socket.as_fd(), level, statistics, nothing)?;
-        // The kernel counts from nought again after each question.
+        // The kernel counts from 0 again after each question.
         self.missed += u64::from(since_last.tp_drops);
         Ok(self.missed)
     }
 
-    /// Waits until there are frames, for so long at most; whether there are.
+    /// Waits until there are frames, for the time `most` at most; returns whether there are.
     ///
     /// # Errors
     /// `EINTR` when a signal came first.
@@ -122,7 +123,7 @@ impl Receiver {
         Ok(poll(&mut polled, Some(&most))? > 0)
     }
 
-    /// What stands in the next slot, which the kernel has filled.
+    /// The frame in the next slot, which the kernel has filled.
     fn arrival(&self) -> Arrival<'_> {
         let slot = self.ring.slot();
         // SAFETY: a filled slot starts with a header that the kernel does not touch until it has

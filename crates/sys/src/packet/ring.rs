@@ -9,9 +9,11 @@ use std::sync::atomic::AtomicU32;
 use super::set;
 use crate::mapping::Mapping;
 
-/// `TPACKET_V2`: each frame is there as soon as it came, where version 3 waits for a block of them.
+/// `TPACKET_V2`: each frame is available as soon as it arrived, while version 3 waits for a block
+/// of them.
 const VERSION: libc::c_int = 1;
-/// A block is physically contiguous memory, so a small one is had on any machine.
+/// Size of a block. It is physically contiguous memory, and a small block is available on any
+/// machine.
 const BLOCK_BYTES: usize = 64 * 1024;
 
 #[derive(Debug)]
@@ -26,7 +28,7 @@ pub(super) struct Ring {
 unsafe impl Send for Ring {}
 
 impl Ring {
-    /// Gives a socket a ring, of so many slots at least, each with room for so much.
+    /// Gives a socket a ring of at least `slots` slots, each with room for `room_bytes`.
     pub(super) fn open(
         socket: &OwnedFd,
         option: libc::c_int,
@@ -57,13 +59,13 @@ impl Ring {
         self.slot_bytes
     }
 
-    /// The next slot; whose it is, its status says.
+    /// The next slot; its status says who owns it.
     pub(super) fn slot(&self) -> NonNull<u8> {
         // SAFETY: `next` is below the number of slots, all of which lie within the mapping.
         unsafe { self.memory.start().add(self.next * self.slot_bytes) }
     }
 
-    /// The word by which the kernel and we hand the next slot to one another.
+    /// The status word by which the kernel and we hand the next slot to one another.
     pub(super) fn status(&self) -> &AtomicU32 {
         // SAFETY: the status is the first field of the header that each slot starts with, aligned and
         // within the mapping, which lives as long as the result.

@@ -1,4 +1,4 @@
-//! Frames out at a device, several with one system call.
+//! Sends frames through a device, several with one system call.
 
 use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd as _, OwnedFd};
 use super::outlet;
 use crate::check_size;
 
-/// Frames that one call takes at most.
+/// The most frames that one call sends.
 pub const MOST_AT_ONCE: usize = 32;
 
 /// Sends whole frames through one device.
@@ -26,11 +26,11 @@ impl Sender {
         Ok(Self { socket })
     }
 
-    /// Sends the first of these frames, each from its Ethernet header on: at most
-    /// [`MOST_AT_ONCE`]. How many have left; an error is about the frame after them.
+    /// Sends the first of these frames, at most [`MOST_AT_ONCE`], each from its Ethernet header on.
+    /// Returns how many have left; an error is about the frame after them.
     ///
     /// # Errors
-    /// For the first frame: `EMSGSIZE` when it is longer than the device takes, `ENETDOWN`,
+    /// For the first frame: `EMSGSIZE` when it is longer than the device allows, `ENETDOWN`,
     /// `ENOBUFS` when the device has no room.
     pub fn send<'a>(&self, frames: impl IntoIterator<Item = &'a [u8]>) -> io::Result<usize> {
         // SAFETY: all-zero is a valid iovec and a valid mmsghdr: empty, without addresses.

@@ -1,5 +1,5 @@
-//! Frames out at a device, out of a ring of memory that the kernel reads from (`PACKET_TX_RING`): one
-//! system call for all that stand in it.
+//! Sends frames through a device, from a ring of memory that the kernel reads (`PACKET_TX_RING`):
+//! one system call for all frames in it.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -12,13 +12,14 @@ use rustix::net::{SendFlags, send};
 use super::ring::Ring;
 use super::{NO_PROTOCOL, bind, device, open, set};
 
-/// Where the kernel looks for a frame: behind its header (`TPACKET2_HDRLEN` without the address).
+/// Offset at which the kernel expects a frame: behind its header (`TPACKET2_HDRLEN` without the
+/// address).
 const HEADER_BYTES: usize = size_of::<Header>().next_multiple_of(libc::TPACKET_ALIGNMENT);
-/// A queue of the far end's CPU that is full is worked off meanwhile.
+/// How often a send is tried. A full queue of the far end's CPU empties in the meantime.
 const MOST_TRIES: u32 = 10_000;
 
-/// Opens a socket that sends whole frames through a device of the caller's network namespace, a
-/// frame with each call.
+/// Opens a socket that sends whole frames through a device of the caller's network namespace, one
+/// frame per call.
 ///
 /// # Errors
 /// `EPERM` without `CAP_NET_RAW` there, `ENODEV` for a device that is not there.
@@ -32,7 +33,7 @@ pub fn outlet(name: &str, passes_by_qdisc: bool) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Has what is sent on such a socket begin with a `virtio_net_hdr`, which says how the kernel cuts it.
+/// Has each send on such a socket begin with a `virtio_net_hdr`, which says how the kernel cuts it.
 ///
 /// # Errors
 /// None are known.
@@ -48,7 +49,8 @@ pub struct TransmitRing {
 }
 
 impl TransmitRing {
-    /// Has an outlet send so many frames at once, of at most so many bytes; more are rounded up.
+    /// Has an outlet send `frames` frames at once, of at most `longest_frame_bytes`; both are
+    /// rounded up.
     ///
     /// # Errors
     /// `ENOMEM`.
@@ -58,14 +60,16 @@ impl TransmitRing {
         Ok(Self { socket, ring })
     }
 
-    /// Writes the next frame into the ring, where the kernel has sent what stood there, and says so.
+    /// Writes the next frame into the ring if the kernel has sent what its slot held; returns
+    /// whether it did.
     pub fn write(&mut self, frame: &[u8]) -> bool {
         if self.ring.status().load(Ordering::Acquire) != libc::TP_STATUS_AVAILABLE {
             return false;
         }
         let length = frame.len().min(self.ring.slot_bytes() - HEADER_BYTES);
         let slot = self.ring.slot();
-        // SAFETY: the slot is ours, by its status; header and frame fit it, and are no part of `frame`.
+        // SAFETY: the slot is ours, by its status; header and frame fit it, and neither overlaps
+        // `frame`.
         unsafe {
             (*slot.cast::<Header>().as_ptr()).tp_len = length as u32;
             let place = slot.add(HEADER_BYTES).as_ptr();
@@ -77,15 +81,15 @@ impl TransmitRing {
         true
     }
 
-    /// Has the kernel send what stands in the ring.
+    /// Has the kernel send the frames in the ring.
     ///
     /// # Errors
-    /// `EMSGSIZE` for a frame that is longer than the device takes, `ENETDOWN`, and `ENOBUFS` when
-    /// there was no room for long.
+    /// `EMSGSIZE` for a frame that is longer than the device allows, `ENETDOWN`, and `ENOBUFS` when
+    /// there was no room for a long time.
     pub fn send(&self) -> io::Result<()> {
         for _ in 1..MOST_TRIES {
             match send(&self.socket, &[], SendFlags::empty()) {
-                // What was not taken is still in the ring.
+                // Frames that were not sent are still in the ring.
                 Err(Errno::NOBUFS | Errno::AGAIN | Errno::INTR) => {}
                 sent => return Ok(sent.map(drop)?),
             }

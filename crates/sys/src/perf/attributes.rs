@@ -18,14 +18,15 @@ const SAMPLE_FIELDS: u64 = 1 << 10;
 const SAMPLE_REGISTERS: u64 = 1 << 12;
 const SAMPLE_STACK: u64 = 1 << 13;
 
-/// Of a program's stack so much is told each time: the loop of libuv alone has 12 KiB on it. A multiple of 8, below
-/// 64 KiB.
+/// Bytes of a program's stack in each sample: the loop of libuv alone has 12 KiB on it. A multiple
+/// of 8, below 64 KiB.
 const STACK_BYTES: u32 = 32 << 10;
 
-/// `PERF_FORMAT_TOTAL_TIME_ENABLED` and `PERF_FORMAT_TOTAL_TIME_RUNNING`: what is read is three words.
+/// `PERF_FORMAT_TOTAL_TIME_ENABLED` and `PERF_FORMAT_TOTAL_TIME_RUNNING`: a read returns three
+/// words.
 const TIMES_BESIDE: u64 = 1 | 2;
 
-// Places in the word of flags.
+// Bits in the word of flags.
 const DISABLED: u64 = 1;
 const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
 const EXCLUDE_IDLE: u64 = 1 << 7;
@@ -39,7 +40,7 @@ const TELL_SWITCHES: u64 = 1 << 26;
 const SIZE: u32 = 112;
 const _: () = assert!(SIZE as usize == size_of::<Attributes>());
 
-/// As far as `PERF_ATTR_SIZE_VER5` (Linux 4.1) goes, which every later kernel takes.
+/// The fields up to `PERF_ATTR_SIZE_VER5` (Linux 4.1), which every later kernel accepts.
 #[repr(C)]
 #[derive(Debug, Default)]
 pub(super) struct Attributes {
@@ -104,7 +105,7 @@ impl Attributes {
         }
     }
 
-    /// Counts and tells nothing; devices take no flags.
+    /// Attributes of an event that only counts, without samples; devices accept no flags.
     pub(super) fn of_counter(device: u32, config: u64) -> Self {
         Self {
             kind: device,

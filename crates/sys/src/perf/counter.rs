@@ -1,4 +1,4 @@
-//! What a device counts, such as a memory's controller: no thread's, and without a ring.
+//! Counters of a device, such as a memory controller: they belong to no thread, and have no ring.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -11,19 +11,20 @@ use super::{Whose, open_event};
 pub struct DeviceCounter(File);
 
 impl DeviceCounter {
-    /// Counts from now on: the event `config` of the device with this number (`type` below
-    /// `/sys/bus/event_source/devices/NAME`), asked for at one of the CPUs of its `cpumask`.
+    /// Starts to count the event `config` of the device with this number (`type` below
+    /// `/sys/bus/event_source/devices/NAME`), which is asked for at one of the CPUs of its
+    /// `cpumask`.
     ///
     /// # Errors
-    /// `EACCES` or `EPERM` for what `kernel.perf_event_paranoid` keeps from this user, `EINVAL` or `ENOENT` for an event
-    /// that the device does not have.
+    /// `EACCES` or `EPERM` for what `kernel.perf_event_paranoid` forbids this user, `EINVAL` or
+    /// `ENOENT` for an event that the device does not have.
     pub fn start(device: u32, config: u64, cpu: u32) -> io::Result<Self> {
         let attributes = Attributes::of_counter(device, config);
         open_event(&attributes, Whose::Cpu(cpu)).map(|descriptor| Self(descriptor.into()))
     }
 
-    /// What was counted since. Where more is asked of a device than it counts at once, events take turns, and the figure
-    /// is for all of the time.
+    /// Returns the count since the start. Where more events are asked of a device than it counts at
+    /// once, they take turns, and the result is extrapolated to all of the time.
     ///
     /// # Errors
     /// None are known.

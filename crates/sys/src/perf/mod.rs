@@ -1,7 +1,8 @@
-//! Perf events of the kernel (perf_event_open(2)): where a thread is when a clock ticks, when it leaves its CPU, when it
-//! passes a tracepoint. No counter of the processor is needed for that.
+//! Perf events of the kernel (perf_event_open(2)): where a thread is when a clock ticks, when it
+//! leaves its CPU, when it passes a tracepoint. They need no counter of the processor.
 //!
-//! What is told lies in a ring that both sides share. Of what finds no room there the kernel counts how much was lost.
+//! The records lie in a ring that both sides share. The kernel counts those that found no room
+//! there.
 
 mod attributes;
 mod counter;
@@ -24,16 +25,17 @@ const DISABLE: libc::c_ulong = 0x2401;
 /// `PERF_FLAG_FD_CLOEXEC`.
 const CLOSE_ON_EXEC: libc::c_ulong = 8;
 
-/// What makes a thread's state be told: the kernel's stack and, to be unwound by who knows how, the program's as bytes
-/// with its registers; of a tracepoint its own fields instead.
+/// What makes the kernel record a thread's state: the kernel's stack and, to be unwound elsewhere,
+/// the program's stack as bytes with its registers; for a tracepoint its own fields instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trigger {
-    /// A clock, so many times a second of running.
+    /// A clock that ticks `hertz` times per second of running.
     Clock { hertz: u32 },
-    /// Its leaving its CPU: each time or, where it does so more often, about so many times a second. That it comes back
-    /// is told every time ([`PerfRecord::Back`]).
+    /// The thread leaves its CPU: recorded each time or, where it leaves more often, about `hertz`
+    /// times a second. Its return is recorded every time ([`PerfRecord::Back`]).
     Leaving { hertz: u32 },
-    /// Each time that it passes the tracepoint with this number ([`crate::tracepoint`]).
+    /// The thread passes the tracepoint with this number, recorded each time
+    /// ([`crate::tracepoint`]).
     Tracepoint { number: u64 },
 }
 
@@ -43,16 +45,16 @@ impl Trigger {
     }
 }
 
-/// Whom it is about.
+/// What an event watches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose {
     /// One thread, by its number, wherever it runs.
     Thread(u32),
-    /// Whatever runs on a CPU, but for its idle task.
+    /// Whatever runs on a CPU, except its idle task.
     Cpu(u32),
 }
 
-/// An event that is watched, until it is dropped.
+/// A perf event, open until it is dropped.
 #[derive(Debug)]
 pub struct PerfEvent {
     descriptor: OwnedFd,
@@ -60,18 +62,18 @@ pub struct PerfEvent {
 }
 
 impl PerfEvent {
-    /// Opens it, not started yet, with a ring of so many pages, a power of two.
+    /// Opens the event, not started yet, with a ring of so many pages, a power of two.
     ///
     /// # Errors
-    /// `EACCES` or `EPERM` for what `kernel.perf_event_paranoid` keeps from this user, `ESRCH` for a thread that is gone,
-    /// `EMFILE`, `ENOMEM`, `ENOSYS` without perf events.
+    /// `EACCES` or `EPERM` for what `kernel.perf_event_paranoid` forbids this user, `ESRCH` for a
+    /// thread that is gone, `EMFILE`, `ENOMEM`, `ENOSYS` without perf events.
     pub fn open(trigger: Trigger, whose: Whose, pages: usize) -> io::Result<Self> {
         let descriptor = open_event(&Attributes::of(trigger), whose)?;
         let ring = EventRing::of(&descriptor, pages, trigger.tells_stacks())?;
         Ok(Self { descriptor, ring })
     }
 
-    /// Has it watch from now on.
+    /// Starts to watch.
     ///
     /// # Errors
     /// None are known.
@@ -79,7 +81,7 @@ impl PerfEvent {
         self.control(ENABLE)
     }
 
-    /// Has it watch no more. What it has told stays.
+    /// Stops watching. Records that are in the ring stay.
     ///
     /// # Errors
     /// None are known.
@@ -87,7 +89,7 @@ impl PerfEvent {
         self.control(DISABLE)
     }
 
-    /// Hands over what was told since, in the order of time.
+    /// Passes on the records since the last call, in the order of time.
     pub fn drain(&mut self, take: impl FnMut(PerfRecord<'_>)) {
         self.ring.drain(take);
     }
@@ -106,7 +108,8 @@ fn open_event(attributes: &Attributes, whose: Whose) -> io::Result<OwnedFd> {
         Whose::Cpu(cpu) => (-1, libc::c_int::try_from(cpu).map_err(io::Error::other)?),
     };
     let no_group: libc::c_int = -1;
-    // SAFETY: the kernel reads the attributes, whose length stands in them, and keeps no pointer to them.
+    // SAFETY: the kernel reads the attributes, which contain their length, and keeps no pointer to
+    // them.
     let returned = unsafe {
         let attributes = std::ptr::from_ref(attributes);
         libc::syscall(

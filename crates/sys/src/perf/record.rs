@@ -1,22 +1,25 @@
-//! What lies in the ring, taken apart: the records of linux/perf_event.h.
+//! Parses the records in the ring, which are those of linux/perf_event.h.
 
 // enum perf_event_type.
 const LOST: u32 = 2;
 const SAMPLE: u32 = 9;
 const SWITCH: u32 = 14;
 const SWITCH_OF_CPU: u32 = 15;
-/// `PERF_RECORD_MISC_SWITCH_OUT` and, of one that would rather have stayed, `PERF_RECORD_MISC_SWITCH_OUT_PREEMPT`.
+/// `PERF_RECORD_MISC_SWITCH_OUT` and, for a thread that still wanted to run,
+/// `PERF_RECORD_MISC_SWITCH_OUT_PREEMPT`.
 const MISC_OUT: u16 = 1 << 13;
 const MISC_PREEMPTED: u16 = 1 << 14;
-/// `PERF_CONTEXT_KERNEL`: whose frames follow. All such marks are from `PERF_CONTEXT_MAX` on.
+/// `PERF_CONTEXT_KERNEL`, a mark: the frames after it are the kernel's. All marks are from
+/// `PERF_CONTEXT_MAX` on.
 const OF_KERNEL: u64 = (-128_i64).cast_unsigned();
 const FIRST_MARK: u64 = (-4095_i64).cast_unsigned();
 /// `PERF_SAMPLE_REGS_ABI_NONE` and `PERF_SAMPLE_REGS_ABI_64`.
 const NO_REGISTERS: u64 = 0;
 const REGISTERS_OF_64_BITS: u64 = 2;
 
-/// Numbers of the registers that unwinding begins with, ascending: frame pointer, stack pointer and instruction on
-/// x86-64; frame pointer, link register, stack pointer and instruction on aarch64 (asm/perf_regs.h).
+/// Numbers of the registers from which unwinding starts, ascending: frame pointer, stack pointer
+/// and instruction on x86-64; frame pointer, link register, stack pointer and instruction on
+/// aarch64 (asm/perf_regs.h).
 #[cfg(target_arch = "x86_64")]
 pub(super) const REGISTERS: [u32; 3] = [6, 7, 8];
 #[cfg(target_arch = "aarch64")]
@@ -24,16 +27,16 @@ pub(super) const REGISTERS: [u32; 4] = [29, 30, 31, 32];
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(super) const REGISTERS: [u32; 0] = [];
 
-/// One thing that was told.
+/// One record that the kernel has written.
 #[derive(Debug, PartialEq, Eq)]
 pub enum PerfRecord<'a> {
-    /// The event came.
+    /// The event occurred.
     Hit(Hit<'a>),
-    /// The thread lost its CPU, and did not leave it by itself. It follows the hit of its leaving.
+    /// The thread lost its CPU without leaving it by itself. This follows the hit for its leaving.
     Displaced(ThreadSwitch),
     /// The thread has a CPU again.
     Back(ThreadSwitch),
-    /// There was no room for so many.
+    /// Number of records that found no room.
     Lost(u64),
 }
 
@@ -42,41 +45,42 @@ pub enum PerfRecord<'a> {
 pub struct ThreadSwitch {
     pub process: u32,
     pub thread: u32,
-    /// Of [`crate::clock::monotonic_ns`].
+    /// Time of [`crate::clock::monotonic_ns`].
     pub time_ns: u64,
 }
 
-/// Where a thread was when the event came.
+/// Where a thread was when the event occurred.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Hit<'a> {
     pub process: u32,
     pub thread: u32,
-    /// Of [`crate::clock::monotonic_ns`].
+    /// Time of [`crate::clock::monotonic_ns`].
     pub time_ns: u64,
-    /// What it stands for, of which the others were not told: ns of running for a clock, and otherwise times.
+    /// How much this hit stands for, since others were not recorded: ns of running for a clock, and
+    /// otherwise a number of events.
     pub stands_for: u64,
     /// Addresses in the kernel, innermost first.
     pub kernel: Vec<u64>,
-    /// The tracepoint's own fields, as its `format` has them.
+    /// The tracepoint's own fields, laid out as its `format` says.
     pub fields: &'a [u8],
-    /// Where the program was, for unwinding; none of a thread of the kernel.
+    /// Where the program was, for unwinding; `None` for a thread of the kernel or a 32-bit program.
     pub registers: Option<Registers>,
     /// The program's stack from its stack pointer on.
     pub stack: &'a [u8],
 }
 
-/// What unwinding begins with.
+/// The registers from which unwinding starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Registers {
     pub instruction: u64,
     pub stack: u64,
     pub frame: u64,
-    /// Where the function returns to, on aarch64; 0 on x86-64.
+    /// Address that the function returns to, on aarch64; 0 on x86-64.
     pub link: u64,
 }
 
-/// Takes the next record off; `None` where no whole one is left. What is of no use here is passed over. Hits of an event
-/// have stacks, or fields.
+/// Takes the next record off; `None` where no whole one is left. Records of no use here are
+/// skipped. Hits of an event have either stacks or fields.
 pub(super) fn next<'a>(bytes: &mut &'a [u8], has_stacks: bool) -> Option<PerfRecord<'a>> {
     loop {
         let mut rest = Parts(bytes);
@@ -95,7 +99,7 @@ pub(super) fn next<'a>(bytes: &mut &'a [u8], has_stacks: bool) -> Option<PerfRec
     }
 }
 
-/// Who it is stands at the end of every record.
+/// Parses a switch. Every record ends with the thread and the time that it is about.
 fn switch(body: &[u8], misc: u16) -> Option<PerfRecord<'_>> {
     let mut parts = Parts(body.get(body.len().checked_sub(16)?..)?);
     let switch = ThreadSwitch {
@@ -139,7 +143,7 @@ fn hit(body: &[u8], has_stacks: bool) -> Option<Hit<'_>> {
     Some(hit)
 }
 
-/// Those in the kernel.
+/// Takes off the frames, and returns those in the kernel.
 fn frames(parts: &mut Parts<'_>) -> Option<Vec<u64>> {
     let count = parts.u64()?;
     let (mut kernel, mut whose) = (Vec::new(), 0);
@@ -153,7 +157,8 @@ fn frames(parts: &mut Parts<'_>) -> Option<Vec<u64>> {
     Some(kernel)
 }
 
-/// Those of a program of 64 bits; a thread of the kernel has none, and a program of 32 is unwound by nobody here.
+/// Takes off the registers, and returns those of a 64-bit program. A thread of the kernel has none,
+/// and 32-bit programs are not unwound here.
 fn registers(parts: &mut Parts<'_>, width: u64) -> Option<Registers> {
     let mut values = [0; REGISTERS.len()];
     for value in &mut values {
@@ -172,7 +177,8 @@ fn registers(parts: &mut Parts<'_>, width: u64) -> Option<Registers> {
     })
 }
 
-/// Behind the room that there was stands how much of it the kernel has filled.
+/// Takes off the program's stack. Behind the room for it stands how much of that the kernel has
+/// filled.
 fn stack<'a>(parts: &mut Parts<'a>) -> Option<&'a [u8]> {
     let room = usize::try_from(parts.u64()?).ok()?;
     if room == 0 {
@@ -183,7 +189,7 @@ fn stack<'a>(parts: &mut Parts<'a>) -> Option<&'a [u8]> {
     bytes.get(..filled)
 }
 
-/// Bytes that numbers are taken off from.
+/// Bytes from whose front numbers are taken off.
 struct Parts<'a>(&'a [u8]);
 
 impl<'a> Parts<'a> {

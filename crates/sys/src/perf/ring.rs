@@ -1,4 +1,4 @@
-//! The ring of an event: the kernel writes at its head, we read from its tail.
+//! The ring of an event: the kernel writes at its head, we read at its tail.
 
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -8,23 +8,23 @@ use super::record::{self, PerfRecord};
 use crate::mapped_file::page_bytes;
 use crate::mapping::Mapping;
 
-/// Places of `data_head` and `data_tail` in `struct perf_event_mmap_page`.
+/// Offsets of `data_head` and `data_tail` in `struct perf_event_mmap_page`.
 const HEAD_AT: usize = 1024;
 const TAIL_AT: usize = 1032;
 
-/// A page of both ends, and behind it the ring.
+/// A page that holds both ends, and behind it the ring.
 #[derive(Debug)]
 pub(super) struct EventRing {
     pages: Mapping,
-    /// Where the ring begins.
+    /// Offset at which the ring begins.
     begins: usize,
     has_stacks: bool,
-    /// What was read last, in one piece.
+    /// The bytes that were read last, in one piece.
     read: Vec<u8>,
 }
 
 impl EventRing {
-    /// So many pages, a power of two.
+    /// Maps a ring of so many pages, a power of two.
     pub(super) fn of(event: &OwnedFd, pages: usize, has_stacks: bool) -> io::Result<Self> {
         let page = usize::try_from(page_bytes()?).map_err(io::Error::other)?;
         Ok(Self {
@@ -39,7 +39,7 @@ impl EventRing {
         let head = self.end(HEAD_AT).load(Ordering::Acquire);
         let tail = self.end(TAIL_AT).load(Ordering::Relaxed);
         self.copy(tail, head);
-        // From here on the kernel may write over it.
+        // From here on the kernel may overwrite these bytes.
         self.end(TAIL_AT).store(head, Ordering::Release);
         let mut bytes = self.read.as_slice();
         while let Some(record) = record::next(&mut bytes, self.has_stacks) {
@@ -53,7 +53,7 @@ impl EventRing {
         unsafe { self.pages.start().byte_add(place).cast().as_ref() }
     }
 
-    /// Copies what lies between the two ends, which only grow, to one piece.
+    /// Copies the bytes between the two ends, which only grow, into one piece.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "both are at most the ring's length"

@@ -1,28 +1,30 @@
-//! A filter that lets a server that is up make the system calls it makes, and no others.
+//! A filter that lets a running server make the system calls that it needs, and no others.
 //!
-//! It looks at the number of a call alone: what such a filter always allows, the kernel keeps in a map of
-//! bits since Linux 5.11 and does not run the filter for it (`seccomp_cache_check_allow`).
+//! For all calls but `ioctl` it looks only at the number: since Linux 5.11 the kernel keeps a
+//! bitmap of the calls that such a filter always allows, and does not run the filter for them
+//! (`seccomp_cache_check_allow`).
 
 use std::io;
 
 use crate::classic_bpf::{self, ALLOW, FilterInstruction};
 
-/// Places in `struct seccomp_data` (linux/seccomp.h).
+/// Offsets in `struct seccomp_data` (linux/seccomp.h).
 const NUMBER_AT: u32 = 0;
 const ARCHITECTURE_AT: u32 = 4;
-/// The lower half, of which alone `ioctl` makes its command (fs/ioctl.c).
+/// Offset of the lower half of an argument, the only part that `ioctl` uses as its command
+/// (fs/ioctl.c).
 const SECOND_ARGUMENT_AT: u32 = if cfg!(target_endian = "little") {
     24
 } else {
     28
 };
-/// Of asm-generic/ioctls.h.
+/// From asm-generic/ioctls.h.
 const FIONBIO: u32 = 0x5421;
-/// Of linux/seccomp.h.
+/// From linux/seccomp.h.
 const FAIL: u32 = 0x0005_0000;
 const KILL_PROCESS: u32 = 0x8000_0000;
 
-/// `AUDIT_ARCH_…` of linux/audit.h: of another, the numbers of the calls mean others.
+/// `AUDIT_ARCH_…` of linux/audit.h: on another architecture, the same numbers are other calls.
 #[cfg(target_arch = "x86_64")]
 const ARCHITECTURE: Option<u32> = Some(0xc000_003e);
 #[cfg(target_arch = "aarch64")]
@@ -30,9 +32,9 @@ const ARCHITECTURE: Option<u32> = Some(0xc000_00b7);
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 const ARCHITECTURE: Option<u32> = None;
 
-/// What a server that is up calls, the busiest first, for kernels that do run the filter for them. There is
-/// none that opens a socket or a file by another way than below a folder, starts or signals a process,
-/// looks into one, or changes who this one is.
+/// The calls of a running server, the most frequent first, for kernels that do run the filter for
+/// them. None of them opens a socket, opens a file other than below a folder, starts or signals a
+/// process, looks into one, or changes who this one is.
 const CALLS: [libc::c_long; 44] = [
     libc::SYS_recvfrom,
     libc::SYS_sendto,
@@ -79,16 +81,16 @@ const CALLS: [libc::c_long; 44] = [
     libc::SYS_restart_syscall,
     libc::SYS_exit_group,
 ];
-/// What older programs' interfaces are on x86-64 alone.
+/// Calls of older interfaces, which only x86-64 has.
 #[cfg(target_arch = "x86_64")]
 const MORE_CALLS: [libc::c_long; 3] = [libc::SYS_epoll_wait, libc::SYS_poll, libc::SYS_newfstatat];
 #[cfg(not(target_arch = "x86_64"))]
 const MORE_CALLS: [libc::c_long; 1] = [libc::SYS_exit];
 
-/// Whether the kernel has such filters, and this architecture is one that is known here.
+/// Whether the kernel has such filters, and this architecture is known here.
 pub(super) fn is_available() -> bool {
     let fail = FAIL;
-    // SAFETY: the action is readable for the length of the call, which looks whether it is known.
+    // SAFETY: the action is readable for the length of the call, which checks whether it is known.
     let known = unsafe {
         let action = &raw const fail;
         let no_flags: libc::c_long = 0;
@@ -102,14 +104,15 @@ pub(super) fn is_available() -> bool {
     ARCHITECTURE.is_some() && known == 0
 }
 
-/// Lives under it from now on, with all that this thread starts. It is no reason for the kernel to slow
-/// speculation down: this process runs nobody else's code (`SECCOMP_FILTER_FLAG_SPEC_ALLOW`, Linux 4.17).
+/// Puts this thread, and all that it starts, under the filter from now on. The filter is no reason
+/// for the kernel to slow speculation down: this process runs nobody else's code
+/// (`SECCOMP_FILTER_FLAG_SPEC_ALLOW`, Linux 4.17).
 pub(super) fn set() -> io::Result<()> {
     classic_bpf::live_under(&instructions(), libc::SECCOMP_FILTER_FLAG_SPEC_ALLOW)
 }
 
-/// Allows the calls of the list, and of `ioctl` the one by which a socket waits or does not; all others fail
-/// with `EPERM`.
+/// Allows the calls of the lists and, of `ioctl`, the one that sets whether a socket waits; all
+/// others fail with `EPERM`.
 fn instructions() -> Vec<FilterInstruction> {
     let fail = FAIL | libc::EPERM.unsigned_abs();
     let mut all = vec![
@@ -132,7 +135,7 @@ fn instructions() -> Vec<FilterInstruction> {
     all
 }
 
-/// The number of a call of this architecture is small and positive.
+/// Converts the number of a call, which is small and positive where this architecture has the call.
 fn word(call: libc::c_long) -> u32 {
     u32::try_from(call).unwrap_or(u32::MAX)
 }

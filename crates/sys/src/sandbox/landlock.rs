@@ -1,4 +1,5 @@
-//! Rules about files and connections that a process gives itself (Landlock: landlock(7), linux/landlock.h).
+//! Rules about files and connections that a process sets for itself (Landlock: landlock(7),
+//! linux/landlock.h).
 
 use std::io;
 use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd, RawFd};
@@ -14,7 +15,7 @@ const ALL_OF_TCP: u64 = 0b11;
 /// `LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET` and `…_SIGNAL`.
 const ALL_SCOPES: u64 = 0b11;
 
-/// `struct landlock_ruleset_attr`, of which older kernels know the beginning.
+/// `struct landlock_ruleset_attr`, of which older kernels know only the beginning.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Ruleset {
@@ -30,14 +31,14 @@ struct PathBeneath {
     folder: RawFd,
 }
 
-/// The version of the kernel's rules.
+/// Returns the version of the kernel's Landlock rules.
 ///
 /// # Errors
-/// `ENOSYS` before Linux 5.13 or in a kernel built without them, `EOPNOTSUPP` where they were not switched on
-/// at boot.
+/// `ENOSYS` before Linux 5.13 or in a kernel built without Landlock, `EOPNOTSUPP` where it was not
+/// enabled at boot.
 pub(super) fn version() -> io::Result<u32> {
     let nothing: libc::c_long = 0;
-    // SAFETY: asked for the version, it takes no rules.
+    // SAFETY: when asked for the version, the kernel reads no rules.
     let version = check(unsafe {
         libc::syscall(
             libc::SYS_landlock_create_ruleset,
@@ -49,14 +50,14 @@ pub(super) fn version() -> io::Result<u32> {
     Ok(version.unsigned_abs())
 }
 
-/// Whether it has rules about TCP.
+/// Whether this version has rules about TCP.
 pub(super) fn has_network(version: u32) -> bool {
     version >= 4
 }
 
-/// From now on this thread, and what it starts, reads what lies below `root` and touches no other file of
-/// any file system, opens no TCP port or connection, and reaches no process outside by signals or abstract
-/// sockets, as far as the version has rules about these.
+/// Restricts this thread, and what it starts, from now on. They read what lies below `root` and
+/// touch no other file of any file system, open no TCP port or connection, and reach no process
+/// outside by signals or abstract sockets, as far as the version has rules about these.
 pub(super) fn restrict(version: u32, root: Option<BorrowedFd<'_>>) -> io::Result<()> {
     let (all, bytes) = everything(version);
     let no_flags: libc::c_long = 0;
@@ -78,7 +79,7 @@ pub(super) fn restrict(version: u32, root: Option<BorrowedFd<'_>>) -> io::Result
     Ok(())
 }
 
-/// All that the version has rules about, and the size of its attributes.
+/// Everything that the version has rules about, and the size of its attributes.
 fn everything(version: u32) -> (Ruleset, usize) {
     let rights = match version {
         1 => 13,
@@ -106,7 +107,8 @@ fn allow_reading(rules: &OwnedFd, root: BorrowedFd<'_>) -> io::Result<()> {
     };
     let no_flags: libc::c_long = 0;
     let rules = libc::c_long::from(rules.as_raw_fd());
-    // SAFETY: the rule is readable for the length of the call, and of the kind that is told.
+    // SAFETY: the rule is readable for the length of the call, and of the kind that is passed
+    // along.
     check(unsafe {
         libc::syscall(
             libc::SYS_landlock_add_rule,

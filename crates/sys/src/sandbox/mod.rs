@@ -1,5 +1,5 @@
-//! What a process gives up for good before it deals with strangers: other users' rights, files, the
-//! network, and the system calls that it never makes.
+//! What a process gives up for good before it deals with strangers: the rights of other users,
+//! files, the network, and the system calls that it never makes.
 
 mod filter;
 mod landlock;
@@ -13,14 +13,14 @@ use rustix::thread::set_no_new_privs;
 use crate::check;
 use crate::process;
 
-/// The user that a process becomes, by numbers.
+/// The user that a process becomes, as numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct User {
     pub user: u32,
     pub group: u32,
 }
 
-/// What a sandbox lacks here, since the kernel does not have it.
+/// What the sandbox lacks here because the kernel does not have it.
 pub fn lacks() -> Vec<String> {
     let files = match landlock::version() {
         Err(error) => Some(format!(
@@ -36,16 +36,17 @@ pub fn lacks() -> Vec<String> {
     files.into_iter().chain(calls).collect()
 }
 
-/// Makes this process another user's, with no group but its own. It still dies with its parent if it was
-/// to; and since it was somebody else, the kernel lets no other process of that user look into it (proc(5),
-/// `/proc/sys/fs/suid_dumpable`).
+/// Makes this process another user's, with no group but that user's own. It still dies with its
+/// parent if it was to. Since it has changed its user, the kernel lets no other process of that
+/// user look into it (proc(5), `/proc/sys/fs/suid_dumpable`).
 ///
 /// # Errors
-/// `EPERM` for who is not root, `EINVAL` where the user namespace does not know the user.
+/// `EPERM` for a process that is not root, `EINVAL` where the user namespace does not know the
+/// user.
 pub fn become_user(to: User) -> io::Result<()> {
     let dies = process::dies_with_parent()?;
     let parent = getppid();
-    // Groups first: whoever has given up being root may not change them any more.
+    // Groups first: a process that has given up being root may not change them any more.
     // SAFETY: setgroups reads no list of length 0.
     check(unsafe { libc::setgroups(0, std::ptr::null()) })?;
     // SAFETY: no pointers.
@@ -53,7 +54,7 @@ pub fn become_user(to: User) -> io::Result<()> {
     // SAFETY: no pointers.
     check(unsafe { libc::setresuid(to.user, to.user, to.user) })?;
     if dies {
-        // Another user's process has lost the wish (prctl(2)).
+        // A change of user clears this setting (prctl(2)).
         process::die_with_parent()?;
         if getppid() != parent {
             return Err(io::Error::other("its parent has ended"));
@@ -62,12 +63,12 @@ pub fn become_user(to: User) -> io::Result<()> {
     Ok(())
 }
 
-/// Confines this process, which must have one thread, as far as the kernel can: no program that it could
-/// execute has more rights than it, it reads files below `root` alone, opens no TCP connection or port,
-/// and makes no other system calls than those of a server that is up.
+/// Confines this process, which must have one thread, as far as the kernel can. No program that it
+/// could execute has more rights than it; it reads only files below `root`, opens no TCP connection
+/// or port, and makes only the system calls of a running server.
 ///
 /// # Errors
-/// What the kernel says where it has the means and refuses; what it lacks is no error ([`lacks`]).
+/// The kernel's error where it has the means and refuses; what it lacks is no error ([`lacks`]).
 pub fn enter(root: Option<BorrowedFd<'_>>) -> io::Result<()> {
     set_no_new_privs(true)?;
     if let Ok(version) = landlock::version() {
@@ -91,7 +92,7 @@ mod tests {
 
     const HERE: &str = env!("CARGO_MANIFEST_DIR");
 
-    /// Whether all of it holds in a child that has gone into the sandbox, which ends there.
+    /// Asserts that `look` returns `true` in a child inside the sandbox; the child ends there.
     fn holds_inside(
         root: &Path,
         mut look: impl FnMut(&RootFolder) -> bool + Send + Sync + 'static,

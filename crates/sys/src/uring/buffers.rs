@@ -1,4 +1,4 @@
-//! Memory that the kernel receives into: buffers lent to it through a ring of their own.
+//! Memory that the kernel receives into: buffers that are lent to it through a ring of their own.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::io;
@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use io_uring::types::BufRingEntry;
 use io_uring::{Submitter, cqueue};
 
-/// The kernel wants the ring of buffers to begin a page.
+/// The kernel requires the ring of buffers to begin a page.
 const PAGE_BYTES: usize = 4096;
-/// Long enough for most answers in one piece, short enough that many stay in the cache.
+/// Long enough for most answers in one piece, short enough that many stay in the cache, bytes.
 pub(super) const BUFFER_BYTES: usize = 2 * 1024;
-/// The name under which the kernel knows these buffers; a ring has no others.
+/// The group number by which the kernel knows these buffers; a ring has no other group.
 pub(super) const GROUP: u16 = 0;
 
 /// The buffers, and the ring through which they are given to the kernel. A buffer belongs to the
@@ -25,7 +25,7 @@ pub(super) struct Buffers {
     /// A power of two.
     count: u16,
     tail: u16,
-    /// The buffer that a completion has named last, and the bytes in it.
+    /// The buffer that the last completion named, and the number of bytes in it.
     held: Option<(u16, usize)>,
 }
 
@@ -48,7 +48,7 @@ impl Buffers {
         Ok(buffers)
     }
 
-    /// Keeps the buffer that a completion names, if it names one.
+    /// Remembers the buffer that a completion names, if it names one.
     #[inline]
     pub(super) fn hold(&mut self, completion: &cqueue::Entry) {
         if let Some(id) = cqueue::buffer_select(completion.flags()) {
@@ -56,7 +56,7 @@ impl Buffers {
         }
     }
 
-    /// Gives that back to the kernel.
+    /// Gives the held buffer back to the kernel.
     #[inline]
     pub(super) fn give_back(&mut self) {
         if let Some((id, _)) = self.held.take() {
@@ -86,13 +86,14 @@ impl Buffers {
         tail.store(self.tail, Ordering::Release);
     }
 
-    /// What the kernel wrote into the buffer that is kept; nothing where none is.
+    /// The bytes that the kernel wrote into the held buffer; empty where none is held.
     #[inline]
     pub(super) fn held(&self) -> &[u8] {
         let (id, length) = self.held.unwrap_or_default();
         let length = length.min(BUFFER_BYTES);
-        // SAFETY: the block was zeroed, so all of it is initialised. The kernel writes to this buffer
-        // only when it has it again, which takes `self` exclusively; of none the length is zero.
+        // SAFETY: the block was zeroed, so all of it is initialised. The kernel writes to this
+        // buffer only after it was given back, which takes `self` exclusively; where none is held,
+        // the length is zero.
         unsafe { std::slice::from_raw_parts(self.start_of(id).as_ptr(), length) }
     }
 

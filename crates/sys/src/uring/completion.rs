@@ -1,4 +1,4 @@
-//! What a serving ring tells of its operations.
+//! What a serving ring reports of its operations.
 
 use std::io;
 use std::os::fd::{FromRawFd as _, OwnedFd, RawFd};
@@ -10,7 +10,7 @@ use super::operation::{OperationKind, Owner};
 pub struct Completion {
     pub owner: Owner,
     pub what: What,
-    /// More will come of this operation; otherwise it is over, and may be started again.
+    /// More completions of this operation will come; otherwise it is over and may be started again.
     pub goes_on: bool,
 }
 
@@ -21,13 +21,14 @@ pub enum What {
     Accepted(OwnedFd),
     /// `EMFILE` or `ENFILE` at the limit of open files.
     NotAccepted(io::Error),
-    /// Bytes came: [`super::serving::ServingRing::received`] has them until the next completion is taken.
+    /// Bytes came: [`super::serving::ServingRing::received`] has them until the next completion is
+    /// taken.
     Received,
     /// The peer has closed: no bytes will come.
     End,
     /// Nothing can be received any more.
     ReceiveFailed(io::Error),
-    /// What is watched is readable.
+    /// The watched descriptor is readable.
     Readable,
     /// There is room to send, or the connection has failed.
     Room,
@@ -55,7 +56,7 @@ pub(super) fn what_happened(kind: OperationKind, result: i32) -> What {
 }
 
 fn own(descriptor: RawFd) -> OwnedFd {
-    // SAFETY: the kernel has just opened it for the one operation that told of it, and each
+    // SAFETY: the kernel has just opened it for the one operation that reports it, and each
     // completion is taken once.
     unsafe { OwnedFd::from_raw_fd(descriptor) }
 }

@@ -1,4 +1,4 @@
-//! A ring, and the memory that the kernel uses on its behalf for as long as anything is under way.
+//! A ring, and the memory that the kernel uses on its behalf as long as any operation is under way.
 
 use std::io;
 use std::mem::ManuallyDrop;
@@ -7,11 +7,12 @@ use std::ops::{Deref, DerefMut};
 use io_uring::IoUring;
 use io_uring::types::{CancelBuilder, Timespec};
 
-/// What cancelled operations may take to end before their memory is given up for lost.
+/// Longest wait for cancelled operations to end; after that their memory is leaked.
 pub(super) const CANCEL_PATIENCE: Timespec = Timespec::new().sec(1);
 
-/// Behaves as the ring. When it is dropped all that is under way is ended, then the ring goes, and
-/// last the memory; memory of which it is not certain that nobody uses it is leaked.
+/// A ring together with the memory it uses; dereferences to the ring. When it is dropped, first all
+/// operations are ended, then the ring is dropped, and last the memory. Memory that the kernel
+/// might still use is leaked.
 pub(super) struct Lent<M> {
     ring: ManuallyDrop<IoUring>,
     pub(super) memory: ManuallyDrop<M>,
@@ -25,7 +26,7 @@ impl<M> Lent<M> {
         }
     }
 
-    /// Ends all operations, and tells whether they have ended.
+    /// Cancels all operations. Returns whether all have ended.
     fn becomes_quiet(&self) -> bool {
         let all = CancelBuilder::any().all();
         let cancelled = self
@@ -61,7 +62,7 @@ impl<M> Drop for Lent<M> {
         // SAFETY: dropped once, here, and not used afterwards.
         unsafe { ManuallyDrop::drop(&mut self.ring) };
         if is_quiet {
-            // SAFETY: the same; and no operation is under way that could use this memory.
+            // SAFETY: as above; and no operation is under way that could use this memory.
             unsafe { ManuallyDrop::drop(&mut self.memory) };
         }
     }

@@ -32,7 +32,7 @@ use buffers::{Buffers, GROUP};
 use lent::{CANCEL_PATIENCE, Lent};
 use operation::{OperationKind, Owner, name, understand};
 
-/// A message up to this length goes into an empty socket at once, so only its failure is told.
+/// A message up to this length fits into an empty socket at once, so only its failure is reported.
 const SMALL_MESSAGE_BYTES: usize = 4096;
 /// Buffers to receive into; more connections than this share them.
 const BUFFERS_MAX: usize = 1024;
@@ -50,12 +50,12 @@ pub struct Completion {
 pub enum What {
     /// The attempt to connect ended, well or not.
     Connected,
-    /// The whole of a long message has left. Of a short one nothing is told unless it fails.
+    /// The whole of a long message has left. A short one is reported only if it fails.
     Sent,
     /// The message, or the rest of it, will not leave.
     SendFailed,
     /// Bytes came: [`Ring::received`] has them until the next completion is taken. With
-    /// `more_waits` the socket held more when they were taken, or the peer has closed.
+    /// `more_waits` the socket held more when they were read, or the peer has closed.
     Received { more_waits: bool },
     /// The peer has closed: no bytes will come.
     End,
@@ -63,22 +63,22 @@ pub enum What {
     ReceiveFailed(io::Error),
 }
 
-/// How long to wait, and for how much.
+/// How long to wait, and for how many completions.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
     pub timeout_ns: u64,
     /// Completions to wait for; kernels before 6.12 return after the first.
     pub completions: u32,
-    /// After so long fewer completions are enough; at most the timeout.
+    /// After this time fewer completions are enough; at most the timeout.
     pub batch_us: u32,
 }
 
-/// One instance, its connections by slot, and all memory that the kernel uses on their behalf.
-/// Only the thread that made it may use it, and the type sees to that.
+/// One io_uring instance, its connections by slot, and all memory that the kernel uses on their
+/// behalf. Only the thread that made it may use it; the type ensures that.
 pub struct Ring {
     ring: Lent<RingMemory>,
     slots: Vec<RingSlot>,
-    /// Completions of the last wait that were not taken yet.
+    /// Completions of the last wait that have not been taken yet.
     untaken: usize,
     queued: usize,
     waits_for_many: bool,
@@ -91,13 +91,13 @@ struct RingMemory {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct RingSlot {
-    /// Tells an operation on this connection from one on the connection before it.
+    /// Distinguishes an operation on this connection from one on an earlier connection in the slot.
     generation: u32,
     is_used: bool,
 }
 
 impl Ring {
-    /// Makes a ring with so many slots, all empty, whose connections all send `message`.
+    /// Makes a ring with `slots` empty slots, whose connections all send `message`.
     ///
     /// # Errors
     /// `ENOSYS` or `EPERM` where io_uring is switched off (`kernel.io_uring_disabled`) or a system
@@ -121,9 +121,8 @@ impl Ring {
         })
     }
 
-    /// Takes a socket that is connecting into an empty slot; [`What::Connected`] tells when the
-    /// attempt has ended. The socket is made blocking: the ring does not refuse to wait for it
-    /// only then.
+    /// Puts a connecting socket into an empty slot; [`What::Connected`] reports when the attempt
+    /// has ended. The socket is made blocking, because the ring waits only for blocking sockets.
     ///
     /// # Errors
     /// Those of fcntl(2) and io_uring_register(2).
@@ -147,9 +146,9 @@ impl Ring {
         self.queue(slot, OperationKind::Receive, receive)
     }
 
-    /// Sends the message, at the latest with the next wait. True when its success is taken for
-    /// granted; otherwise [`What::Sent`] tells. At most one message is to be under way on a
-    /// connection.
+    /// Queues the message; it is sent with the next wait at the latest. Returns true when success
+    /// can be taken for granted; otherwise [`What::Sent`] reports it. At most one message may be
+    /// under way on a connection.
     ///
     /// # Errors
     /// Those of io_uring_enter(2).
@@ -169,13 +168,13 @@ impl Ring {
         Ok(is_small)
     }
 
-    /// Operations that were not handed to the kernel yet.
+    /// Operations that have not been handed to the kernel yet.
     #[inline]
     pub fn queued(&self) -> usize {
         self.queued
     }
 
-    /// Hands over what is queued, without waiting.
+    /// Hands the queued operations to the kernel, without waiting.
     ///
     /// # Errors
     /// Those of io_uring_enter(2).
@@ -185,7 +184,7 @@ impl Ring {
         setup::unless_early(outcome)
     }
 
-    /// Hands over what is queued and waits. A signal ends the wait early.
+    /// Hands the queued operations to the kernel and waits. A signal ends the wait early.
     ///
     /// # Errors
     /// Those of io_uring_enter(2).
@@ -205,13 +204,14 @@ impl Ring {
         setup::unless_early(outcome)
     }
 
-    /// Completions of the last wait that were not taken yet.
+    /// Completions of the last wait that have not been taken yet.
     #[inline]
     pub fn untaken(&self) -> usize {
         self.untaken
     }
 
-    /// The next thing that the last wait brought. Gives the bytes received last back to the kernel.
+    /// Takes the next completion of the last wait. Gives the bytes received last back to the
+    /// kernel.
     #[inline]
     pub fn take(&mut self) -> Option<Completion> {
         loop {
@@ -224,23 +224,24 @@ impl Ring {
         }
     }
 
-    /// The bytes of the last completion, where it was [`What::Received`].
+    /// The bytes of the last completion, if it was [`What::Received`].
     #[inline]
     pub fn received(&self) -> &[u8] {
         self.ring.memory.buffers.held()
     }
 
-    /// Ends everything that is under way in a slot and empties it; nothing that happened to its
-    /// connection is told from now on. The caller still has the socket, to close it.
+    /// Ends everything that is under way in a slot and empties it; nothing more is reported of its
+    /// connection. The caller still has the socket, to close it.
     pub fn let_go(&mut self, slot: usize) {
         if !std::mem::take(&mut self.slots[slot].is_used) {
             return;
         }
         self.slots[slot].generation = self.slots[slot].generation.wrapping_add(1);
-        // What is queued would otherwise meet the connection that comes after this one.
+        // Otherwise queued operations would act on the next connection in this slot.
         let _ = self.submit();
         let all = CancelBuilder::fd(Fixed(slot as u32)).all();
-        // Nothing to cancel is no failure, and what cannot be cancelled uses no memory but ours.
+        // An error is harmless: there was nothing to cancel, or the operation uses only our own
+        // memory.
         let submitter = self.ring.submitter();
         let _ = submitter.register_sync_cancel(Some(CANCEL_PATIENCE), all);
         let _ = submitter.register_files_update(slot as u32, &[-1]);
@@ -265,8 +266,9 @@ impl Ring {
         self.queued = self.ring.submission().len();
     }
 
-    /// `None` for what concerns nobody: an operation on a connection that was let go, one that
-    /// has to be started again, or one more end of an operation that has told its end already.
+    /// Interprets a completion. `None` for one that concerns nobody: an operation on a connection
+    /// that was let go, one that has to be started again, or a second end of an operation whose end
+    /// was already reported.
     #[inline]
     fn understand(&mut self, entry: &cqueue::Entry) -> Option<Completion> {
         let (result, flags) = (entry.result(), entry.flags());
@@ -286,7 +288,7 @@ impl Ring {
             }
             OperationKind::Send => What::SendFailed,
             OperationKind::Receive => self.understand_receive(slot, result, flags)?,
-            // These are a server's.
+            // The other kinds are used by servers only.
             _ => return None,
         };
         Some(Completion { slot, what })
@@ -295,8 +297,8 @@ impl Ring {
     #[inline]
     fn understand_receive(&mut self, slot: usize, result: i32, flags: u32) -> Option<What> {
         let is_out_of_buffers = result == -libc::ENOBUFS;
-        // The kernel stops an operation of many completions when it has no buffer, or no room to
-        // tell of it, at hand.
+        // The kernel stops a multishot operation when it has no buffer, or no room for its
+        // completions.
         if (is_out_of_buffers || result > 0)
             && !cqueue::more(flags)
             && let Err(error) = self.start_receiving(slot)

@@ -1,9 +1,10 @@
-//! The names of operations under way: what each does, and for whom.
+//! Names of operations under way: what each does, and for whom.
 
 const GENERATION_BITS: u32 = 29;
 const SLOT_BITS: u32 = 32;
 
-/// Whom an operation is for. The generation tells the one who has a slot now from the one before.
+/// Whom an operation is for. The generation distinguishes the present holder of a slot from earlier
+/// ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner {
     pub slot: u32,
@@ -11,7 +12,7 @@ pub struct Owner {
 }
 
 impl Owner {
-    /// Generations are counted to 29 bits, and then from zero.
+    /// Makes an owner. Generations wrap at 29 bits.
     pub const fn new(slot: u32, generation: u32) -> Self {
         Self {
             slot,

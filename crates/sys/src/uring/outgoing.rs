@@ -1,16 +1,16 @@
-//! Memory that the kernel sends from, filled message by message and emptied all at once.
+//! Memory that the kernel sends from. It is filled message by message and emptied all at once.
 
-/// Room for the messages of one batch; a longer one is taken in part.
+/// Room for the messages of one batch, bytes; of a longer message only a part is accepted.
 const ROOM_BYTES: usize = 256 * 1024;
 
 pub(super) struct Outgoing {
     room: Box<[u8]>,
-    /// Where the message that is being put together begins.
+    /// Where the message under construction begins.
     begun: usize,
     filled: usize,
 }
 
-/// A message in that memory.
+/// Where a finished message lies in that memory.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Message {
     start: usize,
@@ -26,7 +26,7 @@ impl Outgoing {
         }
     }
 
-    /// Adds to the message as much as there is room for, and tells how much that is.
+    /// Appends as much to the message as there is room for. Returns how many bytes that is.
     #[inline]
     pub(super) fn append(&mut self, bytes: &[u8]) -> usize {
         let taken = bytes.len().min(self.room.len() - self.filled);
@@ -35,7 +35,7 @@ impl Outgoing {
         taken
     }
 
-    /// The message is whole; what is added next belongs to another.
+    /// Finishes the message; bytes appended from now on belong to the next one.
     #[inline]
     pub(super) fn finish(&mut self) -> Message {
         let message = Message {
@@ -46,7 +46,7 @@ impl Outgoing {
         message
     }
 
-    /// Forgets all that is finished, unless a message is being put together behind it.
+    /// Discards all finished messages, unless another is under construction behind them.
     pub(super) fn clear(&mut self) {
         if self.begun == self.filled {
             (self.begun, self.filled) = (0, 0);

@@ -1,11 +1,11 @@
-//! What all rings have in common: how they are made, and which failures of theirs are none.
+//! What all rings have in common: how they are made, and which of their errors are no failures.
 
 use std::io;
 
 use io_uring::{Builder, IoUring, cqueue, squeue};
 
-/// For a ring of one thread, whose completions are put together only when it asks for them; every
-/// operation that it queues is handed over, whatever became of the one before it.
+/// Builder of a ring for one thread. Completions are produced only when the thread asks for them,
+/// and every queued operation is handed over, even if the one before it failed.
 pub(super) fn builder(completions: u32) -> Builder<squeue::Entry, cqueue::Entry> {
     let mut builder = IoUring::builder();
     builder
@@ -17,7 +17,8 @@ pub(super) fn builder(completions: u32) -> Builder<squeue::Entry, cqueue::Entry>
     builder
 }
 
-/// The end of the patience, a signal, and completions to be taken first are no failures.
+/// Turns errors that only end a wait early into success: a timeout, a signal, or completions that
+/// must be taken first.
 pub(super) fn unless_early(outcome: io::Result<usize>) -> io::Result<()> {
     match outcome {
         Err(error) => match error.raw_os_error() {

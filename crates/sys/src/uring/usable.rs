@@ -1,26 +1,27 @@
-//! Whether this process can have a ring with all that ours need, and if not, why and what to do.
+//! Whether this process can have a ring with all the features we need, and if not, why and what to
+//! do.
 
 use std::io;
 
 use super::serving::ServingRing;
 
-/// 0: for everybody; 1: for a group and for CAP_SYS_ADMIN; 2: for nobody. Since Linux 6.6.
+/// Who may use io_uring. 0: everybody; 1: a group and CAP_SYS_ADMIN; 2: nobody. Since Linux 6.6.
 const SWITCH: &str = "/proc/sys/kernel/io_uring_disabled";
 
-/// Tries it, with all that a server's takes.
+/// Tries to make a ring with all the features that a server needs.
 ///
 /// # Errors
-/// Why it cannot be had.
+/// The reason why there can be no ring.
 pub fn try_out() -> io::Result<()> {
     let tried = ServingRing::new().map(drop);
     tried.map_err(|error| io::Error::other(reason_of(&error)))
 }
 
-/// Tries it for a program that root starts as an ordinary user, for whom it may be switched off
-/// though root may have it.
+/// Tries to make a ring for a program that root starts as an ordinary user. For that user io_uring
+/// may be switched off although root may use it.
 ///
 /// # Errors
-/// Why it cannot be had.
+/// The reason why there can be no ring.
 pub fn try_out_for_descended() -> io::Result<()> {
     match switched_off() {
         Some(reason) if crate::user::ours() == 0 => Err(io::Error::other(reason)),

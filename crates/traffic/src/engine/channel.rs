@@ -1,4 +1,4 @@
-//! What lies between a socket and a service: nothing, or TLS.
+//! The layer between a socket and a service: nothing, or TLS.
 
 use std::io;
 use std::net::TcpStream;
@@ -10,23 +10,23 @@ use sys::socket;
 use super::file_part::{FilePart, FileWay};
 use super::transfer::Transfer;
 
-/// The least that a connection may send of files before the others have their turn, bytes.
+/// The least that a connection may send of files before other connections have their turn, bytes.
 pub(super) const LEAST_TURN_BYTES: u64 = 256 * 1024;
 
-/// Of a file that is sent from memory so much is mapped at a time.
+/// How much of a file is mapped at a time when it is sent from memory, bytes.
 const MAPPED_BYTES: usize = 256 * 1024;
 
-/// Carries what a service takes and gives over one connection. Chosen when the program is built:
-/// a connection in the clear pays nothing for there being another kind.
+/// Carries the bytes of a service over one connection. The kind is chosen at compile time, so that
+/// a connection in the clear pays nothing for the existence of another kind.
 pub trait Channel: Sized {
     /// What all connections of a worker share.
     type Common;
 
-    /// Of files no more leaves at one go, so that a large one does not keep the other connections of
-    /// its worker waiting: some hundred microseconds.
+    /// The most that is sent of files in one turn, bytes: some hundred microseconds, so that a
+    /// large file does not keep the other connections of the worker waiting.
     const FILE_TURN_BYTES: u64 = LEAST_TURN_BYTES;
 
-    /// For a connection that was just accepted.
+    /// Makes the channel of a connection that was just accepted.
     ///
     /// # Errors
     /// When there is no memory or randomness for it.
@@ -34,7 +34,7 @@ pub trait Channel: Sized {
 
     fn socket(&self) -> &TcpStream;
 
-    /// Receives what is there and gives the service's part of it.
+    /// Receives what is there, and returns the part of it that is for the service.
     ///
     /// # Errors
     /// When the connection is of no more use.
@@ -45,8 +45,8 @@ pub trait Channel: Sized {
         room: &mut [u8],
     ) -> io::Result<Received>;
 
-    /// Takes bytes to send, and tells how many: less than all when there is no more room. `more`
-    /// says that others follow at once.
+    /// Accepts bytes to send and returns how many: fewer than all when there is no more room.
+    /// `more` says that others follow at once.
     ///
     /// # Errors
     /// When the connection is of no more use.
@@ -58,10 +58,10 @@ pub trait Channel: Sized {
         more: bool,
     ) -> io::Result<usize>;
 
-    /// Takes at most so many bytes of a file, and tells how many.
+    /// Accepts at most `most_bytes` of a file, and returns how many.
     ///
     /// # Errors
-    /// `UnexpectedEof` when the file has no more; else as of [`Self::send`].
+    /// `UnexpectedEof` when the file has no more; otherwise see [`Self::send`].
     fn send_file<T: Transfer>(
         &mut self,
         common: &mut Self::Common,
@@ -70,51 +70,52 @@ pub trait Channel: Sized {
         most_bytes: usize,
     ) -> io::Result<usize>;
 
-    /// Receives what nobody wants; whether more may follow.
+    /// Receives and discards bytes that nobody wants. Returns whether more may follow.
     fn discard<T: Transfer>(&mut self, transfer: &mut T, room: &mut [u8]) -> bool {
         let received = transfer.receive(self.socket().as_fd(), room);
         matches!(received, Ok(Some(1..) | None))
     }
 
-    /// Whether something that was taken is not yet sent.
+    /// Whether some accepted bytes are not yet sent.
     fn has_output(&self) -> bool {
         false
     }
 
-    /// What it keeps in memory beside what it itself takes, bytes.
+    /// Memory that the channel holds besides its own size, bytes.
     fn held_bytes(&self) -> usize {
         0
     }
 
-    /// Whether the peer owes the rest of something that the service does not see.
+    /// Whether the peer has sent only a part of a message that the service does not see.
     fn is_mid_message(&self) -> bool {
         false
     }
 
-    /// Whether the peer has said that nothing follows what was received.
+    /// Whether the peer has announced that nothing follows what was received.
     fn has_ended(&self) -> bool {
         false
     }
 
-    /// Tells the peer that nothing will follow, once: now, or as what is still to be sent.
+    /// Tells the peer, once, that nothing will follow: now, or as part of the output still to be
+    /// sent.
     fn say_goodbye<T: Transfer>(&mut self, _common: &mut Self::Common, _transfer: &mut T) {}
 }
 
-/// What came of an attempt to receive.
+/// Outcome of an attempt to receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Received {
-    /// So many bytes for the service, perhaps none. `perhaps_more` says that the socket may hold
-    /// more of which it will not tell again.
+    /// `count` bytes for the service, perhaps 0. With `perhaps_more` the socket may hold more,
+    /// which it will not report again.
     Bytes { count: usize, perhaps_more: bool },
     /// Nothing was there.
     Nothing,
     /// The peer will send no more.
     End,
-    /// The peer cannot be understood; what the channel has to say of it is still to be sent.
+    /// The peer cannot be understood; the channel's answer to that is still to be sent.
     Refused,
 }
 
-/// The socket as it is.
+/// The socket itself, without another layer.
 pub struct Clear {
     socket: TcpStream,
 }
@@ -122,8 +123,8 @@ pub struct Clear {
 impl Channel for Clear {
     type Common = ();
 
-    /// Nothing is copied or encrypted, so more leaves in the same time. A socket that is kept full
-    /// costs less: its peer's acknowledgements send what waits in it.
+    /// Nothing is copied or encrypted, so more can be sent in the same time. A socket that is kept
+    /// full costs less: acknowledgements of its peer send the bytes that wait in it.
     const FILE_TURN_BYTES: u64 = 2 * 1024 * 1024;
 
     fn new(socket: TcpStream, (): &()) -> io::Result<Self> {
@@ -144,8 +145,8 @@ impl Channel for Clear {
         let received = match transfer.receive(self.socket.as_fd(), room)? {
             None => Received::Nothing,
             Some(0) => Received::End,
-            // Less than there was room for means that there is no more, and what comes later is
-            // told of: no read is made that is expected to find nothing.
+            // Fewer bytes than there was room for mean that there are no more, and later ones are
+            // reported. So no read is made that is expected to find nothing.
             Some(count) => Received::Bytes {
                 count,
                 perhaps_more: count == room.len(),
@@ -173,12 +174,12 @@ impl Channel for Clear {
         most: usize,
     ) -> io::Result<usize> {
         if part.way != FileWay::Sendfile {
-            // A mapping takes time with each page, whether there is room for it in the socket or not.
+            // Mapping costs time for each page, whether there is room for it in the socket or not.
             let most = most.min(MAPPED_BYTES);
             let mapped = MappedPart::of(part.file.as_fd(), part.offset, most)?;
             return Ok(mapped.send(self.socket.as_fd())?.unwrap_or(0));
         }
-        // Which needs no copy in this process.
+        // sendfile(2) needs no copy in this process.
         match socket::send_file(self.socket.as_fd(), part.file.as_fd(), part.offset, most)? {
             None => Ok(0),
             Some(0) => Err(io::ErrorKind::UnexpectedEof.into()),

@@ -24,16 +24,17 @@ named! {
 pub struct FilePart {
     pub(crate) file: File,
     pub(crate) offset: u64,
-    /// At least one.
+    /// Bytes left to send, at least one.
     pub(super) bytes: u64,
     pub(crate) way: FileWay,
     content: FileContent,
-    /// Something of it is sent.
+    /// Some of it was sent.
     is_begun: bool,
 }
 
 impl FilePart {
-    /// So many bytes, at least one, from an offset on, of the file as `metadata` has it.
+    /// A part given by its offset and its length (at least one byte) of the file that `metadata`
+    /// describes.
     pub fn new(file: File, metadata: &Metadata, (offset, bytes): (u64, u64)) -> Self {
         Self {
             file,
@@ -45,7 +46,7 @@ impl FilePart {
         }
     }
 
-    /// This file by another way.
+    /// This part, to be sent in another way.
     #[must_use]
     pub fn by(self, way: FileWay) -> Self {
         Self { way, ..self }
@@ -57,9 +58,9 @@ impl FilePart {
         self.bytes = self.bytes.saturating_sub(sent);
     }
 
-    /// Sees before the end that the beginning was of the same content: what is withheld then tells
-    /// the peer. What is written during the last turn, or to bytes that the kernel still holds for
-    /// the peer, is not seen: files are to be replaced by rename(2), not written over.
+    /// Checks before the end that the content is still the one that was begun with. If not, the
+    /// missing rest tells the peer. Not seen are writes during the last turn, or to bytes that the
+    /// kernel still holds for the peer: files are to be replaced by rename(2), not overwritten.
     pub(super) fn see_unchanged(&self) -> io::Result<()> {
         if !self.is_begun || FileContent::of(&self.file.metadata()?) == self.content {
             return Ok(());
@@ -68,8 +69,8 @@ impl FilePart {
     }
 }
 
-/// What tells one content of a file from another. The time of the last change does not: it also
-/// moves when another file takes the name.
+/// What distinguishes one content of a file from another. The time of the last status change
+/// (ctime) does not: it also moves when another file takes the name.
 #[derive(Debug, PartialEq, Eq)]
 struct FileContent {
     modified: (i64, i64),

@@ -1,4 +1,4 @@
-//! What a worker counts and tells of itself while it serves.
+//! What a worker counts and reports of itself while it serves.
 
 use std::io;
 use std::ops::AddAssign;
@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use sys::tally_page::TallyPage;
 
-/// What is counted, by its place in the page.
+/// The events that are counted, by their places in the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Count {
     Accepted,
@@ -19,20 +19,21 @@ pub(super) enum Count {
     Shed,
 }
 
-/// Connections of a server since it started. One that ends in good order is in no other than the first.
+/// Connections of a server since it started. A connection that ends in good order is counted as
+/// accepted only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Counts {
-    /// All that were taken.
+    /// All connections accepted.
     pub accepted: u64,
-    /// Closed after an error was answered: what came was no request, or more than is read.
+    /// Closed after an error was answered: the input was not a request, or larger than is read.
     pub refused: u64,
-    /// Closed because no request came, or not all of one, in time.
+    /// Closed because no request, or only a part of one, came in time.
     pub timed_out: u64,
-    /// Closed because the peer did not take its answer, or took it too slowly.
+    /// Closed because the peer did not read its answer, or read it too slowly.
     pub slow_readers: u64,
     /// Reset by the peer.
     pub reset: u64,
-    /// Closed to keep to the bound on memory.
+    /// Closed to keep within the memory limit.
     pub shed: u64,
 }
 
@@ -62,21 +63,21 @@ impl AddAssign for Counts {
     }
 }
 
-/// When a worker tells of itself.
+/// The moments at which a worker reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
-    /// All is open that it needs; next it takes connections.
+    /// Everything it needs is open; next it accepts connections.
     Ready,
     /// A second has begun.
     Second,
-    /// It takes no more connections.
+    /// It accepts no more connections.
     Draining,
 }
 
-/// Whom a worker tells at each moment; an error ends it.
+/// Called by a worker at each moment; an error ends the worker.
 pub type Listener = Box<dyn FnMut(Moment) -> io::Result<()>>;
 
-/// Where a worker counts, and whom it tells.
+/// Where a worker counts, and whom it reports to.
 pub struct Life {
     pub counts: Arc<TallyPage>,
     pub listener: Listener,

@@ -10,7 +10,7 @@ use sys::listener::{self, Refused};
 use sys::socket::{self, ListenOptions};
 use thiserror::Error;
 
-/// Connections that may wait to be accepted, where nobody says; the kernel cuts it to
+/// Default for how many connections may wait to be accepted; the kernel limits it to
 /// `net.core.somaxconn`.
 pub const BACKLOG: u32 = 4096;
 
@@ -18,28 +18,29 @@ named! {
     /// How the kernel chooses the listener for a new connection, where several share a port.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
     pub enum Steering, "steering" {
-        /// By a program of ours, that of the number of the receiving CPU (`SO_ATTACH_REUSEPORT_CBPF`).
+        /// By a program of ours: the listener at the place that is the number of the receiving CPU
+        /// (`SO_ATTACH_REUSEPORT_CBPF`).
         Program = "cbpf",
-        /// That which names the receiving CPU (`SO_INCOMING_CPU`).
+        /// The listener that names the receiving CPU (`SO_INCOMING_CPU`).
         IncomingCpu = "incoming-cpu",
         /// By a hash of the addresses.
         Hash = "hash",
     }
 }
 
-/// Why connections cannot be dealt out so.
+/// Why connections cannot be distributed in the wanted way.
 #[derive(Debug, Error)]
 pub enum CannotSteer {
     #[error("there is one worker, so there is nothing to choose from")]
     OneWorker,
     #[error(
-        "the kernel's program knows a worker by the number of its CPU alone, so there must be one on \
-         each of the CPUs 0, 1, …; here are {workers} on CPUs {cpus}"
+        "the kernel's program identifies a worker only by the number of its CPU, so there must be \
+         one on each of the CPUs 0, 1, …; there are {workers} on CPUs {cpus}"
     )]
     NotByNumber { workers: usize, cpus: String },
     #[error(
-        "a listener names one CPU, so there must be one worker on each; here are {workers} on CPUs \
-         {cpus}"
+        "a listener names one CPU, so there must be one worker on each; there are {workers} on \
+         CPUs {cpus}"
     )]
     NotOneEach { workers: usize, cpus: String },
     #[error(transparent)]
@@ -48,27 +49,27 @@ pub enum CannotSteer {
     NoProgram(#[from] io::Error),
 }
 
-/// Opens `count` listeners on one address; with port 0 the kernel chooses the port, the same for
-/// all. Several share the port (`SO_REUSEPORT`), and the kernel deals new connections out by a
-/// hash of their addresses.
+/// Opens `count` listeners on one address; with port 0 the kernel chooses one port for all of them.
+/// Several listeners share the port (`SO_REUSEPORT`), and the kernel distributes new connections by
+/// a hash of their addresses.
 ///
 /// # Errors
-/// `EADDRINUSE` when the port is taken, by another server of ours too.
+/// `EADDRINUSE` when the port is taken, even by another server of ours.
 pub fn open(address: SocketAddr, count: usize, backlog: u32) -> io::Result<Vec<TcpListener>> {
     let alone = listen(address, false, backlog)?;
     if count <= 1 {
         return Ok(vec![alone]);
     }
-    // The first was to see that nobody else has the port: a listener that shares would join the
-    // group of another server of the same user in silence.
+    // The first listener only checked that nobody else has the port: a listener that shares would
+    // silently join the group of another server of the same user.
     let address = alone.local_addr()?;
     drop(alone);
     (0..count).map(|_| listen(address, true, backlog)).collect()
 }
 
-/// How they are dealt out where nobody says: to the worker on the CPU that received the connection,
-/// where that can be done, otherwise by hash. On loopback the receiving CPU is the client's, so
-/// there it pays only for clients on all of them.
+/// The default steering: to the worker on the CPU that received the connection where possible,
+/// otherwise by hash. On loopback the receiving CPU is the client's, so there it pays only when
+/// clients run on all of these CPUs.
 pub fn usual_steering(workers: usize, cpus: &[usize]) -> Steering {
     match workers > 1 && is_by_number(workers, cpus) {
         true => Steering::Program,
@@ -76,7 +77,7 @@ pub fn usual_steering(workers: usize, cpus: &[usize]) -> Steering {
     }
 }
 
-/// Has the kernel deal new connections out so.
+/// Makes the kernel distribute new connections by `steering`.
 ///
 /// # Errors
 /// Where workers and CPUs do not allow it, or the kernel refuses.
@@ -107,7 +108,8 @@ pub fn steer(
     }
 }
 
-/// The kernel's program knows only the number of the CPU, which is the place of the listener.
+/// Whether steering by program is possible: the program knows only the number of the CPU, which
+/// must be the place of the listener.
 fn is_by_number(workers: usize, cpus: &[usize]) -> bool {
     workers == cpus.len() && cpus.iter().copied().eq(0..workers)
 }

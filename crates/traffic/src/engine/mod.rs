@@ -1,14 +1,15 @@
 //! The server's side of a connection without a protocol: accepts, receives, sends, times out.
 //!
-//! One loop serves every protocol: it knows a [`Service`], which turns bytes received into bytes
-//! to send. A worker is one single-threaded process with one epoll instance or ring, one listener and
-//! its own CPU. It is no thread, because a second one, even idle, makes every system call on a
-//! socket count references to the shared table of open files: 1.7 % of the CPU per request (99 %
-//! interval 0.5 to 2.7 %, 40 interleaved pairs on Linux 6.18; its control, 0.0 ± 0.9 %).
+//! One loop serves every protocol: it knows a [`Service`], which turns bytes received into bytes to
+//! send. A worker is one single-threaded process with one epoll instance or ring, one listener and
+//! its own CPU. It is not a thread: a second thread, even an idle one, makes every system call on a
+//! socket count references to the shared table of open files. That costs 1.7 % of the CPU per
+//! request (99 % interval 0.5 to 2.7 %, 40 interleaved pairs on Linux 6.18; its control,
+//! 0.0 ± 0.9 %).
 //!
-//! What a connection does with what comes is in `connection.rs`, for all engines alike. An engine
-//! tells it when, and moves its bytes (`transfer.rs`). Time is the number of seconds that one
-//! timer has counted.
+//! What a connection does with its input is in `connection`, the same for all engines. An engine
+//! decides when, and moves the bytes (`transfer`). Time is the number of seconds that one timer has
+//! counted.
 
 pub mod channel;
 mod connection;
@@ -40,7 +41,7 @@ use shared::Shared;
 use transfer::Calls;
 
 named! {
-    /// What tells a worker of its connections.
+    /// How a worker learns of events on its connections.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
     pub enum Engine, "engine" {
         /// Readiness, and a system call for each piece received or sent.
@@ -50,15 +51,15 @@ named! {
     }
 }
 
-/// Where a worker serves: its listener, and what is readable when it is to stop.
+/// Where a worker serves: its listener, and a descriptor that is readable when it is to stop.
 pub type Place<'a> = (TcpListener, BorrowedFd<'a>);
 
 /// Serves until it is to stop, then lets the answers under way finish.
 ///
 /// # Errors
 /// `EMFILE` when not even the worker's own descriptors can be opened; those of
-/// [`sys::uring::usable::try_out`], and those of polling busily. Connections that fail are closed
-/// and not reported.
+/// [`sys::uring::usable::try_out`], and those of setting up busy polling. Connections that fail are
+/// closed and not reported.
 pub fn run<S: Service>(
     engine: Engine,
     place: Place<'_>,
@@ -68,7 +69,7 @@ pub fn run<S: Service>(
     run_over::<S, Clear>(engine, place, service, (), manner)
 }
 
-/// As [`run`], over connections of another kind; `common` is what they share.
+/// Serves like [`run`], over connections of another kind; `common` is what these connections share.
 ///
 /// # Errors
 /// Those of [`run`].

@@ -1,4 +1,4 @@
-//! What a connection has still to send: bytes, and after them perhaps a part of a file.
+//! The output that a connection still has to send: bytes, and after them perhaps a part of a file.
 
 use std::io;
 
@@ -6,29 +6,29 @@ use super::channel::{Channel, LEAST_TURN_BYTES};
 use super::file_part::FilePart;
 use super::transfer::Transfer;
 
-/// The turns of a worker's connections together. A hundred sockets that are all kept full cost both ends
-/// together more, and carry less, than as many that are given a little at a time.
+/// Total of the turns of all connections of a worker, bytes. A hundred sockets that are all kept
+/// full cost both ends more, and carry less, than a hundred that are given a little at a time.
 const ALL_TURNS_BYTES: u64 = 32 * 1024 * 1024;
 
-/// As so many bytes counts what is sent of a file at least: to look it up, open and close it takes
-/// as long as sending these.
+/// The least that sending from a file is charged, bytes: looking the file up, opening and closing
+/// it takes as long as sending this many bytes.
 const FILE_COST_BYTES: u64 = 16 * 1024;
 
-/// Bytes, and then the file that they are the head of, if there is one.
+/// Bytes, and then the file whose head they are, if there is one.
 #[derive(Debug, Default)]
 pub struct Output {
     bytes: Vec<u8>,
     sent_bytes: usize,
     file: Option<FilePart>,
-    /// All that was ever sent, bytes.
+    /// Bytes sent since the connection began.
     total_sent: u64,
 }
 
-/// What may still be sent of files before the others have their turn, bytes.
+/// What may still be sent of files before the other connections have their turn, bytes.
 pub(super) struct Turn(u64);
 
 impl Turn {
-    /// The channel's, or less where a worker has many connections.
+    /// The turn of the channel, or a smaller one where a worker has many connections.
     pub(super) fn of<C: Channel>(connections: usize) -> Self {
         let share = ALL_TURNS_BYTES / connections.max(1) as u64;
         Self(share.clamp(LEAST_TURN_BYTES, C::FILE_TURN_BYTES))
@@ -42,12 +42,12 @@ impl Turn {
 }
 
 impl Output {
-    /// Where answers are appended; never after a file.
+    /// The buffer to which answers are appended; nothing may be appended after a file.
     pub fn bytes(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
 
-    /// Has a part of a file follow the bytes. Nothing is appended before it is sent.
+    /// Appends a part of a file after the bytes. Nothing may be appended until it is sent.
     pub fn attach(&mut self, part: FilePart) {
         self.file = Some(part);
     }
@@ -56,23 +56,23 @@ impl Output {
         self.bytes.is_empty() && self.file.is_none()
     }
 
-    /// Bytes that are held in memory.
+    /// Bytes that wait in memory, without the file.
     pub(super) fn held_bytes(&self) -> usize {
         self.bytes.len()
     }
 
-    /// What is still to be sent, bytes.
+    /// Bytes still to be sent, including the file.
     pub(super) fn left_bytes(&self) -> u64 {
         let file_bytes = self.file.as_ref().map_or(0, |part| part.bytes);
         self.bytes.len() as u64 + file_bytes
     }
 
-    /// Room that is kept in memory.
+    /// Capacity of the buffer in memory, bytes.
     pub(super) fn room_bytes(&self) -> usize {
         self.bytes.capacity()
     }
 
-    /// All that was sent since the connection began, bytes.
+    /// Bytes sent since the connection began.
     pub(super) fn total_sent(&self) -> u64 {
         self.total_sent
     }
@@ -81,7 +81,7 @@ impl Output {
         self.file.is_some()
     }
 
-    /// Sends what there is room for, and of a file no more than the turn allows.
+    /// Sends as much as there is room for, but no more of a file than the turn allows.
     pub(super) fn flush<C: Channel, T: Transfer>(
         &mut self,
         channel: &mut C,
@@ -114,9 +114,9 @@ impl Output {
     }
 }
 
-/// Sends of a file what the turn allows, and tells whether all of it was sent. A file that was cut or
-/// written to since its length was promised is an error: the connection must end, or the peer would
-/// wait for the rest, or take two halves for one.
+/// Sends as much of a file as the turn allows. Returns whether all of it was sent. A file that was
+/// truncated or written to since its length was promised is an error: the connection must end, or
+/// the peer would wait for the rest, or take two halves for one file.
 fn send_file<C: Channel, T: Transfer>(
     part: &mut FilePart,
     channel: &mut C,

@@ -1,7 +1,8 @@
-//! The bare client: what is left of a load generator that times and reads no answer.
+//! The bare client: what is left of a load generator that neither times nor reads answers.
 //!
 //! On every connection it sends a request, counts the bytes of the answer and sends the request
-//! again. What that costs is what this kernel asks of any client whose requests go one by one.
+//! again. The cost of that is what this kernel charges any client that sends its requests one by
+//! one.
 
 use std::io::{self, Error, ErrorKind};
 use std::net::{SocketAddr, TcpStream};
@@ -12,33 +13,34 @@ use std::time::{Duration, Instant};
 use sys::epoll::{Epoll, Events, Interest};
 use sys::{clock, socket};
 
-/// The longest answer: one call takes it whole, so that none waits for a change that was told already.
+/// The longest answer, bytes: one call receives it whole, so that no rest stays in the socket
+/// without a further event.
 pub const LONGEST_ANSWER_BYTES: usize = 64 * 1024;
-/// Connections that are attended to at one go.
+/// Connections attended to at one go.
 const BATCH: usize = 256;
 
-/// What is asked, and of whom.
+/// What is requested, and from whom.
 #[derive(Debug)]
 pub struct Asking {
     pub address: SocketAddr,
     pub request: Vec<u8>,
-    /// All bytes of each answer, at most [`LONGEST_ANSWER_BYTES`].
+    /// Length of each whole answer, at most [`LONGEST_ANSWER_BYTES`].
     pub answer_bytes: NonZeroUsize,
     pub connections: u32,
 }
 
-/// A connection on which a request is out.
+/// A connection with a request under way.
 struct Asked {
     stream: TcpStream,
     left_bytes: usize,
 }
 
 impl Asking {
-    /// Asks for so long. How many answers came, whole.
+    /// Sends requests for the given time. Returns how many whole answers came.
     ///
     /// # Errors
     /// Those of connecting, and of a connection that fails; `UnexpectedEof` when one ends,
-    /// `InvalidData` when more comes than an answer has.
+    /// `InvalidData` when more bytes come than an answer has.
     pub fn run(&self, duration: Duration) -> io::Result<u64> {
         let epoll = Epoll::new()?;
         let mut asked = self.begin(&epoll)?;
@@ -69,7 +71,7 @@ impl Asking {
         connections.collect()
     }
 
-    /// Receives, and asks again where that was the rest of an answer.
+    /// Receives, and sends the next request if that completed an answer. Returns whether it did.
     #[inline]
     fn attend(&self, asked: &mut Asked, room: &mut [u8]) -> io::Result<bool> {
         let Some(bytes) = socket::receive(asked.stream.as_fd(), room)? else {
@@ -84,7 +86,7 @@ impl Asking {
         let left_bytes = asked.left_bytes.checked_sub(bytes);
         let too_long = || {
             let said = self.answer_bytes;
-            let why = format!("an answer was longer than the {said} bytes that were said");
+            let why = format!("an answer was longer than the {said} bytes that were announced");
             Error::new(ErrorKind::InvalidData, why)
         };
         asked.left_bytes = left_bytes.ok_or_else(too_long)?;
@@ -106,7 +108,7 @@ impl Asking {
     }
 }
 
-/// `None` when the time is over.
+/// Time left until `end`, ns; `None` when the time is over.
 fn left_ns(end: Instant) -> Option<u64> {
     let left_ns = end.saturating_duration_since(clock::now()).as_nanos();
     u64::try_from(left_ns).ok().filter(|left_ns| *left_ns > 0)

@@ -1,8 +1,8 @@
 //! The echo server: what is left of a server when the protocol is taken away.
 //!
-//! It rides on the same loop over the same sockets as the HTTP server, but counts bytes instead
-//! of reading them: for so many received, it sends a fixed answer. What a request costs here is what
-//! this kernel asks for moving it.
+//! It uses the same loop and the same sockets as the HTTP server, but counts bytes instead of
+//! reading them: for a fixed number of bytes received, it sends a fixed answer. A request here
+//! costs what this kernel charges for moving it.
 
 use std::io;
 use std::num::NonZeroUsize;
@@ -10,7 +10,7 @@ use std::num::NonZeroUsize;
 use crate::engine::life::Life;
 use crate::engine::{self, Engine, Next, Output, Place, Service, Settings, Step};
 
-/// A server that answers a number of bytes with the same bytes each time.
+/// A server that sends a fixed answer for each fixed number of bytes received.
 pub struct Echo {
     request_bytes: NonZeroUsize,
     answer: Vec<u8>,
@@ -24,7 +24,8 @@ impl Echo {
         }
     }
 
-    /// Serves as [`engine::run`] does. Its loops are compiled here, once and at the speed of this crate.
+    /// Serves as [`engine::run`] does. The loops are compiled here, once and at the optimisation
+    /// level of this crate.
     ///
     /// # Errors
     /// Those of [`engine::run`].

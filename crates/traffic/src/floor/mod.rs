@@ -1,5 +1,5 @@
-//! The floor: what the kernel alone costs, measured by a bare echo and by a bare client over the same
-//! sockets and bytes.
+//! The floor: the cost of the kernel alone, measured by a bare echo server and by a bare client
+//! over the same sockets and bytes.
 
 pub mod ask;
 pub mod echo;

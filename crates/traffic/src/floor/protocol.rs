@@ -1,7 +1,8 @@
-//! The client's side of a bare echo: so many bytes there, so many back, and nothing to understand.
+//! The client's side of a bare echo: a number of bytes there, a number of bytes back, nothing to
+//! parse.
 //!
-//! With the lengths of an HTTP exchange it costs what the kernel costs, which is the floor that
-//! no HTTP server on this machine gets below.
+//! With the lengths of an HTTP exchange it costs what the kernel costs. That is the floor: no HTTP
+//! server on this machine gets below it.
 
 use crate::load::{self, LoadError, LoadOutcome, LoadPlan, Loads, Observer};
 use crate::protocol::{Fate, Framing, Protocol};
@@ -14,7 +15,8 @@ pub struct EchoProtocol {
 }
 
 impl EchoProtocol {
-    /// Both lengths are at least one byte: an empty request would never be answered.
+    /// Makes the protocol. Both lengths are at least one byte: an empty request would never be
+    /// answered.
     pub fn new(request_bytes: usize, answer_bytes: usize) -> Self {
         Self {
             request: vec![b'x'; request_bytes.max(1)],

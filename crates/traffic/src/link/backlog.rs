@@ -1,10 +1,10 @@
-//! What waits for a link's rate, against the limit of its queue.
+//! The packets that wait for a link's rate, and the limit of their queue.
 
 use std::collections::VecDeque;
 
 use model::link::QueueLimit;
 
-/// When a packet has left, ns, and its bytes.
+/// When a packet has left, ns, and its length, bytes.
 type Departure = (u64, u32);
 pub(super) const PLACE_BYTES: usize = size_of::<Departure>();
 
@@ -25,10 +25,10 @@ impl Backlog {
         }
     }
 
-    /// Whether a packet of so many bytes that would wait for so long finds room. The packet that
-    /// is leaving waits no more, so a queue of none still lets one packet after another through.
+    /// Whether a packet of `bytes` that would wait for `wait_ns` finds room. The packet that is
+    /// leaving no longer waits, so a queue of 0 still lets one packet after another through.
     pub(super) fn has_room(&mut self, now_ns: u64, bytes: u32, wait_ns: u64) -> bool {
-        self.forget_left(now_ns);
+        self.forget_departed(now_ns);
         let leaving = self
             .waiting
             .front()
@@ -51,7 +51,7 @@ impl Backlog {
         self.bytes += u64::from(bytes);
     }
 
-    fn forget_left(&mut self, now_ns: u64) {
+    fn forget_departed(&mut self, now_ns: u64) {
         while let Some((left_at_ns, bytes)) = self.waiting.front().copied() {
             if left_at_ns > now_ns {
                 break;

@@ -1,4 +1,4 @@
-//! A link at work: a thread for each direction.
+//! A running link: a thread for each direction.
 
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::AsFd as _;
@@ -12,28 +12,28 @@ use serde::{Deserialize, Serialize};
 use super::courier::Courier;
 use super::ends;
 
-/// A link at work, until [`Self::finish`] or it is dropped.
+/// A running link; it runs until [`Self::finish`] or until it is dropped.
 #[derive(Debug)]
 pub struct Link {
-    /// Closed, it tells both threads to stop.
+    /// Closing it tells both threads to stop.
     stop: PipeWriter,
     up: DirectionThread,
     down: DirectionThread,
     goes_first: bool,
 }
 
-/// What both directions did.
+/// Readings of both directions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LinkReadings {
     /// From the client to the server.
     pub up: LinkReading,
     pub down: LinkReading,
-    /// Whether the link's threads went before all ordinary ones.
+    /// Whether the link's threads had priority over all ordinary ones.
     pub went_first: bool,
 }
 
 impl Link {
-    /// Takes a link into service between two devices, the client's and the server's.
+    /// Starts a link between two devices, the client's and the server's.
     ///
     /// # Errors
     /// `EPERM` without `CAP_NET_RAW`, `ENODEV` for a device that is not there, `ENOMEM`.
@@ -56,10 +56,10 @@ impl Link {
         })
     }
 
-    /// Takes the link out of service; what is under way goes with it.
+    /// Stops the link; packets under way are lost.
     ///
     /// # Errors
-    /// What ended a direction before its time.
+    /// The error that ended a direction early.
     pub fn finish(self) -> io::Result<LinkReadings> {
         drop(self.stop);
         Ok(LinkReadings {
@@ -72,21 +72,22 @@ impl Link {
 
 type DirectionThread = JoinHandle<io::Result<LinkReading>>;
 
-/// Starts the thread of a direction; whether it goes before others is known when this returns.
+/// Starts the thread of a direction. Returns also whether it has priority over other threads, which
+/// is known by then.
 fn start(
     name: &str,
     courier: Courier,
     stopped: &Arc<PipeReader>,
 ) -> io::Result<(DirectionThread, bool)> {
     let stopped = Arc::clone(stopped);
-    let (tell, told) = mpsc::sync_channel(1);
+    let (sender, receiver) = mpsc::sync_channel(1);
     let run = move || {
-        // Nobody listens any more only where the start was given up.
-        let _ = tell.send(go_first());
+        // Sending fails only where the start was given up.
+        let _ = sender.send(go_first());
         courier.drive(stopped.as_fd())
     };
     let thread = thread::Builder::new().name(name.to_owned()).spawn(run)?;
-    Ok((thread, told.recv().unwrap_or(false)))
+    Ok((thread, receiver.recv().unwrap_or(false)))
 }
 
 fn outcome(thread: DirectionThread) -> io::Result<LinkReading> {
@@ -95,8 +96,8 @@ fn outcome(thread: DirectionThread) -> io::Result<LinkReading> {
         .map_err(|_| io::Error::other("a thread of the link has panicked"))?
 }
 
-/// Punctual where the system lets us: before other threads, and woken by timers without the
-/// usual slack of 50 µs. Whether it goes before others.
+/// Makes the calling thread as punctual as the system allows: with priority over other threads,
+/// and woken by timers without the usual slack of 50 µs. Returns whether it has that priority.
 fn go_first() -> bool {
     let _ = sys::scheduling::set_timer_slack_ns(1);
     sys::scheduling::go_first().is_ok()

@@ -1,4 +1,4 @@
-//! The thread of one direction: takes what came in at one device, and hands each packet to the
+//! The thread of one direction: takes the packets that came in at one device, and hands each to the
 //! other device when it is due.
 
 use std::io;
@@ -13,30 +13,31 @@ use sys::packet::Sender;
 use super::direction::{Arrived, Direction, Fate};
 use super::ends::Ring;
 
-/// Later than this is late: what the link promises for 99 packets of 100.
+/// A packet sent later than this is late: what the link promises for 99 packets of 100.
 pub(super) const LATE_NS: u64 = 200_000;
 
-/// Packets taken at once before those that are due leave,
+/// Packets taken in one go before due packets are sent.
 const MOST_TAKEN: usize = 64;
-/// and those that leave at once before more are taken.
+/// Packets sent in one go before more are taken.
 const MOST_SENT: usize = 32;
 /// The shortest sleep. Waking costs some 5 µs of CPU time, so at high rates several packets share
-/// one; each is late by less than this, for which the delay bars have room.
+/// one wake-up. Each is late by less than this, for which the limits on delay have room.
 const SHORTEST_SLEEP_NS: u64 = 30_000;
-/// The longest sleep without a look at what came in: a fortieth of what the ring holds.
+/// The longest sleep without a look at the ring: a fortieth of the time in which 100,000 packets a
+/// second fill it.
 const LONGEST_LOOK_AWAY_NS: u64 = 1_000_000;
-/// How long before a packet could be due it is looked for at the latest.
+/// The ring is looked at no later than this long before a packet in it could be due.
 const AHEAD_NS: u64 = 300_000;
 
-/// Of just its size: what is held is what the link counts.
+/// A packet in an allocation of exactly its size, so that the memory held is what the link counts.
 type Packet = Box<[u8]>;
 
-/// One direction: where it takes from and where it hands to.
+/// One direction: where it takes packets from and where it hands them to.
 pub(super) struct Courier {
     from: Ring,
     to: Sender,
     direction: Direction<Packet>,
-    /// How long a packet that comes now can be left alone, ns; 0 for not at all.
+    /// How long the ring may be left alone, ns; 0 for not at all.
     look_away_ns: u64,
     due: Vec<Arrived<Packet>>,
     unfinished: Count,
@@ -80,7 +81,7 @@ impl Courier {
         self.read()
     }
 
-    /// Takes what came in; how many packets.
+    /// Takes the packets that came in. Returns how many.
     fn take_arrivals(&mut self) -> usize {
         let Self {
             from,
@@ -97,7 +98,7 @@ impl Courier {
         })
     }
 
-    /// Hands over the first of those that are due; how many.
+    /// Sends the first of the packets that are due. Returns how many it dealt with.
     fn send_due(&mut self) -> usize {
         let now_ns = clock::monotonic_ns();
         let next = std::iter::from_fn(|| self.direction.poll(now_ns));
@@ -113,7 +114,7 @@ impl Courier {
                     .record(left_ns.saturating_sub(arrived.due_ns));
             }
             done += sent;
-            // What the device does not take is gone, as in any device that is full.
+            // A packet that the device refuses is lost, as in any device that is full.
             if sent == 0 {
                 self.refused.add(self.due[done].bytes);
                 done += 1;
@@ -137,7 +138,7 @@ impl Courier {
         }
     }
 
-    /// What it came to.
+    /// The reading at the end.
     fn read(mut self) -> io::Result<LinkReading> {
         let mut tally = self.direction.tally();
         tally.offered_packets += self.unfinished.packets;
@@ -159,8 +160,9 @@ impl Count {
     }
 }
 
-/// The kernel stamps what comes, so nothing is lost by a late look as long as it is before the
-/// packet is due. Where that leaves no time for a sleep it is not looked away at all.
+/// How long the ring may be left alone, ns. The kernel timestamps packets as they come, so a late
+/// look loses nothing as long as it is before a packet is due. Where that leaves too little time
+/// for a sleep, the result is 0.
 fn look_away_ns(shape: &LinkShape) -> u64 {
     let skipped_ns = shape.reorder.map_or(0, |reorder| reorder.early_ns);
     let least_delay_ns = shape.delay_ns.saturating_sub(skipped_ns);
@@ -172,11 +174,11 @@ fn look_away_ns(shape: &LinkShape) -> u64 {
     }
 }
 
-/// Sleeping, and being woken.
+/// Waits for packets and for the stop.
 struct Wait {
-    /// Told of packets and of the wish to stop, by these tokens.
+    /// Watches for packets and for the stop, by the tokens below.
     all: Epoll,
-    /// Told of the wish to stop alone.
+    /// Watches for the stop only.
     stop_alone: Epoll,
     events: Events,
     is_stopped: bool,
@@ -199,7 +201,7 @@ impl Wait {
         Ok(wait)
     }
 
-    /// Until a packet comes, for at most so long.
+    /// Waits until a packet comes, at most `limit_ns`.
     fn for_packet(&mut self, limit_ns: Option<u64>) -> io::Result<()> {
         self.all.wait(&mut self.events, limit_ns)?;
         self.note_stop();
@@ -212,7 +214,7 @@ impl Wait {
         Ok(())
     }
 
-    /// Not at all: only whether to stop, for whoever has no time to rest.
+    /// Checks for a stop without waiting.
     fn look(&mut self) -> io::Result<()> {
         self.for_time(0)
     }

@@ -1,5 +1,5 @@
-//! One direction of a link, without a clock or a socket: packets go in at their times, and come
-//! out at theirs.
+//! One direction of a link, without a clock or a socket: packets go in at given times, and come out
+//! when they are due.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ use super::line::Line;
 /// What became of a packet that came to the near end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It is at the far end at this time, ns.
+    /// It arrives at the far end at this time, ns.
     Due(u64),
     /// Lost by chance.
     Lost,
@@ -22,31 +22,31 @@ pub enum Fate {
     Unheld,
 }
 
-/// A packet that is at the far end.
+/// A packet that has arrived at the far end.
 #[derive(Debug)]
 pub struct Arrived<P> {
-    /// When it is there, ns.
+    /// When it arrives, ns.
     pub due_ns: u64,
-    /// As it was told when it came.
+    /// Its length as given when it came, bytes.
     pub bytes: u32,
     pub packet: P,
 }
 
-/// One direction of a link. `P` is what is carried, which only the caller looks into.
+/// One direction of a link. `P` is the packet that is carried; only the caller looks into it.
 #[derive(Debug)]
 pub struct Direction<P> {
     shape: LinkShape,
     line: Option<Line>,
     backlog: Backlog,
-    /// What all packets take that are held now.
+    /// Memory of all packets that are held now.
     held_bytes: u64,
     loss: Chance,
     reorder: Chance,
-    /// Packets with the whole delay, and those that skip some of it: either in the order in which
-    /// they are due, since a delay is the same for all of its kind.
+    /// Packets with the whole delay, and packets that skip some of it. Each queue is in the order
+    /// in which its packets are due, since all of a kind have the same delay.
     punctual: VecDeque<HeldPacket<P>>,
     early: VecDeque<HeldPacket<P>>,
-    /// The latest time that was told, ns.
+    /// The latest time given by the caller, ns.
     now_ns: u64,
     taken: u64,
     tally: LinkTally,
@@ -55,13 +55,13 @@ pub struct Direction<P> {
 #[derive(Debug)]
 struct HeldPacket<P> {
     due_ns: u64,
-    /// Place in the order in which packets came.
+    /// Its number in the order in which packets came.
     place: u64,
     bytes: u32,
     packet: P,
 }
 
-/// The allocator's own note of 8 bytes before each packet, and its rounding up to 16 (malloc of
+/// The allocator's own header of 8 bytes before each packet, and its rounding up to 16 (malloc of
 /// the GNU C library).
 const ALLOCATOR_BYTES: usize = 24;
 const MOST_BESIDE_BYTES: usize =
@@ -72,8 +72,8 @@ const _: () = assert!(
 );
 
 impl<P> Direction<P> {
-    /// An empty link that draws its losses from `random`. The shape must have passed
-    /// the check of a [`model::link::LinkPlan`].
+    /// Makes an empty link that draws its losses from `random`. The shape must have passed the
+    /// check of a [`model::link::LinkPlan`].
     pub fn new(shape: LinkShape, random: &SplitMix64) -> Self {
         let reorder_share = shape.reorder.map_or(0.0, |reorder| reorder.share);
         Self {
@@ -81,7 +81,7 @@ impl<P> Direction<P> {
             line: shape.rate.map(Line::new),
             backlog: Backlog::new(shape.queue),
             held_bytes: 0,
-            // Streams of their own: with another loss the same packets are early.
+            // Separate random streams: with another loss the same packets are early.
             loss: Chance::new(shape.loss_share, random.clone().stream(0)),
             reorder: Chance::new(reorder_share, random.clone().stream(1)),
             punctual: VecDeque::new(),
@@ -92,9 +92,9 @@ impl<P> Direction<P> {
         }
     }
 
-    /// Takes a packet of so many bytes that came to the near end at `now_ns`; `packet` makes what
-    /// is to be carried, and is called only where it is. A time before that of an earlier call
-    /// counts as that.
+    /// Takes a packet of `bytes` that came to the near end at `now_ns`. `packet` makes what is to
+    /// be carried, and is called only if the packet is carried. A time earlier than that of a
+    /// previous call counts as that previous time.
     pub fn handle(&mut self, now_ns: u64, bytes: u32, packet: impl FnOnce() -> P) -> Fate {
         self.now_ns = self.now_ns.max(now_ns);
         self.tally.offered_packets += 1;
@@ -109,7 +109,7 @@ impl<P> Direction<P> {
         }
         let left_at_ns = self.leave(bytes);
         let is_early = self.reorder.strikes();
-        // A lost packet has taken its time on the line, as a damaged one does.
+        // A lost packet has used its time on the line, as a damaged one does.
         if self.loss.strikes() {
             self.tally.lost_packets += 1;
             return Fate::Lost;
@@ -119,7 +119,7 @@ impl<P> Direction<P> {
         Fate::Due(due_ns)
     }
 
-    /// The next packet that is at the far end by `now_ns`, if any.
+    /// Returns the next packet that has arrived at the far end by `now_ns`, if any.
     pub fn poll(&mut self, now_ns: u64) -> Option<Arrived<P>> {
         let is_early = self.next_is_early();
         let queue = if is_early {
@@ -143,7 +143,7 @@ impl<P> Direction<P> {
         })
     }
 
-    /// When [`Self::poll`] has the next packet, ns; `None` while nothing is under way.
+    /// When [`Self::poll`] will return the next packet, ns; `None` while nothing is under way.
     pub fn next_due_ns(&self) -> Option<u64> {
         let queues = [&self.punctual, &self.early];
         queues
@@ -168,7 +168,7 @@ impl<P> Direction<P> {
         self.backlog.has_room(self.now_ns, bytes, wait_ns)
     }
 
-    /// When the packet's last bit has left the near end, ns.
+    /// Puts the packet on the line. Returns when its last bit has left the near end, ns.
     fn leave(&mut self, bytes: u32) -> u64 {
         let Some(line) = &mut self.line else {
             return self.now_ns;
@@ -200,7 +200,8 @@ impl<P> Direction<P> {
         });
     }
 
-    /// Of two that are due at once, the one that came first is next.
+    /// Whether the next packet due is an early one. Of two that are due at once, the one that came
+    /// first is next.
     fn next_is_early(&self) -> bool {
         let order =
             |queue: &VecDeque<HeldPacket<P>>| queue.front().map(|held| (held.due_ns, held.place));
@@ -211,12 +212,12 @@ impl<P> Direction<P> {
     }
 }
 
-/// What a packet takes while it is held.
+/// Memory that a packet occupies while it is held, bytes.
 fn cost(bytes: u32) -> u64 {
     u64::from(bytes) + BESIDE_EACH_PACKET_BYTES
 }
 
-/// Something that happens to each packet with the same probability.
+/// An event that happens to each packet with the same probability.
 #[derive(Debug)]
 struct Chance {
     share: f64,
@@ -229,7 +230,7 @@ impl Chance {
     }
 
     fn strikes(&mut self) -> bool {
-        // Without a draw where there is nothing to draw: most links lose nothing.
+        // No number is drawn where the share is 0: most links lose nothing.
         self.share > 0.0 && self.random.open_unit() <= self.share
     }
 }

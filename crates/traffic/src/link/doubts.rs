@@ -1,4 +1,4 @@
-//! Where a link was not what it was asked to be.
+//! Reports where a link did not behave as it was asked to.
 
 use model::link::LinkReading;
 use model::{Doubt, LinkDoubt};
@@ -6,12 +6,12 @@ use model::{Doubt, LinkDoubt};
 use super::carrying::LinkReadings;
 use super::courier::LATE_NS;
 
-/// More than this share of late packets is worth a doubt, if there were
+/// A share of late packets above this is a doubt, if there were at least [`LATE_PACKETS`].
 const LATE_SHARE: f64 = 0.01;
-/// at least so many, below which one hiccup of the machine would do.
+/// Fewer late packets than this are no doubt: one hiccup of the machine could make them late.
 const LATE_PACKETS: u64 = 10;
 
-/// What a sceptic would ask about a link that did this.
+/// What a sceptic would ask about a link with these readings.
 pub fn doubts(readings: &LinkReadings) -> Vec<Doubt> {
     let up = of_direction("up", &readings.up);
     let down = of_direction("down", &readings.down);

@@ -1,5 +1,5 @@
-//! The ends of a link, by packet sockets at virtual devices: frames come out of a ring, with the kernel's
-//! time.
+//! The ends of a link: packet sockets at virtual devices. Frames come out of a ring, with the
+//! kernel's timestamps.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -7,44 +7,44 @@ use std::os::fd::{AsFd, BorrowedFd};
 use sys::clock;
 use sys::packet::{self, Arrival, Frames, Receiver, Sender};
 
-/// Frames that wait in memory until they are taken: 40 ms at 100,000 a second.
+/// Frames that may wait in memory until they are taken: 40 ms at 100,000 a second.
 const RING_FRAMES: usize = 4096;
-/// Ethernet's header, and a VLAN's tag.
+/// Length of Ethernet's header and a VLAN tag.
 const AROUND_PACKET_BYTES: usize = 18;
-/// Clocks that are slewed go together, so one that has gone from the other by more was set; less may
-/// come of reading them one after the other.
+/// Clocks that are slewed run together, so if one has moved against the other by more than this, it
+/// was set. Smaller differences may come of reading them one after the other.
 const MOST_ASTRAY_NS: u64 = 1_000_000;
 
 /// A packet that came to the near end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Came<'a> {
-    /// When, by the monotonic clock, ns.
+    /// When it came, on the monotonic clock, ns.
     pub at_ns: u64,
-    /// Of its Ethernet frame without preamble and checksum.
+    /// Length of its Ethernet frame without preamble and checksum.
     pub bytes: u32,
-    /// What the far end takes; `None` for what no wire carries: longer than the MTU, or without its
-    /// checksum.
+    /// What the far end receives; `None` for a frame that no wire carries: longer than the MTU, or
+    /// without its checksum.
     pub packet: Option<&'a [u8]>,
 }
 
-/// Where a direction takes packets from, a device; readable when there are some.
+/// The device from which a direction takes packets; readable when there are some.
 #[derive(Debug)]
 pub(super) struct Ring {
     receiver: Receiver,
     stamps: Stamps,
 }
 
-/// What the kernel's stamps, which are of the wall clock, are on the monotonic one.
+/// Converts the kernel's timestamps, which are on the wall clock, to the monotonic clock.
 #[derive(Debug)]
 struct Stamps {
-    /// How far the wall clock was ahead at the last look, ns, modulo 2⁶⁴.
+    /// How far the wall clock was ahead of the monotonic one at the last look, ns, modulo 2⁶⁴.
     wall_ahead_ns: u64,
-    /// Whether all that wait may have been stamped since the wall clock was set.
+    /// Whether all waiting packets were stamped after the wall clock was last set.
     are_trusted: bool,
 }
 
-/// Opens a device of the calling thread's network namespace, to take packets from it and to hand some
-/// to it.
+/// Opens a device of the calling thread's network namespace, for taking packets from it and for
+/// handing packets to it.
 ///
 /// # Errors
 /// `EPERM` without `CAP_NET_RAW`, `ENODEV` for a device that is not there, `ENOMEM`.
@@ -59,12 +59,12 @@ pub(super) fn open(device: &str) -> io::Result<(Ring, Sender)> {
 }
 
 impl Ring {
-    /// Hands the packets that are there to `each`, oldest first and at most so many; how many.
+    /// Hands the waiting packets to `each`, oldest first and at most `most`. Returns how many.
     pub(super) fn take(&mut self, most: usize, mut each: impl FnMut(Came<'_>)) -> usize {
         let Self { receiver, stamps } = self;
         stamps.look(clock::wall_ahead_ns());
         let taken = receiver.take(most, |arrival| {
-            // Read for each: one that comes while others are taken is younger than they are.
+            // Read for each packet: one that comes while others are taken is younger than they are.
             let seen_ns = clock::monotonic_ns();
             each(Came {
                 at_ns: stamps.came_ns(arrival.wall_ns, seen_ns),
@@ -78,10 +78,10 @@ impl Ring {
         taken
     }
 
-    /// Packets so far that were lost because they were not taken in time.
+    /// Packets lost so far because they were not taken in time.
     ///
     /// # Errors
-    /// What the kernel refuses.
+    /// Errors of the kernel.
     pub(super) fn missed(&mut self) -> io::Result<u64> {
         self.receiver.missed()
     }
@@ -106,22 +106,23 @@ impl Stamps {
         }
     }
 
-    /// To be told how far the wall clock is ahead now, before packets are taken.
+    /// Checks the wall clock; to be called before packets are taken.
     fn look(&mut self, wall_ahead_ns: u64) {
-        let on_ns = wall_ahead_ns.wrapping_sub(self.wall_ahead_ns);
-        let astray_ns = on_ns.min(on_ns.wrapping_neg());
+        let moved_ns = wall_ahead_ns.wrapping_sub(self.wall_ahead_ns);
+        let astray_ns = moved_ns.min(moved_ns.wrapping_neg());
         self.are_trusted &= astray_ns <= MOST_ASTRAY_NS;
         self.wall_ahead_ns = wall_ahead_ns;
     }
 
-    /// To be told when all that waited have been taken: what comes now is stamped by the clock as it
-    /// was set.
+    /// To be called when all waiting packets have been taken: later packets are stamped by the
+    /// clock as it is set now.
     fn none_waits(&mut self) {
         self.are_trusted = true;
     }
 
-    /// When a packet came: as the kernel stamped it, however long ago, since a link that was stopped
-    /// is late by as much; but where that cannot be, when it was seen.
+    /// When a packet came, on the monotonic clock: by the kernel's timestamp, however long ago,
+    /// since a link that was stopped is late by as much. Where that timestamp cannot be right, the
+    /// time at which it was seen.
     fn came_ns(&self, wall_ns: u64, seen_ns: u64) -> u64 {
         let stamped_ns = wall_ns.wrapping_sub(self.wall_ahead_ns);
         if self.are_trusted && stamped_ns <= seen_ns {

@@ -1,4 +1,4 @@
-//! How long each packet takes to leave: a steady rate, or a fast one while there is credit.
+//! How long each packet takes to leave: at a steady rate, or at a fast one while there is credit.
 //!
 //! All arithmetic is in whole numbers, so that no rate drifts. Time is in ticks of 2⁻³² ns, and
 //! credit in bits × 10⁹ × 2³²: a packet of that cost at a rate in bit/s takes cost ÷ rate ticks,
@@ -14,7 +14,7 @@ const COST_OF_A_BIT: u128 = 1_000_000_000 << TICK_BITS;
 pub(super) struct Line {
     peak_bits_per_second: u128,
     credit: Option<Credit>,
-    /// When the last packet taken has left, ticks.
+    /// When the last accepted packet has left, ticks.
     free_at: u128,
 }
 
@@ -23,7 +23,7 @@ struct Credit {
     base_bits_per_second: u128,
     bucket: u128,
     balance: u128,
-    /// When the balance was as it stands, ticks.
+    /// The time for which `balance` holds, ticks.
     as_of: u128,
 }
 
@@ -48,8 +48,8 @@ impl Line {
         }
     }
 
-    /// When a packet that comes now would begin to leave, ns: behind those before, and when there
-    /// is credit for it.
+    /// When a packet that comes now would begin to leave, ns: after the packets before it, and when
+    /// there is credit for it.
     pub(super) fn start_ns(&self, now_ns: u64, bytes: u32) -> u64 {
         let ready = self.ready(now_ns);
         let paid = self
@@ -59,7 +59,7 @@ impl Line {
         nanoseconds(paid.unwrap_or(ready))
     }
 
-    /// Takes a packet behind those taken before; when its last bit leaves, ns.
+    /// Accepts a packet after those before it. Returns when its last bit leaves, ns.
     pub(super) fn take(&mut self, now_ns: u64, bytes: u32) -> u64 {
         let (ready, cost) = (self.ready(now_ns), cost(bytes));
         let start = match &mut self.credit {
@@ -70,7 +70,7 @@ impl Line {
         nanoseconds(self.free_at)
     }
 
-    /// When those before have left, ticks.
+    /// When the line is free for a packet that comes now, ticks.
     fn ready(&self, now_ns: u64) -> u128 {
         self.free_at.max(u128::from(now_ns) << TICK_BITS)
     }
@@ -82,7 +82,7 @@ fn cost(bytes: u32) -> u128 {
 
 impl Credit {
     fn full(bucket_bytes: u64, base_bits_per_second: u64) -> Self {
-        // More than 9.9 EB are as many: nobody lives to spend them.
+        // Larger buckets are cut to about 9.9 EB: nobody lives to spend them.
         let bucket = (u128::from(bucket_bytes) * 8).saturating_mul(COST_OF_A_BIT);
         Self {
             base_bits_per_second: base_bits_per_second.into(),
@@ -92,7 +92,8 @@ impl Credit {
         }
     }
 
-    /// Pays for a packet at `ready` or as soon after it as there is enough; when that is.
+    /// Pays for a packet at `ready`, or as soon afterwards as there is enough credit. Returns that
+    /// time.
     fn spend(&mut self, ready: u128, cost: u128) -> u128 {
         let paid_at = self.paid_at(ready, cost);
         self.balance = self.balance_at(paid_at).saturating_sub(cost);
@@ -100,7 +101,7 @@ impl Credit {
         paid_at
     }
 
-    /// When there is enough for a packet, at `ready` or as soon after it as can be.
+    /// When there is enough credit for a packet, at `ready` or later.
     fn paid_at(&self, ready: u128, cost: u128) -> u128 {
         let missing = cost.saturating_sub(self.balance_at(ready));
         ready + missing.div_ceil(self.base_bits_per_second)
@@ -112,7 +113,7 @@ impl Credit {
     }
 }
 
-/// Rounded up, so that nothing leaves early.
+/// Converts ticks to ns, rounded up so that nothing leaves early.
 fn nanoseconds(ticks: u128) -> u64 {
     let up = (ticks + ((1 << TICK_BITS) - 1)) >> TICK_BITS;
     u64::try_from(up).unwrap_or(u64::MAX)

@@ -1,5 +1,5 @@
-//! A link in user space: delay, rate, credit, loss and reordering between two network devices,
-//! for kernels without netem. Packet sockets are its ends.
+//! A link in user space: delay, rate, credit, loss and reordering between two network devices, for
+//! kernels without netem. Its ends are packet sockets.
 
 mod backlog;
 mod carrying;

@@ -1,4 +1,5 @@
-//! What goes in comes out, at its time and in its order, or is told of: with a clock of our own.
+//! What goes into a link comes out, in time and in order, or is counted as missing. The clock is
+//! the tests' own.
 
 use model::link::{LinkRate, LinkShape, QueueLimit, Reorder};
 use model::random::SplitMix64;
@@ -15,14 +16,14 @@ fn direction(shape: LinkShape, seed: u64) -> Direction<u64> {
     Direction::new(shape, &SplitMix64::new(seed))
 }
 
-/// What came out: when it was due, when it was asked for, and the packet's number.
+/// A packet that came out: when it was due, when it was asked for, and its number.
 struct Out {
     due_ns: u64,
     at_ns: u64,
     number: u64,
 }
 
-/// Sends all of them, asking for what is there before each, and then waits for the rest.
+/// Offers all packets, takes those that are due before each offer, and then waits for the rest.
 fn carry(link: &mut Direction<u64>, offers: &[Arrival]) -> (Vec<Fate>, Vec<Out>) {
     let (mut now_ns, mut fates, mut out) = (0, Vec::new(), Vec::new());
     for (number, (pause_ns, bytes)) in (0..).zip(offers) {
@@ -90,7 +91,7 @@ fn offers() -> impl Strategy<Value = Vec<Arrival>> {
 
 proptest! {
     #[test]
-    fn every_packet_offered_is_carried_or_lost_or_dropped_and_told_of(
+    fn every_packet_offered_is_carried_or_lost_or_dropped_and_counted(
         shape in shapes(), offers in offers(), seed: u64,
     ) {
         let mut link = direction(shape, seed);
@@ -147,7 +148,7 @@ proptest! {
             let mut sum = 0.0;
             for to in from + 1..out.len() {
                 sum += bits(&out[to]);
-                // 1 ns for each end, which are rounded up.
+                // 1 ns, because both ends are rounded up.
                 let seconds = (out[to].due_ns - out[from].due_ns + 1) as f64 / 1e9;
                 prop_assert!(sum <= allowed_bits(rate, seconds) * (1.0 + 1e-9), "{sum} bits in {seconds} s");
             }
@@ -159,7 +160,7 @@ proptest! {
         burst_bits_per_second in 10_000_000_u64..1_000_000_000, bucket_bytes in 65_549_u64..200_000,
         limit_ns in 0_u64..10 * MS, offers in offers(),
     ) {
-        // Often spent, and then waited for.
+        // The credit is often spent, and then packets wait.
         let rate = LinkRate::Credit {
             burst_bits_per_second,
             bucket_bytes,
@@ -237,7 +238,7 @@ fn the_loss_asked_for_is_drawn_by_independent_chances() {
     }
 }
 
-/// Which of so many packets a link with that seed and a loss of 1 % loses.
+/// The numbers of the packets that a link with this seed and a loss of 1 % loses.
 fn lost(seed: u64, packets: u32) -> Vec<u32> {
     let shape = LinkShape {
         loss_share: 0.01,
@@ -260,18 +261,18 @@ fn over_seeds_the_losses_are_spread_as_chance_spreads_them() {
     let mean = counts.iter().sum::<f64>() / seeds;
     let apart = |count: &f64| count - mean;
     let variance = counts.iter().map(|count| apart(count).powi(2)).sum::<f64>() / (seeds - 1.0);
-    // The binomial's: 10,000 × 0.01 and 10,000 × 0.01 × 0.99, each within four of its own deviations
-    // over a thousand seeds, √(99 / 1000) and 99 × √(2 / 999).
+    // Those of the binomial, 10,000 × 0.01 and 10,000 × 0.01 × 0.99, each within four of its
+    // standard deviations over a thousand seeds, √(99 / 1000) and 99 × √(2 / 999).
     assert!((mean - 100.0).abs() < 1.26, "{mean}");
     assert!((variance - 99.0).abs() < 17.7, "{variance}");
-    // Of seeds that follow one another the counts do not hang together: ±4 / √1000.
+    // The counts of consecutive seeds are not correlated: ±4 / √1000.
     let together: f64 = counts
         .windows(2)
         .map(|two| apart(&two[0]) * apart(&two[1]))
         .sum();
     let correlation = together / (variance * (seeds - 1.0));
     assert!(correlation.abs() < 0.126, "{correlation}");
-    // Nor do they lose the same packets: 999 pairs of seeds with 1 of 10,000 in common by chance.
+    // Nor do they lose the same packets: by chance, each of 999 pairs has 1 of 10,000 in common.
     let common = |two: &[Vec<u32>]| {
         two[0]
             .iter()
@@ -340,7 +341,7 @@ fn a_link_without_a_rate_stops_holding_packets_at_its_memory_and_says_so() {
     let unheld = (0..300_000)
         .find(|_| link.handle(0, 1514, || 0) == Fate::Unheld)
         .unwrap();
-    // 288 MiB of 1514 bytes and what holding each takes.
+    // 288 MiB of packets of 1514 bytes, each of which takes 136 bytes more to hold.
     assert_eq!(unheld, (288 << 20) / (1514 + 136));
     assert!(link.poll(MS).is_some());
     assert_eq!(link.handle(MS, 1514, || 0), Fate::Due(2 * MS));

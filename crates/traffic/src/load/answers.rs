@@ -1,4 +1,4 @@
-//! Whether an answer of HTTP is right, whatever version it came in.
+//! Whether an HTTP answer is right, whatever HTTP version it came in.
 
 use std::sync::OnceLock;
 
@@ -6,18 +6,18 @@ use wire::response::BodyMark;
 
 use crate::protocol::Fate;
 
-/// One answer in so many has its body compared with the first.
+/// One answer in this many has its body compared with the first.
 pub(super) const VERIFIED_EVERY: u32 = 64;
 
-/// What right answers have in common.
+/// What all right answers have in common.
 #[derive(Debug)]
 pub(super) struct Answers {
     pub(super) compares_bodies: bool,
-    /// Whether bodies are read at all, not counted alone.
+    /// Whether bodies are read, and not only counted.
     pub(super) reads_bodies: bool,
     /// The length that each right body has, where it is known.
     pub(super) body_bytes: Option<u64>,
-    /// Status and body of the first answer that was no error, on whichever thread it came.
+    /// Status and body of the first answer that was not an error, on any thread.
     first_right: OnceLock<(u16, BodyMark)>,
 }
 
@@ -26,11 +26,11 @@ pub(super) struct Answers {
 pub(super) struct Answer {
     pub(super) status: u16,
     pub(super) body_bytes: u64,
-    /// Present when the body was watched.
+    /// Present if the body was read.
     pub(super) mark: Option<BodyMark>,
 }
 
-/// What one thread remembers of answers.
+/// What one thread remembers of its answers.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     begun: u32,
@@ -38,7 +38,7 @@ pub(super) struct Seen {
 }
 
 impl Answers {
-    /// Of which a sample is compared with the first right one.
+    /// Makes a check that compares a sample of the answers with the first right one.
     pub(super) fn compared() -> Self {
         Self {
             compares_bodies: true,
@@ -48,16 +48,16 @@ impl Answers {
         }
     }
 
-    /// Whether the body of the answer to the next request is watched.
+    /// Whether the body of the answer to the next request is read.
     #[inline]
     pub(super) fn watches_next(&self, seen: &mut Seen) -> bool {
-        // Until a first answer is known, each could be it.
+        // Until a first answer is known, any answer could be the first.
         let watched = seen.begun.is_multiple_of(VERIFIED_EVERY) || seen.first_status.is_none();
         seen.begun = seen.begun.wrapping_add(1);
         watched && self.reads_bodies
     }
 
-    /// The bin that a whole answer belongs into.
+    /// How a whole answer is counted.
     #[inline]
     pub(super) fn fate(&self, seen: &mut Seen, answer: Answer) -> Fate {
         let fate = match answer.mark {
@@ -75,13 +75,15 @@ impl Answers {
         fate
     }
 
-    /// The status of the first right answer of all, or of the first that this thread saw.
+    /// The status of the first right answer on any thread; if there is none, the first that this
+    /// thread saw.
     pub(super) fn first_status(&self, seen: &Seen) -> Option<u16> {
         let right = self.first_right.get().map(|(status, _)| *status);
         right.or(seen.first_status)
     }
 
-    /// Whether a body is the one seen first; the first of all is.
+    /// Whether an answer equals the first one, or bodies are not compared. The first answer of all
+    /// is right.
     #[cold]
     fn is_right(&self, status: u16, body: BodyMark) -> bool {
         let answer = (status, body);

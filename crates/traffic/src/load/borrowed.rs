@@ -1,13 +1,13 @@
-//! The calling thread as a worker, given back as it was.
+//! Uses the calling thread as a worker, and restores its settings afterwards.
 
-/// What a worker changes about its thread. Dropping it sets the old values again.
+/// The settings that a worker changes of its thread. Dropping it restores the old values.
 pub(super) struct BorrowedThread {
     cpus: Option<Vec<usize>>,
     timer_slack_ns: Option<u64>,
 }
 
 impl BorrowedThread {
-    /// Remembers what the calling thread is like now.
+    /// Remembers the present settings of the calling thread.
     pub(super) fn take() -> Self {
         Self {
             cpus: sys::cpu::allowed().ok(),
@@ -18,7 +18,7 @@ impl BorrowedThread {
 
 impl Drop for BorrowedThread {
     fn drop(&mut self) {
-        // What could be read can be written back; should it not, only this thread is affected.
+        // Values that could be read can be written back; if not, only this thread is affected.
         if let Some(cpus) = &self.cpus {
             let _ = sys::cpu::pin(cpus);
         }

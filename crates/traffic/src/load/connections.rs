@@ -1,4 +1,4 @@
-//! The connections of one worker: opening, giving up, opening again.
+//! The connections of one worker: opening them, giving up on them, and opening them again.
 
 use std::io;
 
@@ -7,11 +7,12 @@ use super::outcome::ConnectionCounts;
 use super::recorder::RequestTimes;
 use crate::protocol::Protocol;
 
-/// Before the first attempt after a failure; doubles with each further one.
+/// Pause before the first attempt after a failure. It doubles with each further failure, up to the
+/// maximum.
 const BACKOFF_MIN_NS: u64 = 1_000_000;
 const BACKOFF_MAX_NS: u64 = 100_000_000;
 
-/// What a connection is doing.
+/// The stage that a connection is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
     /// Closed until this moment.
@@ -21,16 +22,16 @@ pub(super) enum Stage {
     Opening {
         since_ns: u64,
     },
-    /// Open, with no request out.
+    /// Open, with no request under way.
     Idle,
     /// The socket took part of a request; the rest waits for room.
     Sending,
-    /// The whole request is out.
+    /// The whole request has been sent.
     Waiting,
 }
 
 impl Stage {
-    /// Whether a request is out and has no fate yet.
+    /// Whether a request is under way and has no fate yet.
     pub(super) fn has_request(self) -> bool {
         matches!(self, Self::Sending | Self::Waiting)
     }
@@ -41,11 +42,11 @@ pub(super) struct Connection<E> {
     pub(super) stage: Stage,
     pub(super) exchange: E,
     pub(super) request: RequestTimes,
-    /// When the request left, or a part of a long answer to it came.
+    /// When the request left, or when the latest part of a long answer came.
     pub(super) heard_ns: u64,
     was_open: bool,
-    /// Times in a row that it failed, or was closed without one answer.
-    fruitless: u32,
+    /// Times in a row that the connection failed, or was closed without one answer.
+    failures_in_row: u32,
 }
 
 impl<E> Connection<E> {
@@ -56,23 +57,23 @@ impl<E> Connection<E> {
             request: RequestTimes::default(),
             heard_ns: 0,
             was_open: false,
-            fruitless: 0,
+            failures_in_row: 0,
         }
     }
 
-    /// A whole answer came: whatever failed before is forgiven.
+    /// Notes a whole answer: earlier failures no longer count.
     #[inline]
-    pub(super) fn bore_fruit(&mut self) {
-        self.fruitless = 0;
+    pub(super) fn reset_failures(&mut self) {
+        self.failures_in_row = 0;
     }
 }
 
-/// All connections of one worker, and what carries their bytes.
+/// All connections of one worker, and the carrier of their bytes.
 pub(super) struct Connections<E, C> {
     pub(super) carrier: C,
     slots: Vec<Connection<E>>,
     counts: ConnectionCounts,
-    /// When the next closed connection may be opened again; `u64::MAX` for none.
+    /// When the next closed connection may be opened again; `u64::MAX` when none may.
     next_opening_ns: u64,
     may_open: bool,
     last_failure: Option<io::Error>,
@@ -102,7 +103,7 @@ impl<E, C: Carrier> Connections<E, C> {
         self.carrier.counts().unwrap_or(self.counts)
     }
 
-    /// Why a connection last failed to open.
+    /// Returns why a connection last failed to open.
     pub(super) fn last_failure(&self) -> String {
         self.last_failure.as_ref().map_or_else(
             || "no answer to the first packet".to_owned(),
@@ -119,7 +120,7 @@ impl<E, C: Carrier> Connections<E, C> {
         self.slots[slot].stage
     }
 
-    /// The moment by which [`Self::tend`] is to be called again.
+    /// Returns the moment by which [`Self::tend`] must be called again.
     pub(super) fn next_opening_ns(&self) -> u64 {
         self.next_opening_ns
     }
@@ -131,7 +132,7 @@ impl<E, C: Carrier> Connections<E, C> {
         self.slots.iter().filter(is_open).count()
     }
 
-    /// Takes what came on a connection, for its exchange; `None` when nothing is there.
+    /// Returns what came on a connection, with its exchange; `None` when nothing is there.
     #[inline]
     pub(super) fn receive(
         &mut self,
@@ -141,7 +142,7 @@ impl<E, C: Carrier> Connections<E, C> {
         Some((piece, &mut self.slots[slot].exchange))
     }
 
-    /// Sends the request of the exchange, or the rest of it, as far as that can be done at once.
+    /// Sends the exchange's request, or the rest of it, as far as possible without waiting.
     #[inline]
     pub(super) fn send(
         &mut self,
@@ -163,7 +164,7 @@ impl<E, C: Carrier> Connections<E, C> {
         Ok(())
     }
 
-    /// Opens what is due to be opened and gives up on what takes too long.
+    /// Opens the connections that are due and gives up on attempts that take too long.
     pub(super) fn tend(&mut self, now_ns: u64) {
         self.next_opening_ns = u64::MAX;
         for slot in 0..self.slots.len() {
@@ -181,7 +182,7 @@ impl<E, C: Carrier> Connections<E, C> {
         }
     }
 
-    /// Learns how an attempt to connect ended; true when the connection is open.
+    /// Finishes an attempt to connect; true when the connection is open.
     pub(super) fn finish_opening(&mut self, slot: usize, now_ns: u64) -> bool {
         match self.carrier.finish_opening(slot) {
             Ok(true) => {}
@@ -201,26 +202,25 @@ impl<E, C: Carrier> Connections<E, C> {
         true
     }
 
-    /// Closes a connection and opens a new one in its place: at once after an answer, after a
-    /// growing pause when there was none, so that a server that hangs up is not hammered.
+    /// Closes a connection and opens a new one in its place: at once for the first time after an
+    /// answer, otherwise after a growing pause, so that a server that hangs up is not hammered.
     pub(super) fn reopen(&mut self, slot: usize, now_ns: u64) {
         self.close(slot);
-        let fruitless = self.slots[slot].fruitless;
-        self.slots[slot].fruitless = fruitless.saturating_add(1);
-        if fruitless == 0 && self.may_open {
+        let failures_in_row = self.slots[slot].failures_in_row;
+        self.slots[slot].failures_in_row = failures_in_row.saturating_add(1);
+        if failures_in_row == 0 && self.may_open {
             self.open(slot, now_ns);
         } else {
-            self.pause(slot, now_ns, fruitless);
+            self.pause(slot, now_ns, failures_in_row);
         }
     }
 
-    /// Opens no connection from now on.
+    /// Prevents connections from being opened from now on.
     pub(super) fn stop_opening(&mut self) {
         self.may_open = false;
         self.next_opening_ns = u64::MAX;
     }
 
-    /// Closes a connection.
     pub(super) fn close(&mut self, slot: usize) {
         self.carrier.close(slot);
         self.slots[slot].stage = Stage::Down { until_ns: u64::MAX };
@@ -240,9 +240,9 @@ impl<E, C: Carrier> Connections<E, C> {
         self.counts.failed += 1;
         self.last_failure = Some(error);
         self.close(slot);
-        let fruitless = self.slots[slot].fruitless;
-        self.slots[slot].fruitless = fruitless.saturating_add(1);
-        self.pause(slot, now_ns, fruitless);
+        let failures_in_row = self.slots[slot].failures_in_row;
+        self.slots[slot].failures_in_row = failures_in_row.saturating_add(1);
+        self.pause(slot, now_ns, failures_in_row);
     }
 
     fn pause(&mut self, slot: usize, now_ns: u64, failures: u32) {

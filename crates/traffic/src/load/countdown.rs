@@ -1,16 +1,17 @@
-//! So many requests and no more, over all workers of a block.
+//! A fixed number of requests, shared by all workers of a block.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// What is left of the requests of a block. All workers take from it, so that none is left with a
-/// part of its own when the others are done.
+/// The requests of a block that are left. All workers take from it, so that none is left with a
+/// share of its own when the others are done.
 #[derive(Debug)]
 pub(super) struct Countdown {
     to_begin: AtomicU64,
     to_end: AtomicU64,
-    /// When a worker last had a connection, from the start of the block on, ns.
+    /// When a worker last had a connection, ns on the monotonic clock; at first the start of the
+    /// block.
     alive_ns: AtomicU64,
-    /// When the last of them ended; `u64::MAX` before.
+    /// When the last request ended; `u64::MAX` before.
     over_ns: AtomicU64,
 }
 
@@ -24,7 +25,7 @@ impl Countdown {
         }
     }
 
-    /// Takes one to begin with; false when none is left.
+    /// Takes one request to begin; false when none is left.
     pub(super) fn take(&self) -> bool {
         let one_less = |left: u64| left.checked_sub(1);
         self.to_begin
@@ -32,35 +33,35 @@ impl Countdown {
             .is_ok()
     }
 
-    /// Whether none is left to begin with.
+    /// Whether every request has been begun.
     pub(super) fn is_spent(&self) -> bool {
         self.to_begin.load(Relaxed) == 0
     }
 
-    /// One of those that were taken has met its fate.
+    /// Counts a request that was taken and has now ended.
     pub(super) fn ended(&self, now_ns: u64) {
         if self.to_end.fetch_sub(1, Relaxed) == 1 {
             self.end(now_ns);
         }
     }
 
-    /// The block is over, whatever is left.
+    /// Ends the block, whatever is left.
     fn end(&self, now_ns: u64) {
         self.over_ns.fetch_min(now_ns, Relaxed);
     }
 
-    /// When the block was over; `u64::MAX` before.
+    /// Returns when the block was over; `u64::MAX` before.
     pub(super) fn over_ns(&self) -> u64 {
         self.over_ns.load(Relaxed)
     }
 
-    /// A block begins only where some worker has a connection.
+    /// Starts the patience for a connection: a block begins only where some worker has one.
     pub(super) fn begin(&self, start_ns: u64) {
         self.alive_ns.fetch_max(start_ns, Relaxed);
     }
 
-    /// A worker has a connection, or had one since it last looked, or neither. When none has had one for
-    /// the patience, nothing would ever end the block.
+    /// Notes whether a worker has a connection, or had one since its last call. Ends the block when
+    /// no worker has had one for the patience, because nothing else would ever end it.
     pub(super) fn look_after(&self, had_connection: bool, now_ns: u64, patience_ns: u64) {
         if had_connection {
             self.alive_ns.fetch_max(now_ns, Relaxed);

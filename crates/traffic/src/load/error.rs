@@ -1,22 +1,22 @@
-//! Why a block of load could not be put on a target at all.
+//! The reasons why a block of load could not be put on a target at all.
 
 use std::io;
 use std::ops::RangeInclusive;
 
 use sys::address::Address;
 
-/// The requests per second that an open loop may offer: one in a quarter of an hour, and more
-/// than any client can send.
+/// Range of requests per second that an open loop may offer: from one in a quarter of an hour to
+/// more than any client can send.
 pub(super) const RATE_RANGE: RangeInclusive<f64> = 0.001..=10_000_000.0;
-/// The most threads of a load.
+/// Largest number of threads of a load.
 pub(super) const THREADS_MAX: u32 = 1024;
-/// The most connections to one address: each takes a port of ours.
+/// Largest number of connections to one address: each takes a local port.
 pub(super) const CONNECTIONS_MAX: u32 = 65_535;
 
-/// The most requests under way at once, over all streams: what is kept of each takes memory.
+/// Largest number of requests under way at once, over all streams: each needs memory for its state.
 pub(super) const REQUESTS_AT_ONCE_MAX: u64 = 1_000_000;
 
-/// What stopped a block of load: what happened, where, and what to do.
+/// The error that stopped a block of load: what happened, where, and what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     #[error("a load needs at least one connection")]

@@ -1,9 +1,9 @@
-//! The queue of connections that wait for a request to be due.
+//! The queue of connections that are free until a request is due.
 
 use std::collections::VecDeque;
 
 /// Connections in the order in which they became free, so that all of them are used in turn and
-/// none grows cold. A connection may close while it is in here: whoever takes it looks.
+/// none grows cold. A connection may close while it is queued, so [`FreeQueue::take`] checks.
 #[derive(Debug, Default)]
 pub(super) struct FreeQueue {
     slots: VecDeque<usize>,
@@ -18,14 +18,14 @@ impl FreeQueue {
         }
     }
 
-    /// Adds a connection; one that is in here keeps its place.
+    /// Adds a connection; one that is already queued keeps its place.
     pub(super) fn push(&mut self, slot: usize) {
         if !std::mem::replace(&mut self.queued[slot], true) {
             self.slots.push_back(slot);
         }
     }
 
-    /// Takes the first connection that `is_idle` still; those that are not are dropped.
+    /// Takes the first connection that is still idle by `is_idle`; those that are not are dropped.
     pub(super) fn take(&mut self, is_idle: impl Fn(usize) -> bool) -> Option<usize> {
         loop {
             let slot = self.slots.pop_front()?;

@@ -1,27 +1,27 @@
-//! Where the workers wait for one another, so that all of them start at one moment.
+//! The gate at which workers wait for one another, so that all of them start at one moment.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Barrier, OnceLock};
 
-/// Passed once by each worker, whether it is ready or not: one that could not start must not
-/// leave the others waiting.
+/// A barrier that each worker passes once, whether it is ready or not: a worker that could not
+/// start must not leave the others waiting.
 pub(super) struct Gate {
     barrier: Barrier,
     broken: AtomicBool,
     open_connections: AtomicU64,
     attempts: AtomicU64,
     start_ns: OnceLock<u64>,
-    /// When the block was cut short; `u64::MAX` while it was not.
+    /// When the block was cut short; `u64::MAX` as long as it was not.
     cut_ns: AtomicU64,
 }
 
-/// What the gate said.
+/// The result of waiting at the gate.
 pub(super) enum Passage {
-    /// Everybody starts now, which is this moment of the monotonic clock.
+    /// All workers start, at this moment of the monotonic clock.
     Start { start_ns: u64 },
-    /// No thread has a single connection.
+    /// No worker has a single connection.
     Nobody { attempts: u64 },
-    /// Some thread could not start.
+    /// Some worker could not start.
     Broken,
 }
 
@@ -37,21 +37,22 @@ impl Gate {
         }
     }
 
-    /// Ends the block for everybody at this moment.
+    /// Ends the block at this moment for all workers.
     pub(super) fn cut_short(&self, now_ns: u64) {
         self.cut_ns.fetch_min(now_ns, Ordering::Relaxed);
     }
 
-    /// When the block was cut short; `u64::MAX` while it was not.
+    /// Returns when the block was cut short; `u64::MAX` as long as it was not.
     pub(super) fn cut_ns(&self) -> u64 {
         self.cut_ns.load(Ordering::Relaxed)
     }
 
-    /// Waits for all, having so many connections open after so many attempts.
+    /// Waits for all workers. `open` and `attempts` are this worker's open connections and its
+    /// attempts to connect.
     pub(super) fn pass(&self, open: u64, attempts: u64) -> Passage {
         self.open_connections.fetch_add(open, Ordering::Relaxed);
         self.attempts.fetch_add(attempts, Ordering::Relaxed);
-        // The barrier's lock orders these counters for everyone behind it.
+        // The barrier's lock orders these counters for every thread that has passed it.
         self.barrier.wait();
         if self.broken.load(Ordering::Relaxed) {
             return Passage::Broken;

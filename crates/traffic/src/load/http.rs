@@ -5,7 +5,7 @@ use wire::response::{KnownHead, Progress, Reply, ResponseReader};
 use super::answers::{Answer, Answers, Seen};
 use crate::protocol::{Framing, Protocol};
 
-/// Why a request cannot be put into words.
+/// The reasons why a request cannot be put into words.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
     #[error("`{0}` is no HTTP method: use letters, such as GET")]
@@ -24,7 +24,7 @@ pub enum RequestError {
     Http2(#[from] http2::RequestError),
 }
 
-/// One HTTP/1.1 request, and the check of its answers.
+/// One HTTP/1.1 request, with the check of its answers.
 #[derive(Debug)]
 pub struct HttpProtocol {
     request: Vec<u8>,
@@ -66,8 +66,8 @@ impl HttpProtocol {
         })
     }
 
-    /// This request with the comparison of bodies switched off: for a target whose answers
-    /// differ from one another by right.
+    /// Returns this request with the comparison of bodies switched off, for a target whose answers
+    /// rightly differ from one another.
     #[must_use]
     pub fn without_comparing_bodies(mut self) -> Self {
         self.compare_no_bodies();
@@ -79,13 +79,13 @@ impl HttpProtocol {
         self.answers.compares_bodies = false;
     }
 
-    /// Puts another request in the place of this one, for the same answers.
+    /// Replaces the bytes of the request; the answers are checked as before.
     pub(super) fn replace_bytes(&mut self, request: Vec<u8>) {
         self.request = request;
     }
 
-    /// This request for bodies so long that they are counted and not looked at; each must have
-    /// this length, where one is given.
+    /// Returns this request for bodies so long that they are only counted, not read. Where
+    /// `body_bytes` is given, each body must have this length.
     #[must_use]
     pub fn counting_bodies(mut self, body_bytes: Option<u64>) -> Self {
         self.answers.reads_bodies = false;
@@ -93,7 +93,7 @@ impl HttpProtocol {
         self
     }
 
-    /// Length of the request, in bytes.
+    /// Returns the length of the request, in bytes.
     pub fn request_bytes(&self) -> usize {
         self.request.len()
     }
@@ -104,12 +104,12 @@ impl HttpProtocol {
         self.is_head
     }
 
-    /// The request as it goes over the wire.
+    /// Returns the request as it goes over the wire.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.request
     }
 
-    /// A reader for the answers to this request.
+    /// Returns a reader for the answers to this request.
     pub(super) fn reader(&self) -> ResponseReader {
         ResponseReader::new(self.is_head)
     }

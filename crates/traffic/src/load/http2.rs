@@ -7,7 +7,7 @@ use super::answers::{Answer, Answers, Seen};
 use super::http::{RequestError, check_headers, check_request_line};
 use crate::protocol::{Framing, Protocol, Received};
 
-/// One HTTP/2 request, and the check of its answers.
+/// One HTTP/2 request, with the check of its answers.
 #[derive(Debug)]
 pub struct Http2Protocol {
     request: Request,
@@ -15,11 +15,11 @@ pub struct Http2Protocol {
 }
 
 impl Http2Protocol {
-    /// Prepares a request. `scheme` is `http` or `https`; the others are as of
+    /// Prepares a request. `scheme` is `http` or `https`; the other parameters are those of
     /// [`HttpProtocol::new`](super::http::HttpProtocol::new).
     ///
     /// # Errors
-    /// [`RequestError`] for anything that HTTP/2 cannot say.
+    /// [`RequestError`] for anything that HTTP/2 cannot express.
     pub fn new(
         scheme: &str,
         method: &str,
@@ -35,17 +35,17 @@ impl Http2Protocol {
         })
     }
 
-    /// This request with the comparison of bodies switched off.
+    /// Switches the comparison of bodies off.
     pub fn compare_no_bodies(&mut self) {
         self.answers.compares_bodies = false;
     }
 }
 
-/// A part of an answer, and how many bytes came for it.
+/// A part of an answer, and the number of bytes that came for it.
 #[derive(Clone, Debug)]
 pub struct Heard {
     pub(super) part: Part,
-    /// Those of frames that are of no stream count for the part behind them.
+    /// Bytes of frames that belong to no stream count toward the part that follows them.
     pub(super) wire_bytes: usize,
 }
 
@@ -54,18 +54,18 @@ impl Received for Heard {
         self.wire_bytes
     }
 
-    /// The end of a connection is a failure of its streams.
+    /// Always false: the end of a connection shows as a failure of its streams.
     fn is_end(&self) -> bool {
         false
     }
 }
 
-/// Where one stream is within its answer.
+/// How far one stream has got within its answer.
 #[derive(Debug, Default)]
 pub struct Exchange {
     status: u16,
     body_bytes: u64,
-    /// Present when the body is watched.
+    /// Present when a mark of the body is wanted.
     marker: Option<Marker>,
 }
 
@@ -77,7 +77,7 @@ impl Exchange {
         }
     }
 
-    /// Takes the next part; the answer when that was its end.
+    /// Reads the next part; returns the answer when the part was its end.
     pub(super) fn take(&mut self, part: &Part) -> Option<Answer> {
         match part {
             Part::Head { status, .. } => self.status = *status,

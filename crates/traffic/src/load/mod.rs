@@ -1,13 +1,13 @@
 //! The load generator: one loop that drives any [`Protocol`] over many connections.
 //!
-//! Each thread has its own carrier of bytes and its own connections and shares nothing while it
-//! runs. With epoll a request costs one `send`, one `recv` and its part of one wait in steady
-//! state; with io_uring a part of one system call. The next request leaves from the place where
-//! the answer before it ended.
+//! Each thread has its own carrier of bytes and its own connections, and shares nothing while it
+//! runs. In steady state, a request over epoll costs one `send`, one `recv` and its part of one
+//! wait; over io_uring it costs a part of one system call. The next request leaves from the place
+//! in the code where the previous answer ended.
 //!
-//! A request takes this way: the schedule or the answer before it makes it due (`schedule`), the
-//! worker sends it on a free connection (`worker`, `connections`, `carrier`), the protocol says where its
-//! answer ends (`http`), and it lands in exactly one bin (`recorder`).
+//! The path of a request: the schedule or the previous answer makes it due (`schedule`), the worker
+//! sends it on a free connection (`worker`, `connections`, `carrier`), the protocol says where its
+//! answer ends (`http`), and it is counted in exactly one bin (`recorder`).
 
 mod answers;
 mod borrowed;
@@ -55,18 +55,18 @@ pub use probe::{
 pub use recorder::TICK_NS;
 pub use tally::{Live, SoFar};
 
-/// Called by the first worker at the edges of the scored window, so that counters are read in
-/// step with it. The time that these calls take is not scored.
+/// Called by the first worker at the edges of the scored window, so that counters are read in step
+/// with it. The time that these calls take is not scored.
 pub trait Observer {
-    /// A block begins, which can be watched from any thread from now on.
+    /// A block begins. From now on any thread can read its counts in `live`.
     fn begins(&mut self, _live: &Arc<Live>) {}
-    /// The connections of the first worker are open; nothing is asked for before this returns.
+    /// The connections of the first worker are open; no request is sent before this returns.
     fn is_connected(&mut self) {}
     /// The scored window is about to open.
     fn window_opens(&mut self);
     /// The scored window has just closed.
     fn window_closes(&mut self);
-    /// Whether the block is to end now. It is asked often, and at least each tenth of a second.
+    /// Whether the block should end now. This is called often, at least every tenth of a second.
     fn is_over(&self) -> bool {
         false
     }
@@ -81,7 +81,7 @@ impl Observer for NoObserver {
     fn window_closes(&mut self) {}
 }
 
-/// As [`Loads::load`], of a protocol whose bytes are its own.
+/// Does what [`Loads::load`] does, for a protocol whose requests are plain bytes.
 pub(crate) fn run<P: Protocol<Request = [u8], Input = [u8]>>(
     plan: &LoadPlan,
     protocol: &P,
@@ -101,7 +101,7 @@ pub(crate) fn run<P: Protocol<Request = [u8], Input = [u8]>>(
     Ok(LoadOutcome::merge(plan, engine, &live, outcomes))
 }
 
-/// As [`run`], with as many requests under way on each connection as the plan has streams.
+/// Like [`run`], with as many requests under way on each connection as the plan has streams.
 fn run_http2(
     plan: &LoadPlan,
     protocol: &Http2Protocol,
@@ -116,15 +116,16 @@ fn run_http2(
     Ok(LoadOutcome::merge(plan, engine, &live, outcomes))
 }
 
-/// What puts load on in its own way. Each has its loops compiled here, once and at the speed of this crate.
+/// A protocol that can put load on a target. The load loop of each implementation is compiled in
+/// this crate, once, with its optimization level.
 pub trait Loads {
-    /// Puts one block of load on the target: connects, settles, scores, and waits a moment for the last
-    /// answers. It takes `settle_ns + score_ns`, or less where the requests are counted, and the time to
-    /// connect.
+    /// Puts one block of load on the target: connects, settles, scores, and waits a moment for the
+    /// last answers. It takes `settle_ns + score_ns`, or less where the requests are counted, plus
+    /// the time to connect.
     ///
     /// # Errors
-    /// [`LoadError`] for a plan that makes no sense, a CPU that cannot be had, or a target that accepts no
-    /// connection at all. Requests that fail are no error: they are in the ledger.
+    /// [`LoadError`] for a plan that makes no sense, a CPU that is not available, or a target that
+    /// accepts no connection at all. Requests that fail are no error: they are in the ledger.
     fn load(&self, plan: &LoadPlan, observer: &mut dyn Observer) -> Result<LoadOutcome, LoadError>;
 }
 
@@ -146,7 +147,7 @@ impl Loads for Http2Protocol {
     }
 }
 
-/// Sees that a plan can be carried out, and makes what can be watched of it.
+/// Checks that a plan can be carried out, and creates the counts that the observer can watch.
 fn prepare(plan: &LoadPlan, observer: &mut dyn Observer) -> Result<Arc<Live>, LoadError> {
     plan.check()?;
     plan.make_room()?;
@@ -157,7 +158,7 @@ fn prepare(plan: &LoadPlan, observer: &mut dyn Observer) -> Result<Arc<Live>, Lo
     Ok(live)
 }
 
-/// All threads of a block, from the first connection to the last answer.
+/// Runs all threads of a block, from the first connection to the last answer.
 fn carry<'a, P, C>(
     plan: &'a LoadPlan,
     protocol: &'a P,

@@ -1,4 +1,4 @@
-//! What one block of load came to, put together from its threads.
+//! The result of one block of load, put together from its threads.
 
 use model::reading::{LatencyReading, Ledger};
 use model::{Doubt, Histogram};
@@ -8,115 +8,118 @@ use super::tally::Live;
 use super::usage::Usage;
 use super::{Engine, LoadPlan, silence};
 
-/// From this share of a thread's time on, the client holds the load back.
+/// When a thread is occupied for more than this share of its time, the client holds the load back.
 const CLIENT_LIMIT_SHARE: f64 = 0.85;
-/// A p99 of the lateness above this share of the median response makes latencies doubtful.
+/// Latencies are doubtful when the p99 of the lateness exceeds this share of the median response
+/// time.
 const LATENESS_LIMIT_SHARE: f64 = 0.10;
-/// Below this many observations a p99 is no more than the largest.
+/// With fewer observations than this, a p99 is no more than the largest value.
 const LATENESS_MIN_COUNT: u64 = 1000;
-/// More of the offered rate than this must not be missing.
+/// Largest share of the offered rate that may be missing.
 const SHORTFALL_LIMIT_SHARE: f64 = 0.01;
-/// Requests that are out at a moment are more or fewer by chance: nearly never by more than so many times the
-/// root of their mean number.
+/// The number of requests under way varies by chance: it is nearly never further from its mean than
+/// this many times the square root of the mean.
 const OUT_BY_CHANCE: f64 = 3.0;
-/// A single failure in a thousand may be chance; more is worth a word.
+/// Largest share of failed requests without a doubt: one failure in a thousand may be chance.
 const FAILED_LIMIT_SHARE: f64 = 0.001;
 
-/// What happened to connections, as against requests.
+/// What happened to connections, as opposed to requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConnectionCounts {
-    /// Connections opened for the first time.
+    /// Connections that were opened for the first time.
     pub opened: u64,
-    /// Attempts to connect that failed; each is tried again after a pause.
+    /// Attempts to connect that failed; each is repeated after a pause.
     pub failed: u64,
-    /// Opened again after the peer closed or a request failed.
+    /// Connections that were opened again after the peer closed them or a request failed.
     pub reopened: u64,
 }
 
-/// Handshakes of TLS that were done, over a whole block.
+/// TLS handshakes that were completed in a whole block.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Handshakes {
-    /// Of the times, those that went on with an earlier session.
+    /// Number of handshakes among `times` that resumed an earlier session.
     pub resumed: u64,
     /// From the connection to the end of the handshake, ns.
     pub times: Histogram,
 }
 
 impl Handshakes {
-    /// Adds those of another thread.
+    /// Adds the handshakes of another thread.
     pub(super) fn merge(&mut self, others: &Self) {
         self.resumed += others.resumed;
         self.times.merge(&others.times);
     }
 }
 
-/// What one block of load came to.
+/// The result of one block of load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoadOutcome {
     /// What carried the bytes: never [`Engine::Auto`].
     pub engine: Engine,
     /// When the scored window opened, by [`sys::clock::monotonic_ns`].
     pub opened_ns: u64,
-    /// Load before the scored window as it was.
+    /// Actual time under load before the scored window, ns.
     pub settled_ns: u64,
-    /// Length of the scored window as it was, 0 where the end came before it; of requests that are counted,
-    /// from the start of the block to the end of the last of them.
+    /// Actual length of the scored window, ns; 0 where the block ended before it opened. Where the
+    /// requests are counted, the time from the start of the block to the end of the last request.
     pub window_ns: u64,
     /// Right answers that came in within the scored window.
     pub answered: u64,
-    /// From each of those requests to its answer, added up, ns; where only throughput counts, by the time at which a batch
-    /// of answers was read.
+    /// Sum of the times from each of those requests to its answer, ns; where only throughput
+    /// counts, to the moment at which a batch of answers was read.
     pub waited_ns: u64,
     /// Bytes received within the scored window: heads, bodies and chunk framing.
     pub received_bytes: u64,
-    /// Every request of the whole block, settling included, in its bin.
+    /// The fates of all requests of the whole block, settling included.
     pub ledger: Ledger,
     /// CPU time of all load threads within the scored window, less the time they spun.
     pub client_cpu_ns: u64,
-    /// Share of the window in which the busiest thread worked: CPU time less spinning.
+    /// Share of the window in which the busiest thread worked: its CPU time without spinning.
     pub client_busy_share: f64,
-    /// That share with the time added in which the thread was ready to run and something else had
-    /// its CPU. Near 1, the thread could not have done more.
+    /// That share plus the time in which the thread was ready to run while something else had its
+    /// CPU. Near 1, the thread could not have done more.
     pub client_occupied_share: f64,
-    /// Present when the plan asked for it. In closed loop only `service` is filled. A request
-    /// given up (timeout, end of the block) counts with the time that it was waited for, in closed loop at the
-    /// end only where no answer took so long, and one that found no connection until then counts in
-    /// `response` and `lateness`.
+    /// Present when the plan asked for it. In closed loop only `service` is filled. A request that
+    /// was given up (timeout, end of the block) counts with the time for which it had waited; in
+    /// closed loop, one that was given up at the end counts only if no answer took as long. A
+    /// request of an open loop that found no connection until the end counts in `response` and
+    /// `lateness`.
     pub latency: Option<LatencyReading>,
-    /// In open loop, requests that were due in the scored window and found no connection until the end.
+    /// In open loop, requests that were due in the scored window and found no connection until the
+    /// end.
     pub due_unsent: u64,
-    /// Of the requests in the distribution of responses, those without an answer: never sent, given up, or out at
-    /// the end. They would have taken longer than it says.
+    /// Requests in the distribution of response times that have no answer: never sent, given up, or
+    /// still under way at the end. They would have taken longer than the distribution says.
     pub due_unanswered: u64,
     pub connections: ConnectionCounts,
     /// Handshakes of the whole block, settling included; `None` in the clear.
     pub handshakes: Option<Handshakes>,
-    /// What became of the requests of the whole block, kind by kind, where there are kinds.
+    /// The fates of the requests of the whole block by kind, where there are kinds.
     pub kinds: Vec<Ledger>,
     /// Status of the first answer; 0 when there was none.
     pub first_status: u16,
-    /// Answers in each [`TICK_NS`](super::TICK_NS) from the start of the block on.
+    /// Answers in each [`TICK_NS`](super::TICK_NS), counted from the start of the block.
     pub window_counts: Vec<u64>,
     pub doubts: Vec<Doubt>,
 }
 
-/// What one worker hands over.
+/// The result of one worker.
 #[derive(Debug)]
 pub(super) struct WorkerOutcome<'a> {
     pub(super) recorder: Recorder<'a>,
-    /// When its scored window opened.
+    /// When its scored window opened, by the monotonic clock.
     pub(super) opened_ns: u64,
-    /// Over the scored window.
+    /// CPU time used in the scored window.
     pub(super) used: Usage,
     pub(super) connections: ConnectionCounts,
     pub(super) handshakes: Option<Handshakes>,
     pub(super) first_status: Option<u16>,
-    /// As the protocol tells them apart.
+    /// The fates of its requests by kind, where the protocol has kinds.
     pub(super) kinds: Vec<Ledger>,
 }
 
 impl LoadOutcome {
-    /// Adds the threads up. The window is the first one's, which is the observer's too.
+    /// Adds up the threads. The window is that of the first thread, which is the observer's too.
     pub(super) fn merge(
         plan: &LoadPlan,
         engine: Engine,
@@ -124,7 +127,7 @@ impl LoadOutcome {
         workers: Vec<WorkerOutcome<'_>>,
     ) -> Self {
         let counted = live.so_far();
-        // Requests that are counted begin with the block, and it ends with the last of them.
+        // Counted requests begin with the block, and the window ends with the last of them.
         let window_ns = |first: &WorkerOutcome<'_>| match plan.requests {
             Some(_) => first.recorder.window_ns(),
             None => first.used.at_ns,
@@ -213,7 +216,7 @@ impl LoadOutcome {
     }
 }
 
-/// What became of the requests of an open loop that were due in the window, over all threads.
+/// Fates of the requests of an open loop that were due in the window, over all threads.
 struct Due {
     all: u64,
     answered: u64,
@@ -232,16 +235,18 @@ impl Due {
         }
     }
 
-    /// Those that count with the time for which they had waited: given up ones too, where times are recorded.
+    /// Returns how many have no answer and count with the time for which they had waited; those
+    /// that were given up are among them where times are recorded.
     fn unanswered(&self, latency: Option<&LatencyReading>) -> u64 {
         latency.map_or(self.unsent + self.unfinished, |latency| {
             latency.response.total().saturating_sub(self.answered)
         })
     }
 
-    /// Of those that were out at the end, as many as a server that keeps up has out at any moment: what is due in
-    /// the time that an answer takes (Little's law). Where a server falls behind twice as many are out, since its
-    /// answers take longer all the time; and those that were never sent are on no way.
+    /// Returns how many of the requests that were under way at the end a server that keeps up would
+    /// also have under way at any moment: as many as are due in the time that an answer takes
+    /// (Little's law), plus chance. A server that falls behind has twice as many, since its answers
+    /// take ever longer. Requests that were never sent are not under way.
     fn on_their_way(&self, outcome: &LoadOutcome) -> f64 {
         let answer_ns = outcome.waited_ns as f64 / outcome.answered.max(1) as f64;
         let usual = self.all as f64 * answer_ns / outcome.window_ns.max(1) as f64;
@@ -249,9 +254,10 @@ impl Due {
     }
 }
 
-/// How far an open loop stayed below what it was to offer within the window. That is counted, not taken
-/// from the rate: Poisson arrivals differ from it by chance. Where the requests are counted all are due before
-/// the window ends, which waits for the last answer: there it is the rate.
+/// Judges whether an open loop stayed below the load it was to offer in the window. The due
+/// requests are counted, not computed from the rate, because Poisson arrivals differ from it by
+/// chance. Where the requests are counted, all are due before the window ends, which waits for the
+/// last answer: then the rate itself is used.
 fn shortfall(plan: &LoadPlan, outcome: &LoadOutcome, due: &Due) -> Option<Doubt> {
     let rate_rps = plan.rate_rps()?;
     let seconds = outcome.window_ns.max(1) as f64 / 1e9;
@@ -268,8 +274,9 @@ fn shortfall(plan: &LoadPlan, outcome: &LoadOutcome, due: &Due) -> Option<Doubt>
     })
 }
 
-/// That the server went away: it fell silent, or took fewer connections than it refused. Where the requests are
-/// counted the last ones are waited for while no other is under way, and silence says nothing.
+/// Judges whether the server went away: it fell silent, or refused more connections than it
+/// accepted. Where the requests are counted, the last ones are waited for while no other is under
+/// way, so silence says nothing.
 fn gone(plan: &LoadPlan, outcome: &LoadOutcome) -> Option<Doubt> {
     let ConnectionCounts {
         opened,
@@ -287,7 +294,7 @@ fn gone(plan: &LoadPlan, outcome: &LoadOutcome) -> Option<Doubt> {
     }
 }
 
-/// What a sceptic would ask about this block.
+/// Returns what a sceptic would ask about this block.
 fn doubts(plan: &LoadPlan, outcome: &LoadOutcome, due: &Due) -> Vec<Doubt> {
     let gone = gone(plan, outcome);
     let shortfall = shortfall(plan, outcome, due);
@@ -425,7 +432,7 @@ mod tests {
             merged(&live, vec![worker]).doubts
         };
         assert!(doubts(200_000_000).is_empty());
-        // As of a queue that grows: the last wait for 150 ms, and those before them waited for less.
+        // In a queue that grows, the last requests wait for 150 ms, and earlier ones for less.
         let behind = doubts(75_000_000);
         assert!(matches!(behind[..], [Doubt::RateNotReached { .. }]));
     }

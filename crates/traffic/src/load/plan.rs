@@ -1,4 +1,4 @@
-//! What one block of load is to be.
+//! The plan for one block of load.
 
 use std::ops::Range;
 
@@ -10,8 +10,8 @@ use super::LoadError;
 use super::error::{CONNECTIONS_MAX, RATE_RANGE, REQUESTS_AT_ONCE_MAX, THREADS_MAX};
 use crate::tls::Client;
 
-/// Open files that are no connections: standard streams and what the program holds. Each thread
-/// has a few of its own besides.
+/// Open files that are no connections: standard streams and what the program keeps open. Each
+/// thread has a few more of its own.
 const OTHER_FILES: u64 = 16;
 
 named! {
@@ -26,7 +26,7 @@ named! {
     }
 }
 
-/// One block of load on one address.
+/// A block of load on one address.
 #[derive(Clone, Debug)]
 pub struct LoadPlan {
     pub address: Address,
@@ -36,31 +36,33 @@ pub struct LoadPlan {
     /// Thread `i` runs on `cpus[i % cpus.len()]`; empty leaves the choice to the kernel.
     pub cpus: Vec<usize>,
     pub pace: Pace,
-    /// Load before the scored window, so that what is scored is steady.
+    /// Load before the scored window, so that what is scored is steady, ns.
     pub settle_ns: u64,
-    /// Length of the scored window.
+    /// Length of the scored window, ns.
     pub score_ns: u64,
-    /// No more requests than these are begun with, and the block is over when the last has ended.
+    /// The most requests in the block, which is over when the last has ended; `None` for no limit.
     pub requests: Option<u64>,
-    /// A request unanswered for so long has failed. Noticed up to a tenth of this late.
+    /// A request that is unanswered for this long has failed, ns. It is noticed up to a tenth of
+    /// this late.
     pub timeout_ns: u64,
-    /// Also record distributions. Costs a reading of the clock for each request. Without them,
-    /// in closed loop, requests and answers may be moved in batches, which costs less CPU.
+    /// Also record distributions, which costs a reading of the clock for each request. Without
+    /// them, in closed loop, requests and answers may be moved in batches, which costs less CPU.
     pub record_latency: bool,
     pub engine: Engine,
-    /// Answers are long, and what counts is their bytes: a request has failed when nothing came of
-    /// its answer for the timeout, not when all of it took longer.
+    /// Answers are long, and what counts is their bytes: a request has failed when nothing of its
+    /// answer came for the timeout, not when the whole answer took longer.
     pub bulk: bool,
-    /// By TLS, and with whom; in the clear when `None`.
+    /// The TLS client to connect with; `None` in the clear.
     pub tls: Option<Client>,
     /// Requests under way at once on each connection of HTTP/2; `None` for other protocols.
     pub streams: Option<u32>,
-    /// Requests under way at once on each connection of HTTP/1.1, answered in their order; 1 sends the next one after the answer.
+    /// Requests under way at once on each connection of HTTP/1.1, answered in their order; with 1,
+    /// the next request is sent after the answer.
     pub pipeline: u32,
 }
 
 impl LoadPlan {
-    /// Whether this can be carried out at all.
+    /// Checks that this plan can be carried out at all.
     ///
     /// # Errors
     /// The first thing that makes no sense.
@@ -90,24 +92,24 @@ impl LoadPlan {
         wrong.into_iter().flatten().next().map_or(Ok(()), Err)
     }
 
-    /// Whether so many connections can be open at once; raises the limit of open files as far as
-    /// it goes without privilege.
+    /// Checks that this many connections can be open at once; raises the limit of open files as far
+    /// as is possible without privilege.
     ///
     /// # Errors
     /// [`LoadError::FewFiles`].
     pub fn make_room(&self) -> Result<(), LoadError> {
         let connections = self.connections;
-        // One of HTTP/2 that a server ends has its successor beside it for a while.
+        // A connection of HTTP/2 that the server ends coexists with its successor for a while.
         let each = if self.streams.is_some() { 2 } else { 1 };
         let needed = each * u64::from(connections) + OTHER_FILES + 4 * u64::from(self.threads);
-        // A kernel that does not say leaves it to the connections to fail.
+        // Where the kernel does not report the limit, it is the connections that fail.
         match sys::process::raise_open_file_limit() {
             Ok(limit) if limit < needed => Err(LoadError::FewFiles { connections, limit }),
             _ => Ok(()),
         }
     }
 
-    /// The rate of an open loop.
+    /// Returns the rate of an open loop; `None` in closed loop.
     pub(super) fn rate_rps(&self) -> Option<f64> {
         match self.pace {
             Pace::Closed => None,
@@ -115,22 +117,22 @@ impl LoadPlan {
         }
     }
 
-    /// Requests under way at once on each connection.
+    /// Returns the requests under way at once on each connection.
     pub fn streams(&self) -> u32 {
         self.streams.unwrap_or(self.pipeline)
     }
 
-    /// Whether only throughput counts, so that single requests may wait for company.
+    /// Whether only throughput counts, so that single requests may wait to leave in a batch.
     pub(super) fn may_batch(&self) -> bool {
         self.pace == Pace::Closed && !self.record_latency && !self.bulk
     }
 
-    /// Connections of one thread; the first threads take what does not divide evenly.
+    /// Returns the number of connections of a thread; the first threads take the remainder.
     pub(super) fn connections_of(&self, thread: u32) -> usize {
         self.numbers_of(thread).len()
     }
 
-    /// The numbers of these connections among those of all threads.
+    /// Returns the numbers of the connections of a thread among those of all threads.
     pub(super) fn numbers_of(&self, thread: u32) -> Range<u32> {
         let (each, extra) = (
             self.connections / self.threads,
@@ -140,7 +142,7 @@ impl LoadPlan {
         before(thread)..before(thread + 1)
     }
 
-    /// The CPU of one thread; `None` for any.
+    /// Returns the CPU of a thread; `None` for any.
     pub(super) fn cpu_of(&self, thread: u32) -> Option<usize> {
         let index = (thread as usize).checked_rem(self.cpus.len())?;
         self.cpus.get(index).copied()

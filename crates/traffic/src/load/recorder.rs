@@ -1,12 +1,12 @@
-//! Where every request of one worker is counted: the ledger, the windows, the distributions.
+//! Counts every request of one worker: in the ledger, the ticks and the distributions.
 
 use super::tally::Tally;
 use crate::protocol::Fate;
 
-/// Answers are also counted for each piece of the block of this length, to see it settle.
+/// Length of the pieces of a block whose answers are also counted separately, to see it settle.
 pub const TICK_NS: u64 = 100_000_000;
 
-/// One request: when it was to leave, and when it left.
+/// When a request was meant to leave, and when it left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct RequestTimes {
     pub(super) intended_ns: u64,
@@ -22,7 +22,7 @@ pub(super) struct Edges {
 }
 
 impl Edges {
-    /// Pieces of the block that are counted by themselves.
+    /// Returns the number of ticks in the block.
     fn ticks(&self) -> usize {
         let ticks = self
             .close_ns
@@ -31,7 +31,7 @@ impl Edges {
         usize::try_from(ticks).unwrap_or(0)
     }
 
-    /// Whether a moment lies within the scored window.
+    /// Whether a moment lies in the scored window.
     pub(super) fn hold(&self, moment_ns: u64) -> bool {
         (self.open_ns..self.close_ns).contains(&moment_ns)
     }
@@ -42,29 +42,29 @@ impl Edges {
 pub(super) enum Scoring {
     /// Closed loop: those that end while the window is open.
     ByEnd,
-    /// Open loop: those that were due in it, so that a stalled server cannot push them out.
+    /// Open loop: those that were due in the window, so that a stalled server cannot push them out.
     ByIntention,
 }
 
-/// The books of one worker.
+/// The counts of one worker.
 #[derive(Debug)]
 pub(super) struct Recorder<'a> {
     edges: Edges,
     scoring: Scoring,
     is_open: bool,
-    /// What others may read meanwhile.
+    /// Counts that other threads may read at any time.
     pub(super) tally: &'a Tally,
-    /// Requests that were due in the window and left, whenever.
+    /// Requests that were due in the window and left at any time.
     pub(super) due_sent: u64,
     /// Requests that were due in the window and found no connection.
     pub(super) due_unsent: u64,
-    /// Requests that were due in the window and were answered, whenever.
+    /// Requests that were due in the window and were answered at any time.
     pub(super) due_answered: u64,
-    /// Requests of an open loop that were due in the window and still out at the end.
+    /// Requests of an open loop that were due in the window and were still under way at the end.
     pub(super) due_unfinished: u64,
-    /// The longest service time of the window, once nothing more is answered.
+    /// The longest service time in the window, set when nothing more is answered.
     longest_ns: u64,
-    /// Answers by tick of the block.
+    /// Answers in each tick of the block.
     pub(super) ticks: Vec<u64>,
     ticked: u64,
 }
@@ -86,17 +86,17 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// How long the load settled.
+    /// Returns how long the load settled.
     pub(super) fn settled_ns(&self) -> u64 {
         self.edges.open_ns.saturating_sub(self.edges.start_ns)
     }
 
-    /// Length of the scored window; 0 of one that the end came before.
+    /// Returns the length of the scored window; 0 if the block ended before it opened.
     pub(super) fn window_ns(&self) -> u64 {
         self.edges.close_ns.saturating_sub(self.edges.open_ns)
     }
 
-    /// Takes edges that were drawn in.
+    /// Sets edges that lie earlier than the present ones.
     pub(super) fn set_edges(&mut self, edges: Edges) {
         self.edges = edges;
         self.ticks.truncate(edges.ticks());
@@ -110,17 +110,17 @@ impl<'a> Recorder<'a> {
         self.is_open = false;
     }
 
-    /// Whether requests are out that have no fate yet.
+    /// Whether requests are under way that have no fate yet.
     pub(super) fn has_open_requests(&self) -> bool {
         !self.tally.ledger().balances()
     }
 
-    /// Requests that were due in the window, sent or not.
+    /// Returns the requests that were due in the window, sent or not.
     pub(super) fn due(&self) -> u64 {
         self.due_sent + self.due_unsent
     }
 
-    /// A request leaves.
+    /// Counts a request that leaves.
     #[inline]
     pub(super) fn sent(&mut self, request: RequestTimes) {
         self.tally.sent.add(1);
@@ -134,7 +134,7 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// A piece of an answer came.
+    /// Counts the bytes of a piece of an answer.
     #[inline]
     pub(super) fn received(&mut self, bytes: usize) {
         if self.is_open {
@@ -142,15 +142,15 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// A request ended.
+    /// Counts a request that ended.
     #[inline]
     pub(super) fn ended(&mut self, request: RequestTimes, fate: Fate, now_ns: u64) {
         self.tally.bin(fate).add(1);
         if fate == Fate::Answered {
             self.score(request, now_ns);
         }
-        // A request that was given up took at least as long as it was waited for; to leave it
-        // out would make a server that hangs look fast. Other failures say nothing of speed.
+        // A request that was given up took at least as long as it waited; without it, a server that
+        // hangs would look fast. Other failures say nothing about speed.
         match (fate, self.scoring) {
             (Fate::Unfinished, Scoring::ByEnd) => self.record_hung(request),
             (Fate::Unfinished, Scoring::ByIntention) => self.record_out(request, now_ns),
@@ -159,15 +159,17 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// No more will be answered: what is still out is compared with what was.
-    pub(super) fn is_at_the_end(&mut self) {
+    /// Notes the longest service time. Nothing more will be answered; requests that are still under
+    /// way are compared with it.
+    pub(super) fn note_end(&mut self) {
         let distributions = self.tally.distributions.as_ref();
         let longest_ns = distributions.and_then(|found| found.service.read().quantile(1.0));
         self.longest_ns = longest_ns.unwrap_or(0);
     }
 
-    /// A request of a closed loop was still out at the end. It is left out, as one that was out when the
-    /// window opened is scored in its place; but no answer is on its way that takes longer than any did.
+    /// Records a request of a closed loop that was still under way at the end. In general it is
+    /// left out, because one that was under way when the window opened was scored in its place. But
+    /// if it has waited longer than any answer took, we take it that no answer is on its way.
     fn record_hung(&self, request: RequestTimes) {
         let waited_ns = self.edges.close_ns.saturating_sub(request.sent_ns);
         if let Some(distributions) = &self.tally.distributions
@@ -178,15 +180,15 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// A request of an open loop was still out at the end. What it had waited is a lower bound, and better than
-    /// nothing.
+    /// Records a request of an open loop that was still under way at the end. The time that it had
+    /// waited is a lower bound, and better than nothing.
     fn record_out(&mut self, request: RequestTimes, now_ns: u64) {
         self.due_unfinished += u64::from(self.edges.hold(request.intended_ns));
         self.record(request, now_ns);
     }
 
-    /// A request of an open loop found no connection until the block was over. It is in no bin,
-    /// because it never left, but whoever sent it would have waited all that time.
+    /// Records a request of an open loop that found no connection until the block was over. It is
+    /// in no bin, because it never left, but a user who sent it would have waited all that time.
     pub(super) fn never_sent(&mut self, intended_ns: u64, now_ns: u64) {
         if !self.edges.hold(intended_ns) {
             return;
@@ -232,7 +234,7 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Books the answers since the last call under the present tick.
+    /// Adds the answers since the last call to the present tick.
     #[inline]
     pub(super) fn tick(&mut self, now_ns: u64) {
         let tick = (now_ns.saturating_sub(self.edges.start_ns) / TICK_NS) as usize;
@@ -360,7 +362,7 @@ mod tests {
         recorder.open_window();
         ended(&mut recorder, 2_000, Fate::Answered, 2_000 + TICK_NS);
         recorder.close_window();
-        recorder.is_at_the_end();
+        recorder.note_end();
         let late_ns = EDGES.close_ns + TICK_NS;
         ended(&mut recorder, 2_000, Fate::Unfinished, late_ns);
         ended(

@@ -1,16 +1,18 @@
-//! Whether a server fell silent before the end of a block, as its answers by tick tell.
+//! Judges by the answers of each tick whether a server fell silent before the end of a block.
 
 use super::TICK_NS;
 
-/// A shorter silence is any busy machine's.
+/// A shorter silence is normal on a busy machine, ticks.
 const FEWEST_TICKS: usize = 5;
-/// At the pace of before so many answers would have come in it, so that it is not by chance that none did.
+/// Answers that should have come during the silence at the earlier pace, so that it is not by
+/// chance that none did.
 const FEWEST_DUE: f64 = 20.0;
-/// It is more than so many times as long as any before: a slow server answers together what came together.
+/// The silence must be longer than this many times any before it: a slow server answers together
+/// what came together.
 const TIMES_AS_LONG: usize = 2;
 
-/// How long nothing was answered at the end of a block, ns; `None` where a server that goes on may be silent so
-/// long, or nothing was answered at all.
+/// Returns how long nothing was answered at the end of a block, ns; `None` where a healthy server
+/// may be silent for so long, or where nothing was answered at all.
 pub(super) fn at_the_end_ns(answers: &[u64]) -> Option<u64> {
     let last = answers.iter().rposition(|count| *count > 0)?;
     let (before, silent) = answers.split_at(last + 1);
@@ -26,7 +28,7 @@ pub(super) fn at_the_end_ns(answers: &[u64]) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// So many answers in each tick, for so many ticks, and then none.
+    /// Judges these answers by tick, followed by `ticks` ticks without any.
     fn silent_for(ticks: usize, answers: &[u64]) -> Option<u64> {
         at_the_end_ns(&[answers, &vec![0; ticks]].concat())
     }

@@ -1,4 +1,5 @@
-//! What the workers of a block have counted so far: each writes its own, anybody reads at any time.
+//! The counts of a block under way: each worker writes its own, and any thread reads them at any
+//! time.
 
 use model::reading::{Errors, LatencyReading, Ledger};
 use model::shared::{SharedCount, SharedHistogram};
@@ -6,19 +7,19 @@ use model::shared::{SharedCount, SharedHistogram};
 use super::countdown::Countdown;
 use crate::protocol::Fate;
 
-/// The counts of one worker. Two of them share no cache line, nor a pair of lines that is fetched
-/// together: else each worker would wait for the other's writes.
+/// The counts of one worker. Two of them share neither a cache line nor a pair of lines that is
+/// fetched together: otherwise each worker would wait for the other's writes.
 #[derive(Debug)]
 #[repr(align(128))]
 pub(super) struct Tally {
     pub(super) sent: SharedCount,
-    /// By [`Fate`].
+    /// Requests that ended, by [`Fate`].
     bins: [SharedCount; FATES],
-    /// Answered while the window was open.
+    /// Requests that were answered while the window was open.
     pub(super) scored: SharedCount,
-    /// Of these, from each request to its answer, added up, ns.
+    /// Sum of the times from each of these requests to its answer, ns.
     pub(super) waited_ns: SharedCount,
-    /// Bytes of answers, heads and all, that came while the window was open.
+    /// Bytes of answers, heads included, that came while the window was open.
     pub(super) received_bytes: SharedCount,
     pub(super) distributions: Option<Distributions>,
 }
@@ -45,13 +46,13 @@ impl Tally {
         }
     }
 
-    /// Requests that ended so.
+    /// Returns the count of requests that ended with this fate.
     #[inline]
     pub(super) fn bin(&self, fate: Fate) -> &SharedCount {
         &self.bins[fate as usize]
     }
 
-    /// Requests of the whole block.
+    /// Returns the ledger of the whole block.
     #[inline]
     pub(super) fn ledger(&self) -> Ledger {
         let count = |fate| self.bin(fate).get();
@@ -69,7 +70,7 @@ impl Tally {
         }
     }
 
-    /// The distributions, where they are recorded.
+    /// Reads the distributions, if they are recorded.
     pub(super) fn latency(&self, offered_rps: f64) -> Option<LatencyReading> {
         self.distributions.as_ref().map(|found| LatencyReading {
             service: found.service.read(),
@@ -80,33 +81,34 @@ impl Tally {
     }
 }
 
-/// A block under way, for whoever watches it.
+/// A block under way, for its observers.
 #[derive(Debug)]
 pub struct Live {
     tallies: Box<[Tally]>,
     offered_rps: f64,
-    /// Where the plan says how many requests there are.
+    /// Present where the plan limits the number of requests.
     countdown: Option<Countdown>,
 }
 
-/// All that was counted until some moment. While the load goes on, each number is right by itself;
-/// two of them may be apart by what came in while they were read.
+/// Everything that was counted up to some moment. While the load goes on, each number is right by
+/// itself; two of them may differ by what came in while they were read.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SoFar {
-    /// Every request of the block, settling included.
+    /// Fates of all requests of the block, settling included.
     pub ledger: Ledger,
     /// Right answers that came in within the scored window.
     pub answered: u64,
-    /// From each of those requests to its answer, added up, ns.
+    /// Sum of the times from each of those requests to its answer, ns.
     pub waited_ns: u64,
     /// Bytes received within the scored window.
     pub received_bytes: u64,
-    /// Of the scored window, where the plan asks for it; in closed loop `service` alone is filled.
+    /// Distributions of the scored window, where the plan asks for them; in closed loop only
+    /// `service` is filled.
     pub latency: Option<LatencyReading>,
 }
 
 impl SoFar {
-    /// What was counted since an earlier moment of the same block.
+    /// Returns what was counted since an earlier moment of the same block.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let latency = match (&self.latency, &earlier.latency) {
@@ -134,7 +136,7 @@ impl Live {
         }
     }
 
-    /// With an end after so many requests, where there is one.
+    /// Adds a countdown where the number of requests is limited.
     pub(super) fn counting_down(self, requests: Option<u64>) -> Self {
         Self {
             countdown: requests.map(Countdown::new),
@@ -146,12 +148,12 @@ impl Live {
         self.countdown.as_ref()
     }
 
-    /// The counts of each worker.
+    /// Returns the counts of each worker.
     pub(super) fn tallies(&self) -> &[Tally] {
         &self.tallies
     }
 
-    /// Every request that all workers have sent by now.
+    /// Returns the ledger of all workers up to now.
     pub fn ledger(&self) -> Ledger {
         let mut sum = Ledger::default();
         let ledgers = self.tallies.iter().map(Tally::ledger);
@@ -159,7 +161,7 @@ impl Live {
         sum
     }
 
-    /// What all workers have counted by now. The workers do not notice.
+    /// Returns what all workers have counted up to now, without disturbing them.
     pub fn so_far(&self) -> SoFar {
         let mut sum = SoFar {
             ledger: self.ledger(),

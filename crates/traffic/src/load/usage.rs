@@ -1,4 +1,4 @@
-//! What the calling thread has had of its CPU, and what it was kept from.
+//! CPU time that the calling thread used, and time for which it was kept from its CPU.
 
 use sys::{clock, kernel_file};
 
@@ -7,14 +7,14 @@ use sys::{clock, kernel_file};
 pub(super) struct Usage {
     pub(super) at_ns: u64,
     pub(super) cpu_ns: u64,
-    /// Ready to run, while something else had the CPU.
+    /// Time spent ready to run while something else had the CPU.
     pub(super) waited_ns: u64,
-    /// Of `cpu_ns`: looking at the clock until the next request is due.
+    /// Part of `cpu_ns` that was spent watching the clock until the next request was due.
     pub(super) spun_ns: u64,
 }
 
 impl Usage {
-    /// The calling thread's, now. How long it spun only it knows.
+    /// Reads the totals of the calling thread. Only the thread itself knows how long it spun.
     pub(super) fn read(spun_ns: u64) -> Self {
         Self {
             waited_ns: waited_ns().unwrap_or(0),
@@ -24,7 +24,7 @@ impl Usage {
         }
     }
 
-    /// What came to it since an earlier reading.
+    /// Returns the difference to an earlier reading.
     pub(super) fn since(&self, earlier: &Self) -> Self {
         Self {
             at_ns: self.at_ns - earlier.at_ns,
@@ -34,24 +34,24 @@ impl Usage {
         }
     }
 
-    /// CPU time that went into the load: spinning is not load.
+    /// Returns the CPU time that went into the load: spinning is not load.
     pub(super) fn work_ns(&self) -> u64 {
         self.cpu_ns.saturating_sub(self.spun_ns)
     }
 
-    /// The share of the time (of a difference) that went into the load.
+    /// Returns the share of the time that went into the load. `self` must be a difference.
     pub(super) fn busy_share(&self) -> f64 {
         self.work_ns() as f64 / self.at_ns.max(1) as f64
     }
 
-    /// The share of the time that went into the load or into waiting for the CPU: near 1, the
-    /// thread could not have done more.
+    /// Returns the share of the time that went into the load or into waiting for the CPU: near 1,
+    /// the thread could not have done more.
     pub(super) fn occupied_share(&self) -> f64 {
         (self.work_ns() + self.waited_ns) as f64 / self.at_ns.max(1) as f64
     }
 }
 
-/// The second field of `schedstat` is the time spent on a run queue
+/// Reads the time spent on a run queue, which is the second field of `schedstat`
 /// (Documentation/scheduler/sched-stats.rst); absent without `CONFIG_SCHED_INFO`.
 fn waited_ns() -> Option<u64> {
     let text = kernel_file::text("/proc/thread-self/schedstat")?;

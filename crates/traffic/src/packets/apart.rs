@@ -1,9 +1,9 @@
-//! Ends that are processes of their own, on machines of their own: UDP, by a clock.
+//! Ends that are processes of their own, on machines of their own: UDP, at a pace.
 //!
-//! The sender sends nothing but greetings until the receiver has answered with a word of its own, and ends when the answers do:
-//! both words were told to the ends by other ways, and an echo gives back the wrong one. So whoever runs no such receiver gets a
-//! few small datagrams and no flood, and the receiver knows the sender by the address that its packets come from, whoever
-//! translates it.
+//! The sender sends nothing but greetings until the receiver has answered with its own word, and it
+//! stops when the answers stop. The ends learn both words by another way, and an echo returns the
+//! wrong one. So a machine that runs no such receiver gets a few small datagrams and no flood. The
+//! receiver knows the sender by the source address of its packets, even behind address translation.
 
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -21,21 +21,21 @@ use super::{
     SocketSettings, Window, cut_sends, patience, prepare_to_receive, window,
 };
 
-/// The number of a greeting and of its answer, which no packet has.
+/// Number of a greeting and of its answer, which no packet has.
 pub(super) const GREETING: u64 = u64::MAX;
-/// That number, and a word.
+/// Size of a greeting: that number and a word.
 const GREETING_BYTES: usize = 2 * SMALLEST_BYTES;
-/// How long a look for an answer takes, and a sender greets so often.
+/// Timeout of one wait for an answer, and the number of greetings, each followed by such a wait.
 const LOOK: Duration = Duration::from_millis(100);
 const GREETINGS: u32 = 20;
-/// A receiver answers so often, before and while it is sent to.
+/// Interval at which a receiver sends its answer, before and while it receives packets.
 const ANSWER_EVERY: Duration = Duration::from_millis(200);
-/// More than can be sent in a lifetime.
+/// More packets than can be sent in a lifetime.
 const MOST_PACKETS: u64 = 1 << 60;
-/// Without an answer for so long nobody is sent to any more.
+/// A sender stops after this long without an answer.
 const LONGEST_SILENCE_NS: u64 = 2_000_000_000;
 
-/// What the sender says, and what the receiver says in return.
+/// The word of the sender's greeting, and the word of the receiver's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GreetingWords {
     greeting: u64,
@@ -50,8 +50,9 @@ fn greeting(word: u64) -> [u8; GREETING_BYTES] {
     greeting
 }
 
-/// Whether the next datagram that comes is a greeting with that word; a quiet look is none.
-fn hears(socket: &UdpSocket, word: u64) -> io::Result<Option<SocketAddr>> {
+/// Returns where the next datagram came from, if it is a greeting with this word; `None` also when
+/// nothing comes within the timeout.
+fn greeting_from(socket: &UdpSocket, word: u64) -> io::Result<Option<SocketAddr>> {
     let mut came = [0; GREETING_BYTES + 1];
     match socket.recv_from(&mut came) {
         Ok((bytes, from)) => Ok((came[..bytes] == greeting(word)).then_some(from)),
@@ -60,7 +61,8 @@ fn hears(socket: &UdpSocket, word: u64) -> io::Result<Option<SocketAddr>> {
     }
 }
 
-/// Where nobody has the port, a call may say so instead of waiting.
+/// Whether an error means that nothing came. Where nobody has the port, a call may report that
+/// instead of waiting.
 fn is_silence(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -68,7 +70,7 @@ fn is_silence(error: &io::Error) -> bool {
     )
 }
 
-/// Where packets come in, at an address of this machine.
+/// The end that receives packets, at an address of this machine.
 pub struct FarInlet {
     socket: UdpSocket,
     plan: PacketPlan,
@@ -78,10 +80,10 @@ pub struct FarInlet {
 }
 
 impl FarInlet {
-    /// Opens it at some port.
+    /// Opens it at a free port.
     ///
     /// # Errors
-    /// When the plan has no clock, or the kernel has not what it asks for.
+    /// When the plan has no pace, or the kernel lacks what it asks for.
     pub fn open(plan: &PacketPlan, address: IpAddr) -> Result<Self, PacketError> {
         check(plan)?;
         let socket = UdpSocket::bind((address, 0)).map_err(PacketError::Sockets)?;
@@ -100,19 +102,19 @@ impl FarInlet {
         })
     }
 
-    /// The port, and the words that the sender has to know.
+    /// Returns the port, and the words that the sender must know.
     ///
     /// # Errors
-    /// The kernel's own.
+    /// Those of getsockname(2).
     pub fn door(&self) -> io::Result<(u16, GreetingWords)> {
         Ok((self.socket.local_addr()?.port(), self.words))
     }
 
-    /// Receives from whoever greets it, until `over` has said how many were sent; none, where nobody can say.
-    /// Nothing came where nobody greeted.
+    /// Receives packets from the first sender that greets, until `over` returns how many were sent,
+    /// or `None` where that is unknown. Without a greeting, nothing is received.
     ///
     /// # Errors
-    /// As [`super::exchange`] of the end that receives.
+    /// Those of the receiving end of [`super::exchange`].
     pub fn take(
         self,
         over: impl FnOnce() -> Option<u64>,
@@ -131,7 +133,7 @@ impl FarInlet {
 
     fn receive(&self) -> Result<Received, PacketError> {
         let refused = PacketError::Sockets;
-        if !self.welcome().map_err(PacketError::Receiving)? {
+        if !self.wait_for_greeting().map_err(PacketError::Receiving)? {
             return Ok(Received::default());
         }
         let wait = self.socket.set_read_timeout(Some(patience(&self.plan)));
@@ -143,15 +145,16 @@ impl FarInlet {
         })
     }
 
-    /// Waits for a greeting, and hears nobody but whoever sent it from then on; `false` where it is over before.
-    fn welcome(&self) -> io::Result<bool> {
+    /// Waits for a greeting, and from then on receives from its sender only; `false` if the
+    /// exchange ends before one comes.
+    fn wait_for_greeting(&self) -> io::Result<bool> {
         self.socket.set_read_timeout(Some(LOOK))?;
         while !self.window.is_over() {
-            let Some(from) = hears(&self.socket, self.words.greeting)? else {
+            let Some(from) = greeting_from(&self.socket, self.words.greeting)? else {
                 continue;
             };
             self.socket.connect(from)?;
-            // What others sent before that is still there.
+            // Datagrams that others sent before that are still in the buffer.
             self.socket.set_nonblocking(true)?;
             while self.socket.recv(&mut [0]).is_ok() {}
             self.socket.set_nonblocking(false)?;
@@ -160,10 +163,10 @@ impl FarInlet {
         Ok(false)
     }
 
-    /// Says that it is there, until it is over.
+    /// Sends answers until the exchange is over.
     fn answer(&self) {
         loop {
-            // One that is lost is followed by another.
+            // A lost answer is followed by another.
             let _ = self.socket.send(&greeting(self.words.answer));
             if self.window.ends_within(ANSWER_EVERY) {
                 return;
@@ -172,10 +175,11 @@ impl FarInlet {
     }
 }
 
-/// Sends to a receiver for as long as it answers; with what the kernel cuts each send into, bytes.
+/// Sends to a receiver for as long as it answers. Also returns the size of the packets that the
+/// kernel cuts each send into, bytes.
 ///
 /// # Errors
-/// That nobody answers, or as [`super::exchange`] of the end that sends.
+/// When nobody answers, and those of the sending end of [`super::exchange`].
 pub fn send_far(
     plan: &PacketPlan,
     server: SocketAddr,
@@ -218,7 +222,7 @@ fn is_one_machine(address: IpAddr) -> bool {
     !(address.is_unspecified() || address.is_multicast() || is_broadcast)
 }
 
-/// Greets until there is an answer.
+/// Sends greetings until there is an answer.
 fn is_answered(socket: &UdpSocket, words: GreetingWords) -> io::Result<bool> {
     socket.set_read_timeout(Some(LOOK))?;
     for _ in 0..GREETINGS {
@@ -226,19 +230,19 @@ fn is_answered(socket: &UdpSocket, words: GreetingWords) -> io::Result<bool> {
             Err(error) if !is_silence(&error) => return Err(error),
             _ => {}
         }
-        if hears(socket, words.answer)?.is_some() {
+        if greeting_from(socket, words.answer)?.is_some() {
             return Ok(true);
         }
     }
     Ok(false)
 }
 
-/// Hears answers until the sender is done, and ends it where they end; whether they did. Whoever ordered this process may have
-/// gone, too.
+/// Listens for answers until the sender is done. Ends the sending and returns true when the answers
+/// stop. Also ends it when this process is asked to stop, since whatever started it may have gone.
 fn falls_silent(socket: &UdpSocket, answer: u64, window: &Window) -> bool {
     let mut heard_ns = clock::monotonic_ns();
     while !window.is_over() {
-        match hears(socket, answer) {
+        match greeting_from(socket, answer) {
             Ok(Some(_)) => heard_ns = clock::monotonic_ns(),
             Ok(None) if clock::monotonic_ns() - heard_ns < LONGEST_SILENCE_NS => {}
             _ => {
@@ -253,7 +257,8 @@ fn falls_silent(socket: &UdpSocket, answer: u64, window: &Window) -> bool {
     false
 }
 
-/// Nobody tells such a sender of room.
+/// Checks the plan, which must be UDP with a pace: nobody tells this sender of room at the
+/// receiver.
 fn check(plan: &PacketPlan) -> Result<(), PacketError> {
     plan.check(LARGEST_BYTES)?;
     match plan.is_raw() || plan.pace.is_none() {
@@ -263,11 +268,12 @@ fn check(plan: &PacketPlan) -> Result<(), PacketError> {
 }
 
 impl Exchanged {
-    /// What two ends came to, which may be other machines' words. Their clocks are not one, so that it has no one-way times, and
-    /// its window is the longest of what each end's own clock has and of what the pace takes.
+    /// Combines the results of the two ends, which may be claims of other machines. Their clocks
+    /// differ, so there are no one-way times, and the window is the longest of what each end's own
+    /// clock shows and of what the pace takes.
     ///
     /// # Errors
-    /// When they say what cannot be.
+    /// When the results contradict each other.
     pub fn apart(
         plan: &PacketPlan,
         (sent, segment_bytes): (Sent, Option<u32>),
@@ -350,7 +356,7 @@ mod tests {
         thread::scope(|scope| {
             let (tell, hear) = std::sync::mpsc::channel();
             let taking = scope.spawn(move || inlet.take(|| hear.recv().ok()));
-            // A stranger is not heard.
+            // Greetings of a stranger are ignored.
             let (stranger, _) = deaf();
             let wrong = greeting(!words.greeting);
             stranger.send_to(&wrong, loopback(port)).unwrap();

@@ -1,11 +1,11 @@
-//! Why packets could not be exchanged.
+//! The reasons why packets could not be exchanged.
 
 use std::io;
 use std::net::SocketAddr;
 
 use super::{LARGEST_BYTES, SMALLEST_BYTES, SMALLEST_FRAME_BYTES};
 
-/// What happened, where, and what to do.
+/// The error of an exchange: what happened, where, and what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum PacketError {
     #[error(
@@ -19,27 +19,27 @@ pub enum PacketError {
     )]
     FrameSize { bytes: usize, most: usize },
     #[error(
-        "packets of a pace have {} bytes at least, for their number and time, not {bytes}",
+        "paced packets have at least {} bytes, for their number and time, not {bytes}",
         2 * SMALLEST_BYTES
     )]
     NoTime { bytes: usize },
     #[error(
-        "segments of one send are of one size: send a mix by `single`, `batch:N` or, raw, `ring:N`"
+        "segments of one send have one size: send a mix with `single`, `batch:N` or, raw, `ring:N`"
     )]
     MixedSegments,
-    #[error("packets leave at a rate above 0, such as 100000 a second, not at {rate}")]
+    #[error("the rate of packets must be above 0, such as 100000 a second, not {rate}")]
     NoRate { rate: f64 },
     #[error("no packet was due in that time: ask for a higher rate, or for longer")]
     NoneDue,
-    #[error("`{way}` is no way {}: see `linerate packets --help`", match is_raw {
-        true => "of raw frames",
-        false => "of UDP, only of raw frames (--raw)",
+    #[error("`{way}` is no way for {}: see `linerate packets --help`", match is_raw {
+        true => "raw frames",
+        false => "UDP, only for raw frames (--raw)",
     })]
     Way { way: String, is_raw: bool },
     #[error("a packet socket at the device {device}: {source}; CAP_NET_RAW is needed there")]
     Device { device: String, source: io::Error },
     #[error(
-        "none of {packets} raw frames in a row came: does the far device have a filter (tc, XDP)?"
+        "none of {packets} raw frames in a row arrived: does the far device have a filter (tc, XDP)?"
     )]
     NoFrames { packets: u64 },
     #[error(
@@ -69,7 +69,7 @@ pub enum PacketError {
         bytes: usize,
         source: io::Error,
     },
-    #[error("the sockets of UDP: {0}")]
+    #[error("the UDP sockets: {0}")]
     Sockets(io::Error),
     #[error("CPU {cpu} for one end: {source}; `taskset -p $$` shows what is allowed")]
     Pin { cpu: usize, source: io::Error },
@@ -78,13 +78,13 @@ pub enum PacketError {
     #[error("receiving: {0}")]
     Receiving(io::Error),
     #[error(
-        "none of {packets} packets in a row came: does a firewall drop UDP, over loopback on the device lo? \
-         `nft list ruleset` shows its rules"
+        "none of {packets} packets in a row arrived: does a firewall drop UDP, over loopback on \
+         the device lo? `nft list ruleset` shows its rules"
     )]
     NoneCame { packets: u64 },
-    #[error("a packet of {came} bytes came where {bytes} were sent")]
+    #[error("a packet of {came} bytes arrived where {bytes} were sent")]
     WrongSize { came: usize, bytes: usize },
-    #[error("between two machines packets leave by a clock, as UDP: ask for a rate")]
+    #[error("between two machines packets are UDP and leave at a rate: give a rate")]
     NoClock,
     #[error(
         "the receiver at {server} did not answer, and no packet was sent: does a firewall drop UDP on the way?"
@@ -92,10 +92,12 @@ pub enum PacketError {
     NoAnswer { server: SocketAddr },
     #[error("packets go to one machine, and {server} is the address of none or of many")]
     NoMachine { server: SocketAddr },
-    #[error("the receiver at {server} fell silent while it was sent to, and so sending has ended")]
+    #[error(
+        "the receiver at {server} fell silent while packets were sent to it, so sending was ended"
+    )]
     Silent { server: SocketAddr },
     #[error(
-        "the two ends say what cannot be of the same packets; is one Linerate on both machines?"
+        "the two ends report what cannot be true of the same packets; is it the same version of Linerate on both machines?"
     )]
     Absurd,
     #[error("one end has ended before the other; please report it")]

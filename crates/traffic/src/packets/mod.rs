@@ -1,23 +1,23 @@
-//! Packets from one end to the other on one machine, by one system call for each or for many: what they
-//! cost either end, whether all came, and when.
+//! Packets from one end to the other, with one system call for each or for many: what they cost
+//! either end, whether all came, and when.
 //!
-//! They are datagrams of UDP over loopback, or raw frames between packet sockets at the two devices of a
-//! rig. The ends are two threads, each on a CPU of its own; of UDP by a clock they can be processes on
-//! machines of their own, too ([`FarInlet`], [`send_far`]).
+//! They are UDP datagrams over loopback, or raw frames between packet sockets at the two devices of
+//! a rig. The ends are two threads, each on a CPU of its own. For UDP at a pace, they can also be
+//! processes on machines of their own ([`FarInlet`], [`send_far`]).
 //!
-//! Without a pace the sender sends a burst, tells the receiver of it, and never has more under way than
-//! the receiver's buffer holds: a flood would lose what the slower end cannot take, and the cost of a
-//! packet would be that of many which nobody got. The receiver is told of whole bursts and so finds its
-//! packets there, as one does that has much to do; what it costs to be woken for each is not in the
-//! figures, and neither is the waiting for the other end: the CPU time is read around each burst. Bursts
-//! are small enough to stay in a CPU's caches.
+//! Without a pace, the sender sends a burst, tells the receiver of it, and never has more under way
+//! than the receiver's buffer holds. A flood would lose what the slower end cannot take, and the
+//! cost of a packet would include many packets that nobody received. The receiver is told of whole
+//! bursts and so finds its packets waiting, like a receiver that is busy. The figures include
+//! neither the cost of waking up for each packet nor the waiting for the other end, because CPU
+//! time is read around each burst. Bursts are small enough to stay in a CPU's caches.
 //!
-//! With a pace they leave by a clock, whatever becomes of them: what does not come in time is lost, the
-//! receiver pays for being woken, and each packet has the time at which it was sent.
+//! With a pace, packets leave by a clock, whatever becomes of them. What does not come in time is
+//! lost, the receiver pays for waking up, and each packet holds the time at which it was sent.
 //!
-//! Over loopback, as between virtual devices, a packet is brought to the receiver's socket within the
-//! call that sends it, on the sender's time. Nothing waits in a row there for the kernel to merge, so
-//! `merged` receives hold several only where they were sent as segments of one send.
+//! Over loopback, and between virtual devices, the call that sends a packet also brings it to the
+//! receiver's socket, on the sender's CPU time. No packets queue up there for the kernel to merge,
+//! so `merged` receives hold several only if they were sent as segments of one send.
 
 mod apart;
 mod error;
@@ -53,20 +53,21 @@ pub use sizes::PacketSizes;
 pub use ways::{ReceiveWay, SendWay};
 use window::Window;
 
-/// The sequence number in each.
+/// Size of the sequence number that each packet holds, bytes.
 pub const SMALLEST_BYTES: usize = size_of::<u64>();
-/// See [`datagram::MOST_BYTES`].
+/// Size of the largest packet, bytes; see [`datagram::MOST_BYTES`].
 pub const LARGEST_BYTES: usize = datagram::MOST_BYTES;
-/// A packet that has not come after so long has been lost.
+/// A packet that has not come after this time has been lost.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Of packets that leave by a clock, after the last has left.
+/// Patience for packets that leave by a clock, after the last has left.
 const PACED_PATIENCE: Duration = Duration::from_millis(100);
-/// Under way at once, unless a call is for more: two bursts that fit the second cache of a CPU.
+/// Packets under way at once, unless a call needs more: two bursts that fit a CPU's second-level
+/// cache.
 const USUAL_OUTSTANDING: u64 = 256;
 
-/// Raw frames that wait for their receiver.
+/// Raw frames that can wait for their receiver.
 const RING_FRAMES: u64 = 4096;
-/// How it went.
+/// The result of an exchange.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Exchanged {
     pub sent: Sent,
@@ -79,19 +80,19 @@ pub struct Exchanged {
     pub sent_at_once: u64,
 }
 
-/// What the sockets hold, by the kernel's word; nothing of packet sockets.
+/// Settings of UDP sockets as the kernel reports them; nothing for packet sockets.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct SocketSettings {
-    /// What each send is cut into, bytes; `None` where that was not asked for.
+    /// Size of the packets that each send is cut into, bytes; `None` where that was not asked for.
     pub segment_bytes: Option<u32>,
-    /// Whether the kernel may merge what came in a row.
+    /// Whether the kernel may merge packets that came in a row.
     pub may_merge: bool,
-    /// The receiver's buffer, with the kernel's account of each packet.
+    /// Size of the receiver's buffer, including the kernel's overhead for each packet.
     pub room_bytes: u32,
 }
 
 impl Exchanged {
-    /// Sent, and not received in time.
+    /// Returns how many packets were sent and not received in time.
     pub fn lost(&self) -> u64 {
         let once = self.received.packets - self.received.disorder.twice;
         self.sent.packets.saturating_sub(once)
@@ -101,7 +102,8 @@ impl Exchanged {
 /// Sends packets from one thread to another over loopback.
 ///
 /// # Errors
-/// What the kernel has not or refused, that nothing came, or that something came which was not sent.
+/// When the kernel lacks or refuses something, when nothing came, or when something came that was
+/// not sent.
 pub fn exchange(plan: &PacketPlan) -> Result<Exchanged, PacketError> {
     plan.check(LARGEST_BYTES)?;
     let [outgoing, incoming] = connected_pair(plan).map_err(PacketError::Sockets)?;
@@ -117,10 +119,10 @@ pub fn exchange(plan: &PacketPlan) -> Result<Exchanged, PacketError> {
     carry(plan, ends, &window, held)
 }
 
-/// Sends raw frames from one end to the other, whatever network namespaces they are of.
+/// Sends raw frames from one end to the other, in whatever network namespaces they are.
 ///
 /// # Errors
-/// As [`exchange`].
+/// Those of [`exchange`].
 pub fn exchange_raw(plan: &PacketPlan, ends: (Outlet, Inlet)) -> Result<Exchanged, PacketError> {
     let window = Window::for_room(RING_FRAMES, plan)?;
     carry(plan, ends, &window, SocketSettings::default())
@@ -140,13 +142,14 @@ fn carry(
     });
     let ended_ns = clock::monotonic_ns();
     let ended = |_| PacketError::Ended;
-    // Of two errors the sender's: what it did not send the receiver may only have missed.
+    // Of two errors the sender's is returned: the receiver may only have missed what was not sent.
     let sent = sent.map_err(ended)??;
     if sent.packets == 0 {
         return Err(PacketError::NoneDue);
     }
     let received = received.map_err(ended)??;
-    // Of a pace it is over with the last and its gap, and not when no more has come for a while.
+    // With a pace, the window ends with the last packet and its gap, not when nothing has come for
+    // a while.
     let window_ns = match plan.pace {
         Some(_) => sent
             .ended_ns
@@ -165,7 +168,7 @@ fn carry(
     })
 }
 
-/// Two sockets of loopback that take nothing but from each other.
+/// Opens two sockets on loopback that receive only from each other.
 fn connected_pair(plan: &PacketPlan) -> io::Result<[UdpSocket; 2]> {
     let bind = || UdpSocket::bind((Ipv4Addr::LOCALHOST, 0));
     let pair = [bind()?, bind()?];
@@ -175,7 +178,7 @@ fn connected_pair(plan: &PacketPlan) -> io::Result<[UdpSocket; 2]> {
     Ok(pair)
 }
 
-/// For how long nothing comes before that is the end.
+/// Returns how long nothing may come before a receiver takes that for the end.
 fn patience(plan: &PacketPlan) -> Duration {
     match plan.pace {
         Some(_) => PACED_PATIENCE,
@@ -183,7 +186,7 @@ fn patience(plan: &PacketPlan) -> Duration {
     }
 }
 
-/// Gives a receiver's socket its options, and reads them back.
+/// Sets the options of a receiver's socket and reads them back.
 fn prepare_to_receive(
     incoming: &UdpSocket,
     plan: &PacketPlan,
@@ -221,7 +224,7 @@ mod tests {
     use super::plan::tests::udp_plan;
     use super::*;
 
-    /// More than any kernel counts.
+    /// A number higher than that of any CPU.
     const NO_CPU: usize = 1 << 20;
 
     #[test]
@@ -298,7 +301,7 @@ mod tests {
         assert_eq!((went.sent.packets, went.lost()), (240, 0));
         assert_eq!(went.received.bytes, 20 * (7 * 64 + 4 * 576 + 1500));
         assert_eq!(went.received.one_way.total(), 240);
-        // A fiftieth of a second, by gaps of chance.
+        // About a fiftieth of a second, with random gaps.
         assert!(went.window_ns > 5_000_000, "{}", went.window_ns);
     }
 }

@@ -1,24 +1,24 @@
-//! What the numbers of packets tell at their receiver: which came late, and which twice.
+//! Judges packets by their numbers at the receiver: which came late, and which came twice.
 
 use serde::{Deserialize, Serialize};
 
-/// Packets back from the newest of which it is known whether they came: a second's at a high rate would be
-/// more, but what is so late was lost for whoever waited.
+/// How far back from the newest number we know whether a packet came. At a high rate, a second has
+/// more packets, but one that is so late was lost for anyone who waited for it.
 const REMEMBERED: u64 = 1 << 16;
 const BITS: u64 = u64::BITS as u64;
 
-/// Counts of what came otherwise than it was sent.
+/// Counts of packets that came otherwise than they were sent.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Disorder {
-    /// Those that came after one with a larger number, and had not come before.
+    /// Packets that came after one with a larger number, and had not come before.
     pub late: u64,
-    /// Those that came once more.
+    /// Packets that came again.
     pub twice: u64,
 }
 
-/// The numbers that came.
+/// The numbers of the packets that came.
 pub(super) struct Numbers {
-    /// Of the newest, a bit each.
+    /// One bit for each of the newest numbers: whether it came.
     came: Box<[u64]>,
     next: u64,
 }
@@ -31,11 +31,11 @@ impl Numbers {
         }
     }
 
-    /// Takes one.
+    /// Notes a packet that came.
     #[inline]
     pub(super) fn note(&mut self, number: u64, disorder: &mut Disorder) {
         if number >= self.next {
-            // All of them are forgotten at once where a number has jumped so far.
+            // Where a number jumps further than is remembered, each bit is cleared only once.
             let first = self.next.max(number.saturating_sub(REMEMBERED - 1));
             (first..number).for_each(|missing| self.set(missing, false));
             self.set(number, true);
@@ -86,10 +86,10 @@ mod tests {
         assert_eq!(after(&[0, 1, 2, 3]), [0, 0]);
         assert_eq!(after(&[0, 2, 1, 3]), [1, 0]);
         assert_eq!(after(&[0, 2, 2, 1, 1, 0]), [1, 3]);
-        // What is longer ago than is remembered can only be late.
+        // A packet from further back than is remembered can only be late.
         assert_eq!(after(&[0, REMEMBERED, 0]), [1, 0]);
         assert_eq!(after(&[0, REMEMBERED - 1, 0]), [0, 1]);
-        // A number that nobody sent takes no time.
+        // A jump to a huge number that nobody sent does not cause a long loop.
         assert_eq!(after(&[0, u64::MAX, 5, u64::MAX - 1]), [2, 0]);
     }
 }

@@ -11,38 +11,40 @@ use super::Until;
 use super::window::Window;
 use crate::schedule::Schedule;
 
-/// Until the other end is there to receive.
+/// Time before the first packet, in which the other end gets ready to receive.
 const BEFORE: Duration = Duration::from_millis(5);
-/// Who sleeps is woken so much late at most, as a rule; the rest is waited for awake.
+/// A sleeping thread is as a rule woken late by this much at most; the last part of a wait, which
+/// is this long, is spent awake.
 const AWAKE_NS: u64 = 100_000;
-/// In a gap that is longer a sender hears that the other end has gone, up to so long before the end of it.
+/// In a gap longer than this, a sender checks whether the other end has gone, until this long
+/// before the end of the gap.
 const LONG_GAP_NS: u64 = 10_000_000;
-/// In it that we are asked to stop is looked for so often.
+/// Interval at which it then also checks whether we are asked to stop.
 const LOOK_NS: u64 = 100_000_000;
-/// What was due and has not left so long after the end is not sent: a sender that cannot keep up would
-/// go on for ever.
+/// What was due and has not left this long after the end is not sent: otherwise a sender that
+/// cannot keep up would go on for ever.
 const AFTER_NS: u64 = 100_000_000;
 /// One machine has one sequence of gaps.
 const SEED: u64 = 1;
 
-/// How many leave when.
+/// How many packets leave, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PacketPace {
-    /// Packets a second.
+    /// Packets per second.
     pub rate: f64,
     pub arrivals: Arrivals,
-    /// Packets that are due at once.
+    /// Packets that are due together.
     pub burst: u32,
 }
 
-/// The packets that are due one after another.
+/// The schedule of the packets that are due.
 pub(super) struct Due {
     schedule: Schedule,
     pub(super) begun_ns: u64,
     end_ns: u64,
     burst: u64,
     left: u64,
-    /// How much later than due each burst was begun.
+    /// How much later than due each burst began, ns.
     pub(super) late: Histogram,
 }
 
@@ -66,8 +68,9 @@ impl Due {
         }
     }
 
-    /// Waits for the next, and says how many are due then, at most so many but for a whole burst; none
-    /// when it is over, or in a long gap the other end has gone or we are asked to stop.
+    /// Waits for the next burst and returns how many packets are due then: at most `most`, or one
+    /// burst where that is more. Returns 0 when all is sent or the time is over, or when in a long
+    /// gap the other end has gone or we are asked to stop.
     pub(super) fn wait(&mut self, most: u64, window: &Window) -> u64 {
         let due_ns = self.next_ns();
         if due_ns >= self.end_ns || self.left == 0 {
@@ -140,7 +143,7 @@ mod tests {
             counts.iter().all(|count| [4, 8].contains(count)),
             "{counts:?}"
         );
-        // The last are due a gap before the end of 50 ms.
+        // The last packets are due one gap before the end of the 50 ms.
         assert!(clock::monotonic_ns() - begun_ns >= 49_000_000);
         let mut few = Due::begin(pace, Until::Count(6));
         assert_eq!(
@@ -151,7 +154,7 @@ mod tests {
             ],
             [4, 2, 0]
         );
-        // Who cannot keep up is let off when the time has passed.
+        // A sender that cannot keep up ends when the time has passed.
         let flood = PacketPace { rate: 1e9, ..pace };
         let mut due = Due::begin(flood, Until::Time(Duration::from_secs(3600)));
         due.end_ns = due.begun_ns + 1_000_000;

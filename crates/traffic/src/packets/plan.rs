@@ -1,4 +1,4 @@
-//! What is sent, how, and for how long.
+//! The plan of an exchange: what is sent, how, and for how long.
 
 use std::time::Duration;
 
@@ -15,19 +15,20 @@ use super::{
 pub enum PacketPath {
     /// UDP over loopback.
     Udp,
-    /// Whole frames between two devices, past their queueing disciplines where that is asked for.
+    /// Whole frames between two devices, bypassing their queueing disciplines if `passes_by_qdisc`
+    /// is set.
     Raw { passes_by_qdisc: bool },
 }
 
-/// What is sent, how, and for how long.
+/// The plan of an exchange: what is sent, how, and for how long.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PacketPlan {
     pub path: PacketPath,
-    /// Of UDP its payload, of raw frames all but their checksum.
+    /// Sizes of the payloads for UDP; of whole frames without their checksum for raw frames.
     pub sizes: PacketSizes,
     pub send: SendWay,
     pub receive: ReceiveWay,
-    /// None where no more are under way than fit.
+    /// `None` sends as fast as possible, with no more packets under way than fit.
     pub pace: Option<PacketPace>,
     pub until: Until,
     pub sender_cpu: usize,
@@ -44,14 +45,16 @@ impl PacketPlan {
         largest
     }
 
-    /// What an even pace takes for so many, ns, with the gap behind the last. Gaps by chance begin before the first.
+    /// Returns the time that an even pace takes for this many packets, with the gap after the last,
+    /// ns; 0 for random gaps, which begin before the first packet.
     #[expect(clippy::cast_possible_truncation, reason = "a float saturates")]
     pub(super) fn paced_ns(&self, packets: u64) -> u64 {
         let even = self.pace.filter(|pace| pace.arrivals == Arrivals::Uniform);
         even.map_or(0, |pace| (packets as f64 / pace.rate * 1e9) as u64)
     }
 
-    /// Whether such packets, and a send of them, can be; `most` bytes are what the path takes.
+    /// Checks that such packets and sends are possible; `most` is the largest packet of the path,
+    /// bytes.
     pub(super) fn check(&self, most: usize) -> Result<(), PacketError> {
         let [smallest, largest] = self.sizes.range();
         let is_raw = self.is_raw();
@@ -99,12 +102,12 @@ impl PacketPlan {
     }
 }
 
-/// When it is over.
+/// When an exchange ends.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub enum Until {
-    /// So many were sent.
+    /// After this many packets were sent.
     Count(u64),
-    /// So much time has passed.
+    /// After this much time.
     Time(Duration),
 }
 
@@ -112,7 +115,7 @@ pub enum Until {
 pub(super) mod tests {
     use super::*;
 
-    /// Of datagrams that are alike, without a pace.
+    /// A plan for datagrams of one size, without a pace.
     pub(in crate::packets) fn udp_plan(
         bytes: usize,
         (send, receive): (SendWay, ReceiveWay),

@@ -6,17 +6,17 @@ use sys::packet::{self, Frames, Receiver, TransmitRing};
 
 use super::{PacketError, PacketPath, PacketPlan, RING_FRAMES, SendWay};
 
-/// Ethernet's header.
+/// Size of Ethernet's header.
 const AROUND_BYTES: usize = 14;
 
-/// Where packets go out.
+/// The socket or ring through which packets leave.
 #[derive(Debug)]
 pub enum Outlet {
     Socket(OwnedFd),
     Ring(TransmitRing),
 }
 
-/// Where they come in.
+/// The socket or ring through which packets come in.
 #[derive(Debug)]
 pub enum Inlet {
     Socket(OwnedFd),
@@ -26,7 +26,7 @@ pub enum Inlet {
 /// Opens the sender's end at a device of the calling thread's network namespace, for raw frames.
 ///
 /// # Errors
-/// What the plan or the device does not have.
+/// When the plan makes no sense, or the device lacks or refuses something.
 pub fn raw_outlet(plan: &PacketPlan, device: &str) -> Result<Outlet, PacketError> {
     let refused = |source| PacketError::Device {
         device: device.to_owned(),
@@ -35,7 +35,7 @@ pub fn raw_outlet(plan: &PacketPlan, device: &str) -> Result<Outlet, PacketError
     let most = packet::mtu(device).map_err(refused)? + AROUND_BYTES;
     plan.check(most)?;
     let is_cut = matches!(plan.send, SendWay::Segments(_));
-    // What is cut on its way is cut before the queueing discipline; past it, the kernel throws it away.
+    // The kernel cuts sends before the queueing discipline; it throws away those that bypass it.
     let passes_by = plan.path
         == PacketPath::Raw {
             passes_by_qdisc: true,
@@ -49,7 +49,8 @@ pub fn raw_outlet(plan: &PacketPlan, device: &str) -> Result<Outlet, PacketError
         }
         SendWay::Segments(_) => {
             packet::expect_segments(&socket).map_err(refused)?;
-            // As they would be on a wire: what is left to a virtual device goes on in one piece.
+            // Cut the packets as they would be on a wire: left to a virtual device, they go on in
+            // one piece.
             let ethtool = sys::ethtool::Ethtool::open().map_err(refused)?;
             ethtool
                 .finish_packets_in_software(device)
@@ -60,10 +61,10 @@ pub fn raw_outlet(plan: &PacketPlan, device: &str) -> Result<Outlet, PacketError
     }
 }
 
-/// Opens the receiver's end likewise.
+/// Opens the receiver's end at a device of the calling thread's network namespace, for raw frames.
 ///
 /// # Errors
-/// What the device does not have.
+/// When the device lacks or refuses something.
 pub fn raw_inlet(plan: &PacketPlan, device: &str) -> Result<Inlet, PacketError> {
     let frames = usize::try_from(RING_FRAMES).unwrap_or(usize::MAX);
     let ring = Receiver::open(device, Frames::Incoming, frames, plan.largest_bytes() + 1);

@@ -1,4 +1,4 @@
-//! The end that receives.
+//! The receiving end.
 
 use std::io::ErrorKind;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -15,31 +15,31 @@ use super::numbers::{Disorder, Numbers};
 use super::window::Window;
 use super::{Inlet, PacketError, PacketPlan, PacketSizes, ReceiveWay, SMALLEST_BYTES, frame};
 
-/// More than any packets that were merged.
+/// Larger than any packets that the kernel merges.
 const MERGED_BYTES: usize = 1 << 16;
 
-/// After so many bursts in a row of which nothing came nothing will: each costs the patience of the
-/// socket.
+/// After this many bursts in a row of which nothing came, nothing will come: each costs the
+/// patience of the socket.
 const MOST_EMPTY_BURSTS: u32 = 5;
 
-/// What the receiver got.
+/// The result of the receiving end.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Received {
-    /// Those that came twice are counted twice.
+    /// Packets received; those that came twice are counted twice.
     pub packets: u64,
     pub bytes: u64,
-    /// System calls that received; of a ring, turns at which something stood in it.
+    /// System calls that received; for a ring, turns at which it held something.
     pub calls: u64,
     /// CPU time of the receiving, ns.
     pub cpu_ns: u64,
     pub disorder: Disorder,
-    /// Those that came in one piece with others.
+    /// Packets that came in one piece with others.
     pub merged: u64,
-    /// The most bytes that came in one piece.
+    /// Size of the largest piece, bytes.
     pub largest_bytes: usize,
-    /// From before a packet's sending to after its receiving, if there is a pace.
+    /// From before a packet's sending to after its receiving, ns, if there is a pace.
     pub one_way: Histogram,
-    /// When the first and the last came, if there is a pace, by the monotonic clock.
+    /// When the first and the last packet came, by the monotonic clock, ns, if there is a pace.
     pub first_ns: u64,
     pub last_ns: u64,
 }
@@ -84,7 +84,7 @@ fn receive_bursts(
     Ok(())
 }
 
-/// Receives until the sender has gone and no more has come for a while.
+/// Receives until the sender has gone and nothing more has come for a while.
 fn receive_all(
     incoming: &mut Incoming,
     window: &Window,
@@ -92,7 +92,7 @@ fn receive_all(
 ) -> Result<(), PacketError> {
     let begun_ns = clock::thread_cpu_ns();
     loop {
-        // Before the waiting: what was sent before the end then has its time to come.
+        // Read before waiting, so that what was sent before the end still has time to come.
         let is_over = window.is_over();
         let before = incoming.received.packets;
         incoming.take(u64::MAX)?;
@@ -106,7 +106,7 @@ fn receive_all(
     Ok(())
 }
 
-/// Bursts in a row of which nothing came.
+/// Bursts in a row of which nothing came, and their packets.
 #[derive(Default)]
 struct Missing {
     bursts: u32,
@@ -114,7 +114,7 @@ struct Missing {
 }
 
 impl Missing {
-    /// That of so many so many came.
+    /// Notes how many packets of a burst came.
     fn note(&mut self, sent: u64, came: u64) {
         if came > 0 {
             *self = Self::default();
@@ -133,14 +133,14 @@ impl Missing {
     }
 }
 
-/// Where packets are received, and what is known of those that came.
+/// The place where packets are received, and what is known of those that came.
 struct Incoming {
     room: Room,
-    seen: PacketCheck,
+    check: PacketCheck,
     received: Received,
 }
 
-/// What each is held against, and what has come.
+/// What each packet is checked against.
 struct PacketCheck {
     sizes: PacketSizes,
     numbers: Numbers,
@@ -148,7 +148,8 @@ struct PacketCheck {
     is_timed: bool,
 }
 
-/// What one call fills. A byte more than was sent shows what is too large.
+/// The buffer that one call fills. It has room for one byte more than was sent, to detect packets
+/// that are too large.
 enum Room {
     Single(OwnedFd, Vec<u8>),
     Batch(OwnedFd, Batch),
@@ -169,7 +170,7 @@ impl Incoming {
                 ReceiveWay::Single | ReceiveWay::Ring => Room::Single(socket, vec![0; slot_bytes]),
             },
         };
-        let seen = PacketCheck {
+        let check = PacketCheck {
             sizes: plan.sizes.clone(),
             numbers: Numbers::new(),
             patience: super::patience(plan),
@@ -177,12 +178,12 @@ impl Incoming {
         };
         Self {
             room,
-            seen,
+            check,
             received: Received::default(),
         }
     }
 
-    /// Receives until so many have come, or no other comes for longer than is waited.
+    /// Receives until `end` packets have come in all, or none has come for the patience.
     fn take(&mut self, end: u64) -> Result<(), PacketError> {
         while self.received.packets < end {
             let before = self.received.packets;
@@ -190,8 +191,9 @@ impl Incoming {
                 Ok(()) => self.received.calls += u64::from(self.received.packets > before),
                 Err(PacketError::Receiving(error)) => match error.kind() {
                     ErrorKind::WouldBlock => break,
-                    // As by being stopped and continued (signal(7)), whatever handles the signal; and of a sender elsewhere
-                    // that has done with its port, what came before is still to be received.
+                    // Being stopped and continued interrupts a call, whatever handles the signal
+                    // (signal(7)). A refusal means that a sender elsewhere has closed its port;
+                    // what came before is still to be received.
                     ErrorKind::Interrupted | ErrorKind::ConnectionRefused => {}
                     _ => return Err(PacketError::Receiving(error)),
                 },
@@ -201,26 +203,26 @@ impl Incoming {
         Ok(())
     }
 
-    /// Receives what one call gives, of so many at most where a call can be told.
+    /// Receives what one call gives, at most `most` packets where the call can be limited.
     fn call(&mut self, most: u64) -> Result<(), PacketError> {
-        let (seen, received) = (&mut self.seen, &mut self.received);
+        let (check, received) = (&mut self.check, &mut self.received);
         let failed = PacketError::Receiving;
         match &mut self.room {
             Room::Single(socket, buffer) => {
                 let bytes = datagram::receive(socket.as_fd(), buffer).map_err(failed)?;
-                let now_ns = seen.now_ns();
-                seen.note(&buffer[..bytes], bytes, now_ns, received)
+                let now_ns = check.now_ns();
+                check.note(&buffer[..bytes], bytes, now_ns, received)
             }
             Room::Batch(socket, batch) => {
                 let most = usize::try_from(most).unwrap_or(usize::MAX);
                 batch.receive(socket.as_fd(), most).map_err(failed)?;
-                let now_ns = seen.now_ns();
+                let now_ns = check.now_ns();
                 let mut packets = batch.received();
-                packets.try_for_each(|packet| seen.note(packet, packet.len(), now_ns, received))
+                packets.try_for_each(|packet| check.note(packet, packet.len(), now_ns, received))
             }
             Room::Merged(socket, buffer) => {
                 let came = receive_merged(socket.as_fd(), buffer).map_err(failed)?;
-                seen.note_merged(&buffer[..came.bytes], came.segment_bytes, received)
+                check.note_merged(&buffer[..came.bytes], came.segment_bytes, received)
             }
             Room::Ring(ring) => {
                 let most = usize::try_from(most).unwrap_or(usize::MAX);
@@ -228,12 +230,12 @@ impl Incoming {
                 let mut noted = Ok(());
                 ring.take(most, |arrival| {
                     if let (Some(payload), true) = (frame::payload(arrival.frame), noted.is_ok()) {
-                        let now_ns = seen.now_ns();
-                        noted = seen.note(payload, arrival.bytes as usize, now_ns, received);
+                        let now_ns = check.now_ns();
+                        noted = check.note(payload, arrival.bytes as usize, now_ns, received);
                     }
                 });
                 noted?;
-                match received.packets > before || ring.wait(seen.patience).map_err(failed)? {
+                match received.packets > before || ring.wait(check.patience).map_err(failed)? {
                     true => Ok(()),
                     false => Err(failed(ErrorKind::WouldBlock.into())),
                 }
@@ -243,7 +245,7 @@ impl Incoming {
 }
 
 impl PacketCheck {
-    /// When a call has returned.
+    /// Returns the time after a call, ns; 0 without a pace.
     fn now_ns(&self) -> u64 {
         if self.is_timed {
             clock::monotonic_ns()
@@ -252,7 +254,8 @@ impl PacketCheck {
         }
     }
 
-    /// What came in one piece, of packets of one size; `None` where it is a single one.
+    /// Notes the packets of one piece, all of one size; `segment_bytes` is `None` for a single
+    /// packet.
     fn note_merged(
         &mut self,
         piece: &[u8],
@@ -269,7 +272,8 @@ impl PacketCheck {
         Ok(())
     }
 
-    /// A packet by its number and time, if it is as long as the one that was sent with that number.
+    /// Notes a packet's number and time, if it is as long as the one that was sent with that
+    /// number.
     fn note(
         &mut self,
         head: &[u8],
@@ -325,7 +329,7 @@ mod tests {
 
     #[test]
     fn one_that_comes_late_or_twice_is_told_and_one_of_another_size_is_an_error() {
-        let (mut seen, mut received) = (of_eight(), Received::default());
+        let (mut check, mut received) = (of_eight(), Received::default());
         for (number, disorder) in [
             (0, [0, 0]),
             (2, [0, 0]),
@@ -333,13 +337,14 @@ mod tests {
             (2, [1, 1]),
             (3, [1, 1]),
         ] {
-            seen.note(&numbered(&[number]), 8, 0, &mut received)
+            check
+                .note(&numbered(&[number]), 8, 0, &mut received)
                 .unwrap();
             let Disorder { late, twice } = received.disorder;
             assert_eq!([late, twice], disorder, "{number}");
         }
         for wrong in [7, 9] {
-            let error = seen
+            let error = check
                 .note(&vec![0; wrong], wrong, 0, &mut received)
                 .unwrap_err();
             assert!(matches!(error, PacketError::WrongSize { came, .. } if came == wrong));
@@ -349,15 +354,16 @@ mod tests {
 
     #[test]
     fn what_was_merged_is_taken_apart_and_one_alone_was_not() {
-        let (mut seen, mut received) = (of_eight(), Received::default());
+        let (mut check, mut received) = (of_eight(), Received::default());
         let piece = numbered(&[0, 1, 2]);
-        seen.note_merged(&piece, Some(8), &mut received).unwrap();
-        seen.note_merged(&numbered(&[3]), None, &mut received)
+        check.note_merged(&piece, Some(8), &mut received).unwrap();
+        check
+            .note_merged(&numbered(&[3]), None, &mut received)
             .unwrap();
         let counts = (received.packets, received.merged, received.disorder.late);
         assert_eq!(counts, (4, 3, 0));
         assert_eq!(received.largest_bytes, 24);
-        let cut_short = seen.note_merged(&piece[..20], Some(8), &mut received);
+        let cut_short = check.note_merged(&piece[..20], Some(8), &mut received);
         assert!(cut_short.is_err());
     }
 }

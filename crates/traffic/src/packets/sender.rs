@@ -1,4 +1,4 @@
-//! The end that sends.
+//! The sending end.
 
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -14,23 +14,24 @@ use super::pace::{Due, PacketPace};
 use super::window::Window;
 use super::{Outlet, PacketError, PacketPlan, PacketSizes, SMALLEST_BYTES, SendWay, Until};
 
-/// `EINVAL` and `EMSGSIZE`: by its version a kernel says either of a segment beyond the MTU.
+/// `EINVAL` and `EMSGSIZE`: depending on its version, a kernel returns either for a segment beyond
+/// the MTU.
 const REFUSED: [i32; 2] = [22, 90];
 /// `ENOBUFS`: the device, or the queue of the CPU at its other end, has no room.
 const NO_ROOM: i32 = 105;
 
-/// What the sender did.
+/// The result of the sending end.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Sent {
     pub packets: u64,
-    /// System calls that sent; of a ring those that tell the kernel to.
+    /// System calls that sent; for a ring, those that tell the kernel to send.
     pub calls: u64,
     /// CPU time of the sending, ns.
     pub cpu_ns: u64,
-    /// By the monotonic clock, ns.
+    /// Start and end by the monotonic clock, ns.
     pub begun_ns: u64,
     pub ended_ns: u64,
-    /// How much later than due they left, if there is a pace; a burst once.
+    /// How much later than due packets left, ns, if there is a pace; one value for each burst.
     pub late: Histogram,
 }
 
@@ -82,7 +83,7 @@ fn send_by_clock(
     let mut due = Due::begin(pace, plan.until);
     sent.begun_ns = due.begun_ns;
     let most = window.burst();
-    // A receiver that has failed says why.
+    // A receiver that has failed reports the reason itself.
     while !window.is_over() && !is_stopped(sent) {
         let count = due.wait(most, window);
         if count == 0 {
@@ -96,7 +97,8 @@ fn send_by_clock(
 }
 
 impl Until {
-    /// How many may still be sent; of a time one burst at least, so that there is something to tell.
+    /// Returns how many packets may still be sent. A time allows at least one burst, so that there
+    /// is a result to report.
     fn left(self, sent: &Sent) -> u64 {
         match self {
             _ if is_stopped(sent) => 0,
@@ -110,7 +112,7 @@ impl Until {
     }
 }
 
-/// Whether we are asked to stop, and there is something to tell.
+/// Whether we are asked to stop and there is a result to report.
 fn is_stopped(sent: &Sent) -> bool {
     sent.packets > 0 && sys::stop::heard().is_some()
 }
@@ -132,30 +134,30 @@ fn is_refused(error: &io::Error) -> bool {
         .is_some_and(|errno| REFUSED.contains(&errno))
 }
 
-/// Packets as they are made, and how they leave.
+/// Makes packets and sends them.
 struct Outgoing {
     maker: Maker,
     by: By,
 }
 
-/// The packets of one call, and what takes them.
+/// The buffer for the packets of one call, and where they go.
 enum By {
     Single(OwnedFd, Vec<u8>),
     Batch(OwnedFd, Batch, usize),
-    /// One after the other.
+    /// The packets lie one after the other.
     Segments(OwnedFd, Segments),
     Ring(TransmitRing, Vec<u8>, usize),
 }
 
 struct Segments {
     bytes: Vec<u8>,
-    /// What stands before them all.
+    /// Bytes that precede all packets.
     head_bytes: usize,
     each_bytes: usize,
 }
 
 impl Segments {
-    /// How many of so many one call sends.
+    /// Returns how many of the packets that are left one call sends.
     fn of_call(&self, left: u64) -> usize {
         at_most((self.bytes.len() - self.head_bytes) / self.each_bytes, left)
     }
@@ -164,16 +166,16 @@ impl Segments {
 /// Writes packets.
 struct Maker {
     sizes: PacketSizes,
-    /// Where the number stands.
+    /// Offset of the number in a packet.
     head_bytes: usize,
-    /// Whether that is behind the headers of a frame, which are written too.
+    /// Whether the headers of a frame precede it, which are written too.
     is_framed: bool,
-    /// Whether the receiver wants to know when each left.
+    /// Whether each packet holds the time at which it left.
     is_timed: bool,
 }
 
 impl Maker {
-    /// Writes the packet of a number into the place for it; how long it is.
+    /// Writes the packet with this number into `place` and returns its length.
     fn write(&self, place: &mut [u8], number: u64, at_ns: u64) -> usize {
         let bytes = self.sizes.of_number(number);
         if self.is_framed {
@@ -212,7 +214,7 @@ impl Outgoing {
                 SendWay::Single | SendWay::Ring(_) => By::Single(socket, vec![0; bytes]),
             },
         };
-        // The kernel puts the headers before what it has cut.
+        // For a send that is cut, the kernel puts the headers before each packet.
         let is_cut = matches!(plan.send, SendWay::Segments(_));
         let is_framed = is_raw && !is_cut;
         let sizes = match is_raw && is_cut {
@@ -229,7 +231,7 @@ impl Outgoing {
         Self { maker, by }
     }
 
-    /// Sends so many, each with its number.
+    /// Sends `count` packets, each with its number.
     fn burst(&mut self, count: u64, sent: &mut Sent) -> io::Result<()> {
         let begun_ns = clock::thread_cpu_ns();
         let end = sent.packets + count;
@@ -246,7 +248,7 @@ impl Outgoing {
         Ok(())
     }
 
-    /// How many are lost with a call for which there was no room, of so many.
+    /// Returns how many of the packets that are left are lost with a call that found no room.
     fn dropped(&self, left: u64) -> u64 {
         match &self.by {
             By::Segments(_, segments) => segments.of_call(left) as u64,
@@ -254,7 +256,7 @@ impl Outgoing {
         }
     }
 
-    /// Sends those from one number on that one call takes, of those before another; how many.
+    /// Sends the packets of one call, from number `from` up to `end` at most; returns how many.
     fn call(&mut self, from: u64, end: u64) -> io::Result<u64> {
         let maker = &self.maker;
         let at_ns = if maker.is_timed {
@@ -280,15 +282,15 @@ impl Outgoing {
             }
             By::Segments(socket, segments) => {
                 let (each, count) = (segments.each_bytes, segments.of_call(end - from));
-                let of_these = &mut segments.bytes[..segments.head_bytes + count * each];
-                let (head, payloads) = of_these.split_at_mut(segments.head_bytes);
+                let filled = &mut segments.bytes[..segments.head_bytes + count * each];
+                let (head, payloads) = filled.split_at_mut(segments.head_bytes);
                 for (number, payload) in numbers.zip(payloads.chunks_exact_mut(each)) {
                     maker.write(payload, number, at_ns);
                 }
                 if !head.is_empty() {
                     frame::write_cut(head, HEADER_BYTES + count * each, each);
                 }
-                datagram::send(socket.as_fd(), of_these)?;
+                datagram::send(socket.as_fd(), filled)?;
                 Ok(count as u64)
             }
             By::Ring(ring, frame, most) => {

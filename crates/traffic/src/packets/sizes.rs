@@ -1,32 +1,32 @@
-//! How large packets are: all alike, or a mix in which each size has its share.
+//! How large packets are: all the same, or a mix in which each size has its share.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// After so many packets a mix comes again.
+/// Largest number of packets after which a mix repeats.
 const LONGEST_ORDER: u32 = 1_000;
 
-/// A size for each packet, known by its number at both ends.
+/// A size for each packet, which both ends know from its number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct PacketSizes {
-    /// Bytes, and how many of the packets of an order have so many.
+    /// Each size in bytes, and how many packets of the order have it.
     parts: Vec<(usize, u32)>,
-    /// The sizes one after another, each spread over the whole.
+    /// The sizes of consecutive packets; each size is spread over the whole order.
     order: Vec<usize>,
 }
 
 impl PacketSizes {
-    /// All of one size.
+    /// Makes all packets of one size.
     pub fn of(bytes: usize) -> Self {
         Self::mixed(vec![(bytes, 1)])
     }
 
     fn mixed(parts: Vec<(usize, u32)>) -> Self {
         let all = f64::from(parts.iter().map(|(_, weight)| weight).sum::<u32>());
-        // A packet of a part stands in the middle of its share of the order.
+        // Each packet of a part is placed in the middle of its share of the order.
         let places = parts.iter().flat_map(|(bytes, weight)| {
             let apart = all / f64::from(*weight);
             (0..*weight).map(move |at| ((f64::from(at) + 0.5) * apart, *bytes))
@@ -39,7 +39,7 @@ impl PacketSizes {
         }
     }
 
-    /// Of the packet with that number.
+    /// Returns the size of the packet with this number.
     #[inline]
     pub(super) fn of_number(&self, number: u64) -> usize {
         match self.order.as_slice() {
@@ -48,7 +48,7 @@ impl PacketSizes {
         }
     }
 
-    /// The smallest and the largest.
+    /// Returns the smallest and the largest size.
     pub fn range(&self) -> [usize; 2] {
         let sizes = || self.parts.iter().map(|(bytes, _)| *bytes);
         [sizes().min(), sizes().max()].map(Option::unwrap_or_default)
@@ -120,7 +120,7 @@ mod tests {
         assert_eq!([64, 576, 1500].map(of), [7, 4, 1]);
         assert_eq!(sizes.of_number(0), sizes.of_number(12));
         assert!((sizes.mean() - 4252.0 / 12.0).abs() < 1e-9);
-        // The four are never two in a row.
+        // Two of the four packets of 576 bytes are never in a row.
         let is_middle = |number| sizes.of_number(number) == 576;
         assert!((0..12).all(|number| !(is_middle(number) && is_middle(number + 1))));
     }

@@ -1,4 +1,4 @@
-//! How packets are given to the kernel, and how they are taken.
+//! How packets are passed to the kernel, and how they are received from it.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -8,46 +8,47 @@ use serde::{Deserialize, Serialize};
 
 use super::{LARGEST_BYTES, PacketSizes};
 
-/// What one call of sendmmsg(2) or recvmmsg(2) takes (`UIO_MAXIOV`); one is `single`. A ring is no longer.
+/// Packets of one call of sendmmsg(2) or recvmmsg(2) (`UIO_MAXIOV`); a single one is `single`. A
+/// ring has no more.
 const BATCH: RangeInclusive<u16> = 2..=1024;
 /// `UDP_MAX_SEGMENTS` of linux/udp.h since Linux 6.9; 64 before.
 const SEGMENTS: RangeInclusive<u16> = 2..=128;
-/// What every kernel takes that cuts sends.
+/// Segments of one send that every kernel accepts that can cut sends.
 const USUAL_SEGMENTS: usize = 64;
-/// Small enough to stay in a CPU's caches.
+/// Frames of a ring that is small enough to stay in a CPU's caches.
 const USUAL_RING: u16 = 128;
 
-/// How a sender gives packets to the kernel.
+/// How a sender passes packets to the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum SendWay {
-    /// A call for each.
+    /// One call for each packet.
     Single,
-    /// So many with each call: sendmmsg(2).
+    /// This many packets with each call: sendmmsg(2).
     Batch(u16),
-    /// So many as one send, which the kernel cuts: `UDP_SEGMENT`.
+    /// This many packets as one send, which the kernel cuts: `UDP_SEGMENT`.
     Segments(u16),
-    /// So many out of memory with each call, raw frames alone: `PACKET_TX_RING`.
+    /// This many packets from shared memory with each call, for raw frames only: `PACKET_TX_RING`.
     Ring(u16),
 }
 
-/// How a receiver takes them.
+/// How a receiver gets packets from the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum ReceiveWay {
-    /// A call for each.
+    /// One call for each packet.
     Single,
-    /// At most so many with each call: recvmmsg(2).
+    /// At most this many packets with each call: recvmmsg(2).
     Batch(u16),
-    /// As the kernel merges them: `UDP_GRO`.
+    /// As many packets as the kernel merges: `UDP_GRO`.
     Merged,
-    /// Out of memory that the kernel writes into, raw frames alone: `PACKET_RX_RING`.
+    /// From memory that the kernel writes into, for raw frames only: `PACKET_RX_RING`.
     Ring,
 }
 
 impl SendWay {
-    /// What costs least for raw frames: as many segments as a send carries, or a ring where the kernel may not
-    /// cut, since they differ or pass by the queueing discipline.
+    /// Returns the cheapest way for raw frames: as many segments as a send carries, or a ring where
+    /// the kernel cannot cut, because the sizes differ or the queueing discipline is bypassed.
     #[must_use]
     pub fn of_frames(sizes: &PacketSizes, passes_by_qdisc: bool) -> Self {
         let [_, largest] = sizes.range();
@@ -60,7 +61,7 @@ impl SendWay {
         }
     }
 
-    /// Packets of one call.
+    /// Returns the number of packets in one call.
     pub(super) fn packets(self) -> u16 {
         match self {
             Self::Single => 1,
@@ -70,7 +71,7 @@ impl SendWay {
 }
 
 impl ReceiveWay {
-    /// Packets that one call is asked for.
+    /// Returns the number of packets that one call asks for.
     pub(super) fn packets(self) -> u16 {
         match self {
             Self::Single | Self::Merged | Self::Ring => 1,

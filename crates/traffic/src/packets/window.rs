@@ -1,22 +1,23 @@
-//! What lies between the ends: how many packets are under way, and may be.
+//! The window between the ends: how many packets are under way, and how many may be.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::{PacketError, PacketPlan, USUAL_OUTSTANDING};
 
-/// Of the receiver's buffer so many quarters at least are there: what was received is given back when
-/// it comes to one (`udp_rmem_release` of net/ipv4/udp.c).
+/// Quarters of the receiver's buffer that can always be used: the kernel returns the room of
+/// received packets only when it amounts to one quarter (`udp_rmem_release` of net/ipv4/udp.c).
 const QUARTERS_THERE: u64 = 3;
-/// What the kernel's buffers have of their own, headers and the rounding to a power of two included,
-/// for each byte of payload and for each packet: more than `SKB_TRUESIZE` gives for any size.
+/// Room that a packet takes in the kernel's buffers, including headers and the rounding to a power
+/// of two, for each byte of payload and for each packet: more than `SKB_TRUESIZE` gives for any
+/// size.
 const ACCOUNT_PER_BYTE: u64 = 2;
 const ACCOUNT_BYTES: u64 = 1_280;
 
-/// Of packets that leave by a clock, as many times more.
+/// Factor for the buffer if packets leave by a clock.
 const PACED_ROOMS: u64 = 16;
 
-/// Packets under way; both ends wait here for each other.
+/// The count of packets under way; both ends wait here for each other.
 pub(super) struct Window {
     counts: Mutex<WindowCounts>,
     changed: Condvar,
@@ -38,7 +39,7 @@ impl WindowCounts {
 }
 
 impl Window {
-    /// For a buffer with room for so many.
+    /// Makes the window for a buffer with room for `room` packets.
     pub(super) fn for_room(room: u64, plan: &PacketPlan) -> Result<Self, PacketError> {
         let most = room.min(wanted(plan));
         let calls = calls(plan);
@@ -62,26 +63,27 @@ impl Window {
         self.most
     }
 
-    /// Packets that are sent in one go.
+    /// Returns the number of packets that are sent in one go.
     pub(super) fn burst(&self) -> u64 {
         self.burst
     }
 
-    /// Waits until so many more may be under way; whether the other end is still there.
+    /// Waits until `count` more packets may be under way; returns whether the other end is still
+    /// there.
     pub(super) fn wait_for_room(&self, count: u64) -> bool {
         let is_full =
             |counts: &mut WindowCounts| !counts.is_over && counts.outstanding() + count > self.most;
         !self.wait_while(is_full).is_over
     }
 
-    /// Waits until some are under way, and says how many; `None` when no more will be.
+    /// Waits until packets are under way and returns how many; `None` when no more will come.
     pub(super) fn wait_for_packets(&self) -> Option<u64> {
         let is_empty = |counts: &mut WindowCounts| !counts.is_over && counts.outstanding() == 0;
         let outstanding = self.wait_while(is_empty).outstanding();
         (outstanding > 0).then_some(outstanding)
     }
 
-    /// Whether one end goes within that time.
+    /// Waits at most this long for one end to go; returns whether it has gone.
     pub(super) fn ends_within(&self, time: Duration) -> bool {
         let waited = self
             .changed
@@ -102,7 +104,7 @@ impl Window {
         self.change(|counts| counts.taken += count);
     }
 
-    /// Tells the other end, whatever became of this one, when it is dropped.
+    /// Returns a guard that tells the other end when it is dropped, whatever became of this end.
     pub(super) fn end(&self) -> impl Drop + '_ {
         Ending(self)
     }
@@ -130,39 +132,39 @@ impl Drop for Ending<'_> {
     }
 }
 
-/// Whole calls of both ends, in half of the most that are under way if it takes them, or in all of it;
-/// else whole calls of the sender.
+/// Returns the packets of a burst: whole calls of both ends, in half of the most that may be under
+/// way if they fit, or in all of it; otherwise whole calls of the sender.
 fn burst(most: u64, [one_send, one_receive]: [u64; 2]) -> u64 {
-    let of_both = one_send / common_divisor(one_send, one_receive) * one_receive;
+    let whole_calls = one_send / common_divisor(one_send, one_receive) * one_receive;
     let half = most / 2;
-    let ways = [(of_both, half), (of_both, most), (one_send, half)];
+    let ways = [(whole_calls, half), (whole_calls, most), (one_send, half)];
     let fitting = ways.into_iter().find(|(step, place)| step <= place);
     fitting.map_or(one_send, |(step, place)| place / step * step)
 }
 
-/// Packets that a buffer of so many bytes holds.
+/// Returns how many packets a buffer of this size holds.
 pub(super) fn room_in(room_bytes: u32, plan: &PacketPlan) -> u64 {
     u64::from(room_bytes) * QUARTERS_THERE / 4 / account_bytes(plan)
 }
 
-/// What is asked of the kernel, which doubles it.
+/// Returns the buffer size to ask the kernel for, which doubles it.
 pub(super) fn wanted_room_bytes(plan: &PacketPlan) -> i32 {
     let there_bytes = account_bytes(plan) * wanted(plan);
     let wanted_bytes = match plan.pace {
-        // What comes while the receiver is not on its CPU has to wait.
+        // What comes while the receiver is not on its CPU must wait in the buffer.
         Some(_) => there_bytes * PACED_ROOMS,
         None => there_bytes,
     };
     i32::try_from((wanted_bytes * 4 / QUARTERS_THERE).div_ceil(2)).unwrap_or(i32::MAX)
 }
 
-/// Packets that should fit: two calls at least.
+/// Returns how many packets should fit: at least two calls.
 fn wanted(plan: &PacketPlan) -> u64 {
     let [one_send, one_receive] = calls(plan);
     (2 * one_send.max(one_receive)).max(USUAL_OUTSTANDING)
 }
 
-/// Packets of one call at either end.
+/// Returns the packets of one call of the sender and of the receiver.
 fn calls(plan: &PacketPlan) -> [u64; 2] {
     [plan.send.packets(), plan.receive.packets()].map(u64::from)
 }
@@ -171,7 +173,7 @@ fn account_bytes(plan: &PacketPlan) -> u64 {
     plan.largest_bytes() as u64 * ACCOUNT_PER_BYTE + ACCOUNT_BYTES
 }
 
-/// The largest number that divides both (Euclid).
+/// Returns the largest number that divides both (Euclid's algorithm).
 fn common_divisor(one: u64, other: u64) -> u64 {
     if other == 0 {
         one
@@ -201,11 +203,11 @@ mod tests {
         assert_eq!(burst(SendWay::Single, ReceiveWay::Single), 128);
         assert_eq!(burst(SendWay::Batch(16), ReceiveWay::Batch(24)), 96);
         assert_eq!(burst(SendWay::Segments(50), ReceiveWay::Merged), 100);
-        // Of the sender's at least.
+        // At least whole calls of the sender.
         assert_eq!(burst(SendWay::Batch(100), ReceiveWay::Batch(33)), 100);
     }
 
-    /// What a socket gets where `net.core.rmem_max` is 212,992, as Linux long had it.
+    /// Buffer of a socket where `net.core.rmem_max` is 212,992, long the default of Linux.
     const OLD_ROOM_BYTES: u32 = 425_984;
 
     #[test]
@@ -219,7 +221,7 @@ mod tests {
         assert_eq!(burst(SendWay::Single, many), (75, 42));
         assert_eq!(burst(SendWay::Batch(42), many), (75, 42));
         assert_eq!(burst(SendWay::Segments(14), many), (75, 42));
-        // 84 do not fit.
+        // A burst of 84 does not fit.
         assert_eq!(burst(SendWay::Batch(28), many), (75, 28));
     }
 

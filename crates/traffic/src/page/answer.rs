@@ -1,23 +1,23 @@
-//! An HTTP answer that has exactly so many bytes, head and body together.
+//! An HTTP answer of an exact size, head and body together.
 
-/// A head of one length whatever the body's: leading zeros are digits too (RFC 9112 §6.2).
+/// A head whose length does not depend on the body: leading zeros are digits too (RFC 9112 §6.2).
 const HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Length: 0000000000\r\nConnection: close\r\n\r\n";
-/// The fewest bytes that an answer can have: its head.
+/// Size of the smallest answer, which is its head alone.
 pub const SMALLEST_BYTES: usize = HEAD.len();
 
-/// The request for it: the path is the size.
+/// Returns the request for a page of this size: the path is the size.
 pub(super) fn request(page_bytes: usize) -> String {
     format!("GET /{page_bytes} HTTP/1.1\r\nHost: page\r\n\r\n")
 }
 
-/// The size that a request asks for; `None` for any other request.
+/// Returns the size that a request asks for; `None` for any other request.
 pub(super) fn requested(request: &[u8]) -> Option<usize> {
     let text = std::str::from_utf8(request).ok()?;
     let target = text.strip_prefix("GET /")?.split(' ').next()?;
     target.parse().ok().filter(|bytes| *bytes >= SMALLEST_BYTES)
 }
 
-/// The answer. Sizes below [`SMALLEST_BYTES`] give that.
+/// Returns the answer. It has at least [`SMALLEST_BYTES`], whatever the size asked for.
 pub(super) fn answer(page_bytes: usize) -> Vec<u8> {
     let body_bytes = page_bytes.saturating_sub(SMALLEST_BYTES);
     let mut answer = HEAD

@@ -1,4 +1,4 @@
-//! The end that asks: one page over one fresh connection, timed.
+//! The end that sends requests: one page over one fresh connection, timed.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -10,24 +10,24 @@ use sys::{clock, socket};
 
 use super::answer;
 
-/// How one page came.
+/// Timings and settings of one fetched page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fetched {
-    /// From the SYN to the connection: one round trip, ns.
+    /// From the SYN to the connection, ns: one round trip.
     pub handshake_ns: u64,
     /// From the request to the last byte of the answer, ns.
     pub response_ns: u64,
-    /// Payload of a full segment on this connection, bytes: what the two ends' options leave.
+    /// Payload of a full segment on this connection, bytes: what the options of both ends leave.
     pub segment_bytes: u32,
-    /// What the server could send before it heard from us again, bytes: our receive window.
+    /// How much the server could send before it heard from us again, bytes: our receive window.
     pub window_bytes: u32,
 }
 
-/// Fetches a page of so many bytes, head included.
+/// Fetches a page of `page_bytes`, head included.
 ///
 /// # Errors
-/// Those of connect(2) and read(2); `TimedOut` or `WouldBlock` when the page has not come in that
-/// time, `InvalidData` where the answer does not have that many bytes.
+/// Those of connect(2) and read(2); `TimedOut` or `WouldBlock` when the page has not come within
+/// the patience, `InvalidData` where the answer has another size.
 pub fn fetch(server: SocketAddr, page_bytes: usize, patience: Duration) -> io::Result<Fetched> {
     let begun_ns = clock::monotonic_ns();
     let mut stream = TcpStream::connect_timeout(&server, patience)?;
@@ -51,7 +51,7 @@ pub fn fetch(server: SocketAddr, page_bytes: usize, patience: Duration) -> io::R
     })
 }
 
-/// Reads to the end; when the last byte was there, ns.
+/// Reads to the end; returns when the last byte had come, ns.
 fn read_page(stream: &mut TcpStream, page_bytes: usize, deadline_ns: u64) -> io::Result<u64> {
     let mut piece = vec![0; 64 * 1024];
     let (mut came, mut came_ns) = (0, 0);
@@ -94,7 +94,7 @@ mod tests {
             assert!(fetched.response_ns > 0 && fetched.handshake_ns > 0);
             assert!(fetched.segment_bytes > 500, "{fetched:?}");
         }
-        // Smaller than its head: there is no such page, so nothing comes.
+        // A page smaller than its head does not exist, so nothing comes.
         let error = fetch(address, 10, PATIENCE).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::InvalidData);
     }
@@ -105,7 +105,7 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let dripping = std::thread::spawn(move || {
             let (mut stream, _) = listener.accept().unwrap();
-            // Until the client has gone, or for half a minute.
+            // Sends until the client has gone, or for half a minute.
             let pause = || clock::wait_until(Duration::from_millis(10), || false);
             (0..3000)
                 .take_while(|_| !pause() && stream.write_all(b"x").is_ok())

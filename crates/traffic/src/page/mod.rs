@@ -1,5 +1,5 @@
-//! Pages of an exact size over fresh connections: both ends, and how many round trips one should
-//! take.
+//! Pages of an exact size over fresh connections: both ends, and the number of round trips that one
+//! should take.
 
 mod answer;
 mod fetch;

@@ -1,13 +1,14 @@
-//! How many round trips slow start needs for a page.
+//! The number of round trips that slow start needs for a page.
 
-/// From the request to the last byte of an answer of so many bytes, head included, on a fresh
-/// connection without losses: the least `n` for which `window × (2ⁿ − 1)` segments hold it.
+/// Returns the round trips from the request to the last byte of an answer of `page_bytes`, head
+/// included, on a fresh connection without losses: the least `n` for which `window × (2ⁿ − 1)`
+/// segments hold it.
 ///
-/// The sender starts with the initial window and doubles it with each round trip, since every
-/// byte that is acknowledged lets two leave (slow start, RFC 5681 §3.1, counted in bytes as RFC
-/// 3465 does and Linux too); the sum of the windows is the geometric one that Cardwell, Savage and
-/// Anderson, “Modeling TCP Latency” (INFOCOM 2000), start from. It is an upper bound on how fast a
-/// window-driven sender may be, and says nothing of one that paces, such as BBR.
+/// The sender starts with the initial window and doubles it with each round trip, since every byte
+/// that is acknowledged lets two leave (slow start, RFC 5681 §3.1, counted in bytes as in RFC 3465
+/// and in Linux). The sum of the windows is the geometric one that Cardwell, Savage and Anderson,
+/// “Modeling TCP Latency” (INFOCOM 2000), start from. It is an upper bound on the speed of a
+/// window-driven sender, and says nothing about one that paces, such as BBR.
 ///
 /// `None` where there is no window or no segment.
 pub fn round_trips(page_bytes: u64, window_segments: u32, segment_bytes: u32) -> Option<u32> {

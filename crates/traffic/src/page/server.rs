@@ -9,26 +9,26 @@ use sys::socket;
 
 use super::answer;
 
-/// A client that says nothing for so long has gone.
+/// A client that is silent for this long has gone.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Longer than any request that is answered.
+/// Longer than any request that is answered, bytes.
 const REQUEST_BYTES: usize = 256;
 
-/// A server of pages, listening.
+/// A server of pages that is listening.
 #[derive(Debug)]
 pub struct PageServer {
     listener: TcpListener,
-    /// The algorithm that its connections use.
+    /// The congestion control of its connections.
     congestion_control: String,
 }
 
 impl PageServer {
-    /// Listens on a free port of this address. `congestion_control` is for its connections; `None`
-    /// leaves the namespace's own.
+    /// Listens on a free port of this address. `congestion_control` applies to its connections;
+    /// `None` keeps the default of the namespace.
     ///
     /// # Errors
-    /// `ENOENT` for an algorithm that the kernel does not have, `EPERM` for one that ordinary
-    /// users may not choose here; else as of bind(2).
+    /// `ENOENT` for an algorithm that the kernel does not have, `EPERM` for one that ordinary users
+    /// may not choose here; otherwise those of bind(2).
     pub fn listen(address: Ipv4Addr, congestion_control: Option<&str>) -> io::Result<Self> {
         let listener = TcpListener::bind((address, 0))?;
         if let Some(wanted) = congestion_control {
@@ -41,7 +41,7 @@ impl PageServer {
         })
     }
 
-    /// Where it listens.
+    /// Returns the address at which it listens.
     ///
     /// # Errors
     /// None are known.
@@ -49,7 +49,7 @@ impl PageServer {
         self.listener.local_addr()
     }
 
-    /// As the kernel names it.
+    /// Returns the congestion control by its name in the kernel.
     pub fn congestion_control(&self) -> &str {
         &self.congestion_control
     }
@@ -57,7 +57,7 @@ impl PageServer {
     /// Answers one connection after another, for as long as the process lives.
     pub fn serve(&self) -> ! {
         loop {
-            // Whatever befalls one connection, the next is its own; the client tells of it.
+            // An error of one connection does not affect the next; the client reports it.
             let _ = self.listener.accept().and_then(|(stream, _)| serve(stream));
         }
     }

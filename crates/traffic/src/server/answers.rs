@@ -1,4 +1,4 @@
-//! What the server answers, as bytes in the connection's own output.
+//! The server's answers, written into the output of a connection.
 
 use std::io::Write as _;
 use std::time::SystemTime;
@@ -7,21 +7,21 @@ use serde::Serialize;
 use wire::response_head::{DATE_BYTES, HeadTemplate, Persistence};
 use wire::status::Status;
 
-/// What an answer carries.
+/// The content of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Content {
     Json,
     Plaintext,
-    /// The status itself, in words.
+    /// The status itself as text.
     Error(Status),
 }
 
-/// Heads prepared for all answers, and the message.
+/// Prepared heads for all answers, and the message.
 pub(super) struct Answers {
     message: String,
     json: HeadTemplate,
     plaintext: HeadTemplate,
-    /// By status, in the order of [`Status::ALL`].
+    /// Heads of errors by status, in the order of [`Status::ALL`].
     errors: [HeadTemplate; Status::ALL.len()],
 }
 
@@ -41,7 +41,7 @@ impl Answers {
         }
     }
 
-    /// Appends a whole answer and tells where its body starts.
+    /// Appends a whole answer; returns where its body starts.
     pub(super) fn append(
         &self,
         output: &mut Vec<u8>,
@@ -75,7 +75,7 @@ impl Answers {
     }
 }
 
-/// The date as it stands in a head.
+/// Formats the date for a head.
 pub(super) fn date(now: SystemTime) -> [u8; DATE_BYTES] {
     let mut date = [0; DATE_BYTES];
     write!(&mut date[..], "{}", httpdate::HttpDate::from(now)).expect("an HTTP date has 29 bytes");
@@ -83,7 +83,7 @@ pub(super) fn date(now: SystemTime) -> [u8; DATE_BYTES] {
 }
 
 fn error_head(status: Status) -> HeadTemplate {
-    // RFC 9110 §15.5.6: this status must say what is allowed.
+    // An answer with this status must say which methods are allowed (RFC 9110 §15.5.6).
     let fields = match status {
         Status::MethodNotAllowed => "Allow: GET, HEAD\r\n",
         _ => "",

@@ -6,17 +6,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use sys::clock::thread_cpu_ns;
 
-/// Of so many requests one is timed, so that the readings of the clock are next to nothing of a request.
+/// One in this many requests is timed, so that reading the clock costs next to nothing per request.
 const TIMED_EACH: u64 = 64;
-/// Readings of the clock at each.
+/// Readings of the clock for each timed request.
 const READINGS: f64 = 4.0;
 
-/// A loop of a given number of rounds for each request. What they take depends on the CPU and on who is
-/// beside it; what they came to is told by [`PlantedCost`].
+/// A loop of a given number of rounds for each request. Their cost depends on the CPU and on its
+/// neighbours; [`PlantedCost`] tells what it was.
 pub(super) struct BusyWork {
     rounds: u64,
     requests: u64,
-    /// When the request before was timed, by the clock of the thread.
+    /// When the last timed request ended, by the CPU clock of the thread, ns.
     timed_ns: Option<u64>,
     cost: PlantedCost,
 }
@@ -45,7 +45,8 @@ impl BusyWork {
 
     #[cold]
     fn perform_timed(&mut self) {
-        // The first reading finds cold caches; the two behind it tell what one takes, as the last does.
+        // The first reading finds cold caches. The difference of the next two is the cost of one
+        // reading, which the last one also has.
         let [_, begin_ns, middle_ns] = [(); 3].map(|()| thread_cpu_ns());
         spin(self.rounds);
         let end_ns = thread_cpu_ns();
@@ -56,7 +57,8 @@ impl BusyWork {
     }
 }
 
-/// One copy, so that what is timed is what is not: how fast so short a loop is depends on where it lies.
+/// Never inlined, so that timed and untimed requests run the same code: the speed of so short a
+/// loop depends on where it lies.
 #[inline(never)]
 fn spin(rounds: u64) {
     for round in 0..rounds {
@@ -64,7 +66,7 @@ fn spin(rounds: u64) {
     }
 }
 
-/// What planted work came to, by the clock of the thread that did it. Clones share it.
+/// The cost of planted work, by the CPU clock of the thread that did it. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct PlantedCost(Arc<Sums>);
 
@@ -72,18 +74,18 @@ pub struct PlantedCost(Arc<Sums>);
 struct Sums {
     timed: AtomicU64,
     reading_ns: AtomicU64,
-    /// With one reading each.
+    /// Spinning, with one reading of the clock for each timed request.
     spinning_ns: AtomicU64,
-    /// Of all requests since the one that was timed before.
+    /// All requests since the previous timed one.
     all_ns: AtomicU64,
 }
 
 /// CPU time of a request, ns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlantedNs {
-    /// What planted work added to it, with the readings of the clock.
+    /// What planted work added to it, including the readings of the clock.
     pub added: f64,
-    /// All that the thread spent on it, the kernel's part too.
+    /// All CPU time that the thread spent on it, the kernel's part included.
     pub all: f64,
 }
 
@@ -96,16 +98,16 @@ impl PlantedCost {
         sums.all_ns.fetch_add(all_ns, Ordering::Relaxed);
     }
 
-    /// What a request took; `None` where no request was timed.
+    /// Returns the cost of a request; `None` where no request was timed.
     pub fn per_request(&self) -> Option<PlantedNs> {
         let sums = &*self.0;
         let timed = sums.timed.load(Ordering::Relaxed) as f64;
         let each = [&sums.reading_ns, &sums.spinning_ns, &sums.all_ns]
             .map(|sum| sum.load(Ordering::Relaxed) as f64 / timed);
         let [reading_ns, spinning_ns, all_ns] = each;
-        let of_clock_ns = READINGS * reading_ns / TIMED_EACH as f64;
+        let clock_ns = READINGS * reading_ns / TIMED_EACH as f64;
         (timed > 0.0).then_some(PlantedNs {
-            added: spinning_ns - reading_ns + of_clock_ns,
+            added: spinning_ns - reading_ns + clock_ns,
             all: all_ns / TIMED_EACH as f64,
         })
     }

@@ -1,8 +1,9 @@
-//! The built-in HTTP server: two small answers, made for each request anew, and files.
+//! The built-in HTTP server: two small answers, made again for each request, and files.
 //!
 //! `GET /json` serialises `{"message": …}`, `GET /plaintext` sends the message as it is; every
-//! other path is a file, where there are files to serve. All answer HEAD too. It is the subject of studies, so it does what an honest server must (checks
-//! the request, sends the date, keeps limits) and nothing else.
+//! other path is a file, where there are files to serve. HEAD works for all of them. The server is
+//! the subject of studies, so it does what an honest server must (checks the request, sends the
+//! date, enforces limits) and nothing else.
 
 mod answers;
 mod busy;
@@ -24,20 +25,21 @@ use crate::engine::life::Life;
 use crate::engine::{self, Engine, Next, Output, Place, Service, Settings, Step};
 use crate::tls::{Common, Secured};
 
-/// The largest body that is read and thrown away; a larger one costs the client its connection.
+/// Size of the largest body that is read and thrown away; after a larger one the connection is
+/// closed.
 const BODY_LIMIT_BYTES: u64 = 1024 * 1024;
 
-/// What the server says and how.
+/// What the server answers, and how.
 pub struct Options {
     pub message: String,
-    /// What every path but those of the two small answers is.
+    /// Files for all paths except those of the two small answers.
     pub files: Option<Files>,
-    /// Send head and body of each small answer by themselves, as many servers do. It costs a system
+    /// Send head and body of each small answer separately, as many servers do. It costs a system
     /// call per request, and a segment on the wire.
     pub split_send: bool,
-    /// Compute so long for each request: a slowdown of known size.
+    /// Rounds of a busy loop for each request: a slowdown of known size.
     pub busy_work_rounds: u64,
-    /// What that came to.
+    /// Where the cost of that loop is recorded.
     pub planted_cost: PlantedCost,
 }
 
@@ -51,16 +53,16 @@ pub struct Http {
     draining: bool,
 }
 
-/// What is remembered about one connection.
+/// The state of one connection.
 #[derive(Debug, Default)]
 pub struct Memory {
-    /// Bytes of an incomplete head that were looked at already.
+    /// Bytes of an incomplete head that were already searched.
     seen_bytes: usize,
-    /// Bytes still to come of a body that nobody wants.
+    /// Bytes still to come of a body that is thrown away.
     body_bytes_left: u64,
-    /// A body that is sent by itself, after its head.
+    /// A body that is sent separately, after its head.
     held_back: Vec<u8>,
-    /// What follows once it is sent.
+    /// What follows once that body is sent.
     then: Option<Next>,
 }
 
@@ -76,8 +78,8 @@ impl Http {
         }
     }
 
-    /// Serves as [`engine::run`] does, over TLS where there is one. Its loops are compiled here, once and
-    /// at the speed of this crate.
+    /// Serves as [`engine::run`] does, over TLS if `tls` is given. Its loops are compiled in this
+    /// crate, once, with its optimization level.
     ///
     /// # Errors
     /// Those of [`engine::run`].
@@ -124,8 +126,9 @@ impl Http {
         }
     }
 
-    /// A head that comes in drops is read again only when a line has ended: reading it from the
-    /// start at every drop would cost time that grows with its square.
+    /// Whether a head that comes in small pieces has no new end of a line. Only at such an end is
+    /// it parsed again: parsing it from the start at every piece would cost time that grows with
+    /// its square.
     fn is_still_incomplete(&self, memory: &Memory, input: &[u8]) -> bool {
         memory.seen_bytes > 0
             && input.len() < self.limits.head_bytes
@@ -158,7 +161,7 @@ impl Http {
         end
     }
 
-    /// Appends what is asked for, or why it is not to be had; tells where its body starts.
+    /// Appends the answer, or the error that says why there is none; returns where its body starts.
     fn append_answer(
         &mut self,
         request: &Request<'_>,
@@ -179,8 +182,9 @@ impl Http {
         self.answers.append(output.bytes(), content, persistence)
     }
 
-    /// Whether the connection is kept. A body that is not read, because it is too large, chunked
-    /// or held back until asked for, is heard out for a moment and then cut off.
+    /// Decides whether the connection is kept. Where a body is not read, because it is too large,
+    /// chunked or held back until asked for, the server reads on for a moment and then closes the
+    /// connection.
     fn end_of(&self, request: &Request<'_>) -> Next {
         match request.body {
             Body::Length(bytes) if bytes > BODY_LIMIT_BYTES => Next::Refuse,
@@ -234,10 +238,10 @@ impl Service for Http {
     }
 }
 
-/// What a request is for.
+/// What a request asks for.
 enum Asked {
     Small(Content),
-    /// A file, if there are any.
+    /// A file, if there are files to serve.
     Other,
 }
 

@@ -1,4 +1,4 @@
-//! What a client asks for, as it says it.
+//! What a client sends to ask for a test: the cookie and the parameters.
 
 use std::os::fd::AsFd as _;
 
@@ -8,15 +8,16 @@ use wire::iperf3::{COOKIE_BYTES, Cookie, DATAGRAM_BYTES, OwnWish, Parameters};
 use super::control::Control;
 use super::{Carrier, ReceiveBy, SendBy, StreamError, StreamPlan, StreamUntil, Way};
 
-/// With iperf3's cookie: letters and digits of base 32.
+/// The letters and digits of base 32, of which iperf3 makes its cookies.
 const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
-/// Of TCP: fewer calls and fewer wakings cost less than what no longer fits the caches near a CPU. Over loopback a
-/// stream by writes of 1 MiB costs as much; between namespaces under BBR it came to 15 Gbit/s by them and to 41 by these.
+/// Bytes of a TCP write. Large writes save calls and wake-ups, which outweighs that they no longer
+/// fit the caches nearest to a CPU. Over loopback, writes of 1 MiB cost as much; between namespaces
+/// under BBR a stream reached 15 Gbit/s with them and 41 Gbit/s with this size.
 const USUAL_WRITE_BYTES: u32 = 640 * 1024;
-/// Where a rate is held, it comes in smaller pieces: iperf3's.
+/// Bytes of a TCP write at a held rate: smaller, as with iperf3.
 const PACED_WRITE_BYTES: u32 = 128 * 1024;
 
-/// A name for a test that nobody guesses.
+/// Makes a name for a test that nobody can guess.
 pub(super) fn cookie() -> Result<Cookie, StreamError> {
     let random = sys::random::bytes::<COOKIE_BYTES>();
     let random = random.map_err(|source| StreamError::Option {
@@ -28,7 +29,7 @@ pub(super) fn cookie() -> Result<Cookie, StreamError> {
     Ok(cookie)
 }
 
-/// A plan in iperf3's words, and what it does not know in ours.
+/// Turns a plan into iperf3's parameters, and adds for our servers what iperf3 does not know.
 pub(super) fn parameters(plan: &StreamPlan, control: &Control) -> Parameters {
     let is_udp = plan.carrier == Carrier::Udp;
     let segment = || socket::segment_bytes(control.socket().as_fd()).unwrap_or(1_448);
@@ -38,7 +39,7 @@ pub(super) fn parameters(plan: &StreamPlan, control: &Control) -> Parameters {
         false => USUAL_WRITE_BYTES,
     };
     let (time, num) = match plan.until {
-        // Seconds are what iperf3 knows; it is the client that ends it.
+        // iperf3 knows whole seconds only; round up, as the client ends the test.
         StreamUntil::Time(time) => (time.as_secs() + u64::from(time.subsec_nanos() > 0), 0),
         StreamUntil::Bytes(bytes) => (0, bytes),
     };

@@ -1,4 +1,4 @@
-//! The workers: a thread for each stream, which sends or receives until it is told that it is over.
+//! The workers: one thread for each stream, which sends or receives until the test is over.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::TcpStream;
@@ -15,33 +15,33 @@ use super::flow::{Flow, FlowSocket};
 use super::manner::Manner;
 use super::{Carrier, ReceiveBy, SendBy, StreamError, datagrams};
 
-/// A receiver takes at most so much with one call.
+/// Most bytes that a receiver reads with one call.
 const RECEIVE_BYTES: usize = 1 << 20;
-/// Notes of sends in place are taken after so many.
+/// The kernel's notes about sends in place are read after this many sends.
 const NOTES_EVERY: u64 = 16;
-/// `ENOBUFS`.
+/// `ENOBUFS`: too many notes about sends in place were not read yet.
 const NO_ROOM: i32 = 105;
 
-/// What all workers of an end have in common.
+/// What all workers of an end share.
 #[derive(Debug)]
 pub(super) struct Carrying<'a> {
     pub(super) manner: &'a Manner,
     pub(super) begun_ns: u64,
     over: AtomicBool,
-    /// Bytes that may still be sent, where they are counted.
+    /// Bytes that may still be sent, if the test ends after a number of bytes.
     left: Option<AtomicU64>,
-    /// The first stream that broke before it was over.
+    /// Error of the first stream that broke before the test was over.
     broken: Mutex<Option<StreamError>>,
 }
 
-/// What a worker took of its thread's time.
+/// The time that a worker's thread used.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Worked {
     pub(super) cpu_ns: u64,
-    /// Of that, in its own code and in the kernel.
+    /// Part of it in its own code; `system_ns` is the part in the kernel.
     pub(super) user_ns: u64,
     pub(super) system_ns: u64,
-    /// It could have gone on and had no CPU.
+    /// Time in which it was ready to run and had no CPU.
     pub(super) waited_ns: u64,
 }
 
@@ -64,13 +64,13 @@ impl<'a> Carrying<'a> {
         self.over.load(Ordering::Relaxed)
     }
 
-    /// What broke before it was over, told once.
+    /// Takes the error of the first stream that broke before the test was over.
     pub(super) fn broke(&self) -> Option<StreamError> {
         let broken = self.broken.lock();
         broken.unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Of so many bytes that a worker would send, those that it may.
+    /// Claims up to `bytes` for a worker, and returns how many it may send.
     pub(super) fn claim(&self, bytes: usize) -> usize {
         let Some(left) = &self.left else {
             return bytes;
@@ -81,14 +81,14 @@ impl<'a> Carrying<'a> {
         usize::try_from(before).map_or(bytes, |before| before.min(bytes))
     }
 
-    /// Gives back what was not sent.
+    /// Gives back claimed bytes that were not sent.
     pub(super) fn give_back(&self, bytes: usize) {
         if let Some(left) = &self.left {
             left.fetch_add(bytes as u64, Ordering::Relaxed);
         }
     }
 
-    /// Runs a worker for each flow, and `meanwhile` beside them, after which they end.
+    /// Runs a worker for each flow, and `meanwhile` beside them; the workers end after it.
     pub(super) fn carry<T>(
         &self,
         flows: &[Flow],
@@ -100,12 +100,13 @@ impl<'a> Carrying<'a> {
                 worker.spawn_scoped(scope, move || self.work(flow))
             };
             let workers: io::Result<Vec<_>> = flows.iter().map(start).collect();
-            let came = match &workers {
+            let outcome = match &workers {
                 Ok(_) => meanwhile(),
                 Err(_) => Err(StreamError::Ended),
             };
             self.end();
-            // An iperf3 counts the time until it is told of the end, which is when all have ended.
+            // iperf3 counts its time until it hears of the end, which it does once all workers have
+            // ended: wake those that wait.
             let carrier = self.manner.carrier;
             for flow in flows {
                 flow.take_no_more(carrier);
@@ -116,8 +117,9 @@ impl<'a> Carrying<'a> {
                 worker.join().map_err(died)
             });
             let worked: Result<Vec<Worked>, StreamError> = ended.collect();
-            // What the other end says of itself tells more than what became of a stream.
-            Ok((came?, worked?))
+            // What the other end said explains more than what became of a worker, so it comes
+            // first.
+            Ok((outcome?, worked?))
         })
     }
 
@@ -128,7 +130,7 @@ impl<'a> Carrying<'a> {
             (FlowSocket::Udp(socket), true) => datagrams::send(self, flow, socket),
             (FlowSocket::Udp(socket), false) => datagrams::receive(self, flow, socket),
         };
-        // Whoever ends first closes its streams.
+        // After the end an error means nothing: the end that stops first closes its streams.
         if let (Err(source), false) = (went, self.is_over()) {
             let number = flow.id;
             let broken = self.broken.lock();
@@ -182,7 +184,7 @@ impl<'a> Carrying<'a> {
     }
 }
 
-/// What there was no time or room for is done again.
+/// Turns an error that only asks for another try into 0 bytes.
 pub(super) fn or_nothing(done: io::Result<usize>) -> io::Result<usize> {
     use io::ErrorKind::{Interrupted, WouldBlock};
     match done {
@@ -199,7 +201,7 @@ fn closed() -> io::Error {
 pub(super) fn memory_bytes(manner: &Manner, sends: bool) -> u64 {
     let bytes = match (manner.carrier, sends) {
         (Carrier::Udp, _) => datagrams::BUFFER_BYTES,
-        // A pipe holds it a second time.
+        // A pipe holds the bytes a second time.
         (_, true) if manner.send == SendBy::Splice => 2 * manner.write_bytes,
         (_, true) => manner.write_bytes,
         (_, false) if manner.receive == ReceiveBy::Copy => RECEIVE_BYTES,
@@ -208,8 +210,8 @@ pub(super) fn memory_bytes(manner: &Manner, sends: bool) -> u64 {
     bytes as u64
 }
 
-/// The scheduler's account of this thread: on a CPU, and waiting for one (proc_schedstat of
-/// Documentation/scheduler/sched-stats.rst).
+/// Reads the time that this thread used. The wait for a CPU is from the scheduler's account
+/// (`proc_schedstat` of Documentation/scheduler/sched-stats.rst).
 fn worked() -> Worked {
     let account = kernel_file::text("/proc/thread-self/schedstat").unwrap_or_default();
     let mut numbers = account
@@ -245,7 +247,7 @@ impl Pace {
         self.sent_bytes += bytes as u64;
     }
 
-    /// Waits until what was sent is due; false when it is over before that.
+    /// Waits until what was sent so far is due at the rate; false if the test is over before that.
     pub(super) fn wait(&self, carrying: &Carrying<'_>) -> bool {
         const TURN_NS: u64 = 50_000_000;
         if self.bits_per_s == 0 {
@@ -326,7 +328,7 @@ impl Sender {
         }
     }
 
-    /// Tells what became of sends in place.
+    /// Stores what became of the sends in place.
     fn note(&self, flow: &Flow) {
         if let Self::InPlace { done, .. } = self {
             flow.count.copied.store(done.copied, Ordering::Relaxed);

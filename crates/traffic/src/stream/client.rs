@@ -1,4 +1,4 @@
-//! The end that asks for streams, of a server of ours or of iperf3's.
+//! The client: the end that asks a server of ours, or of iperf3's, for streams.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::ops::ControlFlow;
@@ -13,7 +13,7 @@ use wire::iperf3::{
     Cookie, MOST_RESULT_BYTES, OLD_UDP_ANSWER, Results, State, UDP_ANSWER, UDP_HELLO, stream_id,
 };
 
-use super::account::{self, ServerTold, congestion};
+use super::account::{self, ServerReport, congestion};
 use super::asking::{cookie, parameters};
 use super::carrying::{Carrying, or_nothing};
 use super::control::{Control, PATIENCE, by_path, not_taken};
@@ -26,27 +26,32 @@ use super::{
     Carrier, EndCost, StreamEchoes, StreamError, StreamInterval, StreamPlan, Streamed, Way,
 };
 
-/// Where no answer comes to the first datagram of a stream, that one or the answer is lost, and it is sent again.
+/// How long to wait for the answer to the first datagram of a stream. After that the datagram or
+/// its answer is lost, and it is sent again.
 const HELLO_AGAIN: Duration = Duration::from_millis(500);
-/// No time at all would be for ever.
+/// Shortest read timeout. A timeout of zero would mean to wait for ever.
 const LEAST_WAIT: Duration = Duration::from_millis(1);
 
-/// Asks a server for streams and runs them; tells each interval as it ends, to somebody who may have enough of them.
+/// Asks a server for streams and runs them. Calls `on_interval` with each interval as it ends; that
+/// call may end the test.
 ///
 /// # Errors
 /// What could not be done, where, and what to do.
 pub fn run(
     plan: &StreamPlan,
     address: &Address,
-    told: &mut dyn FnMut(&StreamInterval) -> ControlFlow<()>,
+    on_interval: &mut dyn FnMut(&StreamInterval) -> ControlFlow<()>,
 ) -> Result<Streamed, StreamError> {
     let begun_ns = clock::monotonic_ns();
     let cookie = cookie()?;
     let mut control = Control::connect(address, &cookie)?;
-    control.expect(State::ParameterExchange, "the parameters are due")?;
+    control.expect(
+        State::ParameterExchange,
+        "the parameters were to be exchanged",
+    )?;
     let asked = parameters(plan, &control);
-    control.say_json(&asked, "the parameters are said")?;
-    control.expect(State::CreateStreams, "the server looks at the parameters")?;
+    control.say_json(&asked, "the parameters were sent")?;
+    control.expect(State::CreateStreams, "the server checked the parameters")?;
     let client = Client {
         plan,
         address: address.clone(),
@@ -55,13 +60,13 @@ pub fn run(
         manner: Manner::of(&asked, plan.send, plan.receive).over(address),
         control,
     };
-    client.run(told)
+    client.run(on_interval)
 }
 
 struct Client<'a> {
     plan: &'a StreamPlan,
     address: Address,
-    /// Before the server was asked.
+    /// When the client began, before it asked the server.
     begun_ns: u64,
     cookie: Cookie,
     manner: Manner,
@@ -71,11 +76,11 @@ struct Client<'a> {
 impl Client<'_> {
     fn run(
         mut self,
-        told: &mut dyn FnMut(&StreamInterval) -> ControlFlow<()>,
+        on_interval: &mut dyn FnMut(&StreamInterval) -> ControlFlow<()>,
     ) -> Result<Streamed, StreamError> {
         let state = EchoState::default();
         let Some(before) = self.plan.echo_before else {
-            return self.stream(&state, told);
+            return self.stream(&state, on_interval);
         };
         let echo = self.hello(0)?;
         thread::scope(|scope| {
@@ -84,7 +89,7 @@ impl Client<'_> {
             let echoes = echoes.map_err(StreamError::Thread)?;
             clock::wait_until(before, || sys::stop::heard().is_some());
             state.rest();
-            let streamed = self.stream(&state, told);
+            let streamed = self.stream(&state, on_interval);
             state.end();
             let echoes = echoes
                 .join()
@@ -100,14 +105,14 @@ impl Client<'_> {
     fn stream(
         &mut self,
         echoes: &EchoState,
-        told: &mut dyn FnMut(&StreamInterval) -> ControlFlow<()>,
+        on_interval: &mut dyn FnMut(&StreamInterval) -> ControlFlow<()>,
     ) -> Result<Streamed, StreamError> {
         let flows = self.open()?;
         self.control
-            .expect(State::TestStart, "the streams are there")?;
-        self.control.expect(State::TestRunning, "the test begins")?;
+            .expect(State::TestStart, "the test was to begin")?;
+        self.control.expect(State::TestRunning, "the test began")?;
         echoes.load();
-        let ran = self.carry(&flows, told);
+        let ran = self.carry(&flows, on_interval);
         echoes.rest();
         let mut ran = ran?;
         let Some(broken) = ran.broken.take() else {
@@ -121,7 +126,7 @@ impl Client<'_> {
             };
             return Ok(self.streamed(&flows, ran, heard, broken));
         };
-        // Where the line stands, the server tells what it had until then.
+        // If the line still holds, the server reports what it counted until then.
         let heard = match broken {
             StreamError::Stream { .. } | StreamError::Stuck { .. } => {
                 self.exchange(&flows, &ran).ok()
@@ -132,7 +137,8 @@ impl Client<'_> {
         Ok(self.streamed(&flows, ran, heard, Some(broken.to_string())))
     }
 
-    /// The streams one after the other: those up first, by which the server tells which is which.
+    /// Opens the streams one after the other, those up first: by this order the server knows the
+    /// direction of each.
     fn open(&self) -> Result<Vec<Flow>, StreamError> {
         let ways = self.plan.ways.iter();
         let ways = ways.flat_map(|way| (0..self.plan.streams).map(move |_| *way));
@@ -171,7 +177,7 @@ impl Client<'_> {
         Ok(FlowSocket::Tcp(connection))
     }
 
-    /// A socket of UDP that the server knows.
+    /// Opens a UDP socket and makes it known to the server.
     fn hello(&self, number: u32) -> Result<UdpSocket, StreamError> {
         use std::io::ErrorKind::TimedOut;
         let Address::Tcp(server) = self.address else {
@@ -195,7 +201,7 @@ impl Client<'_> {
                 let left = due.saturating_duration_since(clock::now());
                 socket.set_read_timeout(Some(left.max(LEAST_WAIT)))?;
                 match socket.peek(&mut answer) {
-                    // Datagrams of a stream that is under way say that it is open, and are for its worker.
+                    // Datagrams of a running stream show that it is open; leave them to its worker.
                     Ok(bytes) if bytes > UDP_ANSWER.len() => return Ok(socket),
                     Ok(_) => {}
                     Err(error) => {
@@ -225,13 +231,13 @@ impl Client<'_> {
     fn carry(
         &mut self,
         flows: &[Flow],
-        told: &mut dyn FnMut(&StreamInterval) -> ControlFlow<()>,
+        on_interval: &mut dyn FnMut(&StreamInterval) -> ControlFlow<()>,
     ) -> Result<Ran, StreamError> {
         let mut ending = TestEnding::of(self.plan, &self.manner);
         let carrying = Carrying::new(&self.manner, ending.most_bytes());
         let control = &mut self.control;
         let look = |turn: Duration, passed: Duration| {
-            // What was seen until then is told by both ends.
+            // After a stop both ends still report what they counted until then.
             if sys::stop::heard().is_some() {
                 return Ok(ControlFlow::Break(clock::monotonic_ns()));
             }
@@ -239,7 +245,7 @@ impl Client<'_> {
                 return Err(broken);
             }
             let turn = ending.turn(turn, passed);
-            let during = "the test runs";
+            let during = "the test ran";
             if let Some(state) = control.next(turn, during)? {
                 return Err(StreamError::OutOfTurn { state, during });
             }
@@ -248,56 +254,57 @@ impl Client<'_> {
                 false => ControlFlow::Continue(()),
             })
         };
-        session::run(flows, &carrying, self.plan.interval, look, told)
+        session::run(flows, &carrying, self.plan.interval, look, on_interval)
     }
 
-    /// Ends it, tells what was seen here, and hears what was seen there.
-    fn exchange(&mut self, flows: &[Flow], ran: &Ran) -> Result<ServerTold, StreamError> {
-        self.control.say(State::TestEnd, "the test ends")?;
-        let during = "the results are exchanged";
+    /// Ends the test, sends the results of this end and reads those of the server.
+    fn exchange(&mut self, flows: &[Flow], ran: &Ran) -> Result<ServerReport, StreamError> {
+        self.control.say(State::TestEnd, "the test ended")?;
+        let during = "the results were exchanged";
         self.control.expect(State::ExchangeResults, during)?;
         let congestion = congestion(flows);
         self.control
             .say_json(&ran.results(flows, congestion, false), during)?;
         let json = self.control.json(MOST_RESULT_BYTES, during)?;
         let ids: Vec<u32> = flows.iter().map(|flow| flow.id).collect();
-        // What iperf3 may mean by our words is passed over.
-        let told = match self.plan.is_to_iperf3 {
+        // A field `linerate` from iperf3 would not mean what ours means; ignore it.
+        let report = match self.plan.is_to_iperf3 {
             true => Results::<IgnoredAny>::read(&json, &ids).map(without_own),
-            false => ServerTold::read(&json, &ids),
+            false => ServerReport::read(&json, &ids),
         };
-        let told = told.map_err(not_taken(during))?;
+        let report = report.map_err(not_taken(during))?;
         let passed_ns = clock::monotonic_ns().saturating_sub(self.begun_ns);
-        account::check(&told, flows, ran, passed_ns as f64 / 1e9).map_err(not_taken(during))?;
+        account::check(&report, flows, ran, passed_ns as f64 / 1e9).map_err(not_taken(during))?;
         self.control
-            .expect(State::DisplayResults, "the results are there")?;
-        self.control.say(State::IperfDone, "it is over")?;
-        Ok(told)
+            .expect(State::DisplayResults, "the results were to be shown")?;
+        self.control
+            .say(State::IperfDone, "the line was to be closed")?;
+        Ok(report)
     }
 
     fn streamed(
         &self,
         flows: &[Flow],
         ran: Ran,
-        told: Option<ServerTold>,
+        report: Option<ServerReport>,
         broken: Option<String>,
     ) -> Streamed {
-        let streams = account::totals(flows, &ran, told.as_ref());
-        let is_ours = match &told {
-            Some(told) => Some(told.linerate.is_some()),
+        let streams = account::totals(flows, &ran, report.as_ref());
+        let is_ours = match &report {
+            Some(report) => Some(report.linerate.is_some()),
             None => self.plan.is_to_iperf3.then_some(false),
         };
-        let is_known = told.is_some();
-        let told = told.unwrap_or_default();
-        let own = told.linerate;
-        // Of iperf3 its process, which is one thread up to 3.15.
+        let is_known = report.is_some();
+        let report = report.unwrap_or_default();
+        let own = report.linerate;
+        // iperf3 reports the CPU time of its process, which has one thread up to version 3.15.
         #[expect(clippy::cast_possible_truncation, reason = "a part of the window")]
         let ns = |percent: f64| (percent / 100.0 * ran.window_ns as f64) as u64;
         let of_iperf3 = EndCost {
-            cpu_ns: ns(told.cpu_util_total),
-            user_ns: ns(told.cpu_util_user),
-            system_ns: ns(told.cpu_util_system),
-            busy_share: (told.cpu_util_total / 100.0).clamp(0.0, 1.0),
+            cpu_ns: ns(report.cpu_util_total),
+            user_ns: ns(report.cpu_util_user),
+            system_ns: ns(report.cpu_util_system),
+            busy_share: (report.cpu_util_total / 100.0).clamp(0.0, 1.0),
             ..EndCost::default()
         };
         Streamed {
@@ -310,21 +317,21 @@ impl Client<'_> {
             server_intervals: own.map(|own| own.intervals).unwrap_or_default(),
             intervals: ran.readings.intervals,
             write_bytes: self.manner.write_bytes as u64,
-            congestion: [congestion(flows), told.congestion_used],
+            congestion: [congestion(flows), report.congestion_used],
             echoes: None,
             broken,
         }
     }
 }
 
-/// Whether nobody is at the other end of the line any more, who said nothing wrong until then.
+/// Whether the other end has gone, without having broken the protocol before.
 const fn is_gone(error: &StreamError) -> bool {
     use StreamError::{Closed, Ended, Line, Silent};
     matches!(error, Line { .. } | Closed { .. } | Silent { .. } | Ended)
 }
 
-fn without_own(results: Results<IgnoredAny>) -> ServerTold {
-    ServerTold {
+fn without_own(results: Results<IgnoredAny>) -> ServerReport {
+    ServerReport {
         cpu_util_total: results.cpu_util_total,
         cpu_util_user: results.cpu_util_user,
         cpu_util_system: results.cpu_util_system,

@@ -1,5 +1,5 @@
-//! The line between the two ends, on which they agree: bytes of one state, and JSON with its length.
-//! Whatever is on the other side, nothing is waited for without end and no message is longer than its kind.
+//! The control line, on which the two ends agree: states of one byte, and JSON behind its length.
+//! Whatever is on the other side, no wait is endless and no message is longer than its kind may be.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::TcpStream;
@@ -12,14 +12,15 @@ use wire::iperf3::{BadMessage, Cookie, State, framed, length};
 use super::StreamError;
 use super::error::words;
 
-/// For what both ends do together before they go on, which takes some round trips at most.
+/// Time limit of each phase that both ends go through together, which takes a few round trips at
+/// most.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
-/// One end of it.
+/// One end of the control line.
 #[derive(Debug)]
 pub(super) struct Control {
     stream: TcpStream,
-    /// What is done now, and until when: however many messages and pieces it takes.
+    /// The phase under way, and until when it may last, however many messages and pieces it takes.
     phase: (&'static str, Instant),
 }
 
@@ -28,11 +29,12 @@ impl Control {
         if stream.peer_addr().is_ok() {
             stream.set_nodelay(true)?;
         }
-        let phase = ("it begins", clock::now() + PATIENCE);
+        let phase = ("the test was set up", clock::now() + PATIENCE);
         Ok(Self { stream, phase })
     }
 
-    /// The time that is left for what is done; the first time that it is done, all of it.
+    /// The time left for the phase `during`; a new phase has all of [`PATIENCE`]. `None` when no
+    /// time is left.
     fn left(&mut self, during: &'static str) -> Option<Duration> {
         if self.phase.0 != during {
             self.phase = (during, clock::now() + PATIENCE);
@@ -41,7 +43,7 @@ impl Control {
         Some(left).filter(|left| !left.is_zero())
     }
 
-    /// Connects to where a server may be, and shows the cookie.
+    /// Connects to the address of a server and sends the cookie.
     pub(super) fn connect(address: &Address, cookie: &Cookie) -> Result<Self, StreamError> {
         let connected = match address {
             Address::Tcp(address) => TcpStream::connect_timeout(address, PATIENCE),
@@ -53,7 +55,7 @@ impl Control {
                 address: address.clone(),
                 source,
             })?;
-        control.write(cookie, "the cookie is shown")?;
+        control.write(cookie, "the cookie was sent")?;
         Ok(control)
     }
 
@@ -88,7 +90,7 @@ impl Control {
         self.write(&framed(message), during)
     }
 
-    /// The next state, if one comes in time.
+    /// Reads the next state; `None` if none comes in time.
     pub(super) fn next(
         &mut self,
         patience: Duration,
@@ -101,14 +103,14 @@ impl Control {
             Some(_) => {
                 let [byte] = byte;
                 let state = State::read(byte).ok_or(StreamError::NoState { byte, during })?;
-                self.ends_it(state, during)?;
+                self.refuse_end(state, during)?;
                 Ok(Some(state))
             }
         }
     }
 
-    /// What ends the test from the other side is an error.
-    fn ends_it(&mut self, state: State, during: &'static str) -> Result<(), StreamError> {
+    /// Turns a state by which the other end ends the test into an error.
+    fn refuse_end(&mut self, state: State, during: &'static str) -> Result<(), StreamError> {
         match state {
             State::AccessDenied => Err(StreamError::Busy),
             State::ServerTerminate | State::ClientTerminate => Err(StreamError::Ended),
@@ -138,7 +140,7 @@ impl Control {
         }
     }
 
-    /// The JSON that is due.
+    /// Reads the JSON that is due, of at most `most` bytes.
     pub(super) fn json(&mut self, most: u32, during: &'static str) -> Result<Vec<u8>, StreamError> {
         let mut head = [0; 4];
         self.read(&mut head, during)?;
@@ -148,7 +150,7 @@ impl Control {
         Ok(json)
     }
 
-    /// All of it, in the time that is left for what is done.
+    /// Fills the whole buffer, within the time left for the phase.
     pub(super) fn read(
         &mut self,
         buffer: &mut [u8],
@@ -166,7 +168,7 @@ impl Control {
         Ok(())
     }
 
-    /// What is there within some time; `None` for nothing.
+    /// Reads what comes within `patience`; `None` if nothing does.
     fn read_once(
         &mut self,
         buffer: &mut [u8],
@@ -174,7 +176,7 @@ impl Control {
         during: &'static str,
     ) -> Result<Option<usize>, StreamError> {
         use io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
-        // No time at all would be for ever.
+        // A timeout of zero would mean to wait for ever.
         let patience = patience.max(Duration::from_millis(1));
         let read = self.stream.set_read_timeout(Some(patience));
         match read.and_then(|()| self.stream.read(buffer)) {
@@ -185,14 +187,14 @@ impl Control {
     }
 }
 
-/// A connection to a socket among the files, which is used as those of TCP are.
+/// Connects to a Unix socket; the connection is used like one of TCP.
 pub(super) fn by_path(address: &Address) -> io::Result<TcpStream> {
     let connection = TcpStream::from(address.connect()?);
     connection.set_nonblocking(false)?;
     Ok(connection)
 }
 
-/// What a message is refused by.
+/// Wraps the reason why a message is refused.
 pub(super) fn not_taken(during: &'static str) -> impl FnOnce(BadMessage) -> StreamError {
     move |source| StreamError::Message { during, source }
 }

@@ -1,4 +1,5 @@
-//! Workers of UDP: datagrams with iperf3's head, several with one call where the kernel cuts and merges.
+//! The workers of UDP. Each datagram has iperf3's head; where the kernel can cut and merge
+//! datagrams, one call carries several.
 
 use std::io;
 use std::net::UdpSocket;
@@ -12,16 +13,17 @@ use super::Way;
 use super::carrying::{Carrying, Pace, or_nothing};
 use super::flow::{Flow, FlowCount};
 
-/// What Linux before 6.9 cuts one send into.
+/// Most datagrams into which Linux before 6.9 cuts one send.
 const MOST_SEGMENTS: usize = 64;
-/// Of datagrams that are held to a rate, those of so much time leave at once.
+/// Length of a burst of datagrams that are held to a rate, µs.
 const BURST_US: u64 = 500;
-/// `EINVAL` and `EMSGSIZE`: a kernel says either of a segment that the path does not carry.
+/// `EINVAL` and `EMSGSIZE`: a kernel reports one of them for a segment that the path does not
+/// carry.
 const NO_SEGMENTS: [i32; 2] = [22, 90];
-/// A send larger than any.
+/// Larger than any send, bytes.
 pub(super) const BUFFER_BYTES: usize = 1 << 16;
 
-/// Sends until it is over.
+/// Sends datagrams until the test is over.
 pub(super) fn send(carrying: &Carrying<'_>, flow: &Flow, socket: &UdpSocket) -> io::Result<()> {
     let each = carrying.manner.write_bytes;
     let mut segments = segments(carrying, socket);
@@ -62,7 +64,7 @@ pub(super) fn send(carrying: &Carrying<'_>, flow: &Flow, socket: &UdpSocket) -> 
     Ok(())
 }
 
-/// `ENOBUFS`: a device takes no more for now.
+/// Counts `ENOBUFS` as 0 bytes too: a device takes no more for now.
 fn or_full(error: io::Error) -> io::Result<usize> {
     match error.raw_os_error() {
         Some(105) => Ok(0),
@@ -70,7 +72,7 @@ fn or_full(error: io::Error) -> io::Result<usize> {
     }
 }
 
-/// Datagrams of one call, if the kernel cuts it.
+/// Number of datagrams to send with one call; 1 if the kernel does not cut them.
 fn segments(carrying: &Carrying<'_>, socket: &UdpSocket) -> usize {
     let each = carrying.manner.write_bytes;
     let of_burst = match carrying.manner.rate_bits {
@@ -85,9 +87,9 @@ fn segments(carrying: &Carrying<'_>, socket: &UdpSocket) -> usize {
     if is_cut { segments } else { 1 }
 }
 
-/// Receives until it is over.
+/// Receives datagrams until the test is over.
 pub(super) fn receive(carrying: &Carrying<'_>, flow: &Flow, socket: &UdpSocket) -> io::Result<()> {
-    // Where it cannot, they come one by one.
+    // If the kernel cannot merge them, datagrams come one by one.
     let _ = datagram::allow_merging(socket.as_fd());
     let mut buffer = vec![0; BUFFER_BYTES];
     let mut arrivals = Arrivals::default();
@@ -106,7 +108,8 @@ pub(super) fn receive(carrying: &Carrying<'_>, flow: &Flow, socket: &UdpSocket) 
                 arrivals.note(head, came_us);
                 flow.count.add(datagram.len());
             } else if flow.way == Way::Up && is_udp_hello(datagram) {
-                // The client has not heard that it is open. To lose one more is as well.
+                // The client has not heard that its stream is open. If this answer is lost, it asks
+                // again.
                 let _ = socket.send(&UDP_ANSWER);
             }
         }
@@ -115,7 +118,7 @@ pub(super) fn receive(carrying: &Carrying<'_>, flow: &Flow, socket: &UdpSocket) 
     Ok(())
 }
 
-/// What the numbers and times of datagrams come to, by iperf3's rules.
+/// What the numbers and times of the received datagrams add up to, by iperf3's rules.
 #[derive(Debug, Default)]
 struct Arrivals {
     highest: u64,
@@ -132,13 +135,13 @@ impl Arrivals {
                 self.lost = self.lost.saturating_add(head.number - self.highest - 1);
                 self.highest = head.number;
             }
-            // One that was thought to be lost has come late.
+            // A datagram that was counted as lost has come late.
             false => {
                 self.late += 1;
                 self.lost = self.lost.saturating_sub(1);
             }
         }
-        // The clocks of the ends need not agree: what varies is what counts (RFC 1889, A.8).
+        // The clocks of the ends need not agree: only the variation counts (RFC 1889, A.8).
         let transit_us = came_us.wrapping_sub(head.sent_us).cast_signed();
         let before = self.transit_us.replace(transit_us).unwrap_or(transit_us);
         let change_us = transit_us.wrapping_sub(before).unsigned_abs() as f64;

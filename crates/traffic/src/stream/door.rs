@@ -1,4 +1,5 @@
-//! How streams find the test that they are of: those of TCP by its cookie, those of UDP by turns.
+//! How streams find the test that they belong to: those of TCP by its cookie, those of UDP by
+//! turns.
 
 use std::collections::HashMap;
 use std::io;
@@ -14,7 +15,7 @@ use wire::iperf3::{Cookie, UDP_ANSWER, UDP_HELLO, is_udp_hello};
 use super::StreamError;
 use super::control::PATIENCE;
 
-/// A connection that has shown a cookie, and its place in the order in which all came.
+/// A connection that has sent a cookie, and its place in the order of arrival.
 #[derive(Debug)]
 pub(super) struct Arrival {
     pub(super) order: u64,
@@ -23,11 +24,11 @@ pub(super) struct Arrival {
     pub(super) cookie: Cookie,
 }
 
-/// The tests that there are, by their cookies, and the streams that they wait for.
+/// The tests under way, by their cookies, and the streams that they wait for.
 #[derive(Debug, Default)]
 pub(super) struct Doors(Mutex<HashMap<Cookie, Option<StreamDoor>>>);
 
-/// Where the streams of a test come in, and how many still may.
+/// Where the streams of a test come in, and how many more may come.
 #[derive(Debug)]
 struct StreamDoor {
     left: usize,
@@ -39,8 +40,8 @@ impl Doors {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hands a connection to the test whose cookie it shows, or closes it where that waits for none; gives it back
-    /// where there is no such test, which then there is.
+    /// Hands a connection to the test whose cookie it has sent, or closes it if that test waits for
+    /// none. If there is no such test, registers one and gives the connection back.
     pub(super) fn lead(&self, shown: Arrival) -> Option<Arrival> {
         let mut tests = self.open();
         let Some(test) = tests.get_mut(&shown.cookie) else {
@@ -54,12 +55,11 @@ impl Doors {
         None
     }
 
-    /// Forgets a test.
     pub(super) fn forget(&self, cookie: &Cookie) {
         self.open().remove(cookie);
     }
 
-    /// Lets so many connections with a cookie in.
+    /// Lets in `wanted` connections that send this cookie.
     pub(super) fn wait_for(&self, cookie: Cookie, wanted: usize) -> Receiver<Arrival> {
         let (inside, arrivals) = channel();
         let left = wanted;
@@ -69,7 +69,7 @@ impl Doors {
     }
 }
 
-/// So many of them, in the order in which they came.
+/// Waits for `wanted` connections, and returns them in the order in which they came.
 pub(super) fn take(
     arrivals: &Receiver<Arrival>,
     wanted: usize,
@@ -96,18 +96,19 @@ fn too_few(came: usize, wanted: usize) -> StreamError {
     }
 }
 
-/// Where datagrams of streams that are not there yet come in: one test after the other has it, as nothing
-/// in the first datagram tells of which test it is.
+/// The socket that receives the first datagrams of new UDP streams. One test after the other has
+/// it, because nothing in the first datagram tells which test it belongs to.
 #[derive(Debug)]
 pub(super) struct UdpDoor {
     address: SocketAddr,
     next: UdpSocket,
-    /// By then all streams of the test are there, or it has none.
+    /// Deadline by which all streams of the test must be open.
     until: Instant,
     came: usize,
 }
 
-/// What came to a socket before it had one client alone is passed over up to so much.
+/// Most datagrams that are dropped of those that came before the socket was connected to one
+/// client.
 const MOST_STRAY: usize = 1_024;
 
 impl UdpDoor {
@@ -120,8 +121,9 @@ impl UdpDoor {
         })
     }
 
-    /// The next stream, of a client at an address and of nobody else, by the datagram that opens one. Whoever has not
-    /// heard that the one before it is open says so by that one, and opens no other until it has.
+    /// Waits for the datagram that opens the next stream, from this client's address and no other.
+    /// A client that has not heard that the stream before is open repeats its first datagram there,
+    /// and opens no other until it has heard.
     pub(super) fn accept(
         &mut self,
         client: IpAddr,
@@ -135,7 +137,7 @@ impl UdpDoor {
             if let Some(before) = before
                 && pass_over(before).map_err(unopened)?
             {
-                // One that is lost is asked for again.
+                // If this answer is lost, the client asks again.
                 let _ = before.send(&UDP_ANSWER);
             }
             let Ok((bytes, from)) = self.next.recv_from(&mut datagram) else {
@@ -151,7 +153,7 @@ impl UdpDoor {
 
     fn connect(&mut self, client: SocketAddr) -> io::Result<UdpSocket> {
         self.next.connect(client)?;
-        // The next one must be there before the client knows, and begins another stream.
+        // The next socket must exist before the client hears of this one and opens another stream.
         let next = bulk::shared_udp(self.address)?;
         let taken = std::mem::replace(&mut self.next, next);
         pass_over(&taken)?;
@@ -161,7 +163,7 @@ impl UdpDoor {
     }
 }
 
-/// Passes over what has come so far; whether a datagram that opens a stream was among it.
+/// Drops what has come so far; returns whether a datagram that opens a stream was among it.
 fn pass_over(socket: &UdpSocket) -> io::Result<bool> {
     let mut has_hello = false;
     let mut datagram = [0; UDP_HELLO.len() + 1];

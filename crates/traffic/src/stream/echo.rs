@@ -1,5 +1,6 @@
-//! Small datagrams that go to the server and back beside the streams: what anybody else on the path would
-//! wait for. Each has a number; when it left is known here alone, so that an answer is that to one datagram, once.
+//! Small datagrams that go to the server and back beside the streams: they show how long anybody
+//! else on the path would wait. Each has a number. Only this end knows when it left, so an answer
+//! counts for one datagram, once.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -16,29 +17,31 @@ use wire::iperf3::{UDP_ANSWER, is_udp_hello};
 use super::StreamEchoes;
 use super::carrying::or_nothing;
 
-/// As many a second are what a call or a game has, and no load.
+/// Mean interval between two datagrams, ns: as many a second as a call or a game sends, and no
+/// load.
 const EVERY_NS: u64 = 10_000_000;
 const BYTES: usize = 64;
-/// What has not come back so long after the last is lost,
+/// A datagram that is not back this long after the end is lost, ns.
 const PATIENCE_NS: u64 = 1_000_000_000;
-/// and so is one after which so many others left: a minute.
+/// Most datagrams on the way, a minute of them: one after which so many others have left is lost.
 const MOST_ON_THE_WAY: usize = 6_000;
 
-/// 0 is before the streams; beside them, and between the two, when none leaves:
+/// States of the load. 0 is before the streams; `LOADED` is beside them; in `RESTING`, between the
+/// two and after the streams, no datagram leaves.
 const LOADED: u8 = 1;
 const RESTING: u8 = 2;
 
-/// What the path carries meanwhile, and whether it is over.
+/// What the path carries at the moment, and whether the measurement is over.
 #[derive(Debug, Default)]
 pub(super) struct EchoState {
     load: AtomicU8,
     is_over: AtomicBool,
-    /// When it was over, ns.
+    /// When the measurement was over, ns.
     over_ns: AtomicU64,
     on_the_way: Mutex<BTreeMap<u64, Left>>,
 }
 
-/// One that has left and is not back: when, and whether the path was loaded.
+/// A datagram that has left and is not back: when it left, and whether the path was loaded then.
 #[derive(Clone, Copy, Debug)]
 struct Left {
     at_ns: u64,
@@ -46,12 +49,12 @@ struct Left {
 }
 
 impl EchoState {
-    /// The streams begin.
+    /// Says that the streams begin.
     pub(super) fn load(&self) {
         self.load.store(LOADED, Ordering::Relaxed);
     }
 
-    /// They are to come, or have ended.
+    /// Says that the streams are about to begin, or have ended: no datagram leaves.
     pub(super) fn rest(&self) {
         self.load.store(RESTING, Ordering::Relaxed);
     }
@@ -72,7 +75,8 @@ impl EchoState {
     }
 }
 
-/// Sends them and takes them back until it is over. Those of before the load, and of the load.
+/// Sends the datagrams and receives their answers until the measurement is over. Returns the round
+/// trips before the load and under it.
 pub(super) fn measure(socket: &UdpSocket, state: &EchoState) -> io::Result<StreamEchoes> {
     socket.set_read_timeout(Some(Duration::from_millis(50)))?;
     thread::scope(|scope| {
@@ -89,7 +93,8 @@ pub(super) fn measure(socket: &UdpSocket, state: &EchoState) -> io::Result<Strea
     })
 }
 
-/// How many left before the load, and under it. One that the kernel does not take is lost.
+/// Sends the datagrams, and returns how many left before the load and under it. One that the kernel
+/// does not accept is lost.
 fn send(socket: &UdpSocket, state: &EchoState) -> [u64; 2] {
     let mut sent = [0; 2];
     let mut number = 0_u64;
@@ -110,7 +115,7 @@ fn send(socket: &UdpSocket, state: &EchoState) -> [u64; 2] {
             drop(on_the_way);
             let _ = socket.send(&datagram);
         }
-        // It shall not beat with what else goes by a clock.
+        // The interval varies, so that it does not fall into step with other periodic events.
         due_ns += EVERY_NS * 3 / 4 + clock::monotonic_ns() % (EVERY_NS / 2);
         clock::sleep_until_ns(due_ns);
     }
@@ -137,7 +142,7 @@ fn take(socket: &UdpSocket, state: &EchoState) -> io::Result<[Histogram; 2]> {
     }
 }
 
-/// Sends back what comes, as it came, until it is dropped.
+/// Sends every datagram back as it came, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Answering {
     is_over: Arc<AtomicBool>,
@@ -148,8 +153,8 @@ impl Answering {
     pub(super) fn begin(socket: UdpSocket) -> io::Result<Self> {
         socket.set_read_timeout(Some(Duration::from_millis(50)))?;
         let is_over = Arc::new(AtomicBool::new(false));
-        let told = Arc::clone(&is_over);
-        let thread = thread::Builder::new().spawn(move || answer(&socket, &told))?;
+        let flag = Arc::clone(&is_over);
+        let thread = thread::Builder::new().spawn(move || answer(&socket, &flag))?;
         let thread = Some(thread);
         Ok(Self { is_over, thread })
     }
@@ -167,7 +172,7 @@ fn answer(socket: &UdpSocket, is_over: &AtomicBool) {
     while !is_over.load(Ordering::Relaxed) {
         match or_refused(socket.recv(&mut datagram)) {
             Ok(0) => {}
-            // The client has not heard that it is open.
+            // The client has not heard that its socket is known here.
             Ok(bytes) if is_udp_hello(&datagram[..bytes]) => drop(socket.send(&UDP_ANSWER)),
             Ok(bytes) => drop(socket.send(&datagram[..bytes])),
             Err(_) => return,
@@ -175,7 +180,7 @@ fn answer(socket: &UdpSocket, is_over: &AtomicBool) {
     }
 }
 
-/// An end that has gone is told by the line between both.
+/// Counts a refused datagram as 0 bytes: the control line tells whether the other end has gone.
 fn or_refused(received: io::Result<usize>) -> io::Result<usize> {
     match or_nothing(received) {
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Ok(0),

@@ -1,4 +1,4 @@
-//! When a client ends a test: after its time, or when all bytes that it should bring have come.
+//! When a client ends a test: after its time, or when all its bytes have arrived.
 
 use std::time::Duration;
 
@@ -9,15 +9,16 @@ use super::flow::Flow;
 use super::manner::Manner;
 use super::{StreamError, StreamPlan, StreamUntil};
 
-/// Where bytes are counted, so often is looked whether they are there.
+/// How often to check whether the bytes are there, in a test that ends after a number of bytes.
 const TURN: Duration = Duration::from_millis(2);
-/// Nothing went on for so long, and no more of a held rate was due: it never ends.
+/// A test in which nothing moves for this long never ends. At a held rate the time of two writes is
+/// added.
 const STUCK: Duration = Duration::from_secs(30);
 
 #[derive(Debug)]
 pub(super) struct TestEnding {
     until: StreamUntil,
-    /// Bytes that were sent, came and were acknowledged when any last were, and when that was.
+    /// Sum of the bytes sent, received and acknowledged; `since_ns` is when it last changed.
     moved: u64,
     since_ns: u64,
     longest_pause: Duration,
@@ -35,7 +36,7 @@ impl TestEnding {
         }
     }
 
-    /// Bytes that may be sent at all, where they are counted.
+    /// Most bytes that may be sent; `None` if the test ends after a time.
     pub(super) fn most_bytes(&self) -> Option<u64> {
         match self.until {
             StreamUntil::Time(_) => None,
@@ -43,7 +44,7 @@ impl TestEnding {
         }
     }
 
-    /// How long may be waited now.
+    /// Longest wait until the next check.
     pub(super) fn turn(&self, turn: Duration, passed: Duration) -> Duration {
         match self.until {
             StreamUntil::Time(time) => turn.min(time.saturating_sub(passed)),
@@ -51,7 +52,8 @@ impl TestEnding {
         }
     }
 
-    /// Whether so much time has passed, or so many bytes went each way; those that are sent have also arrived.
+    /// Whether the time has passed, or the wanted bytes have gone; bytes that are sent must also
+    /// have arrived.
     pub(super) fn is_over(
         &mut self,
         passed: Duration,
@@ -65,7 +67,7 @@ impl TestEnding {
         let sum = |sends: bool| of(sends).map(|flow| flow.count.bytes()).sum::<u64>();
         let [came, sent] = [false, true].map(sum);
         let mut moved = came + sent;
-        // As of iperf3, what is sent ends it where both ways are open.
+        // With both ways open the bytes sent end the test, as with iperf3.
         let is_over = match of(true).count() {
             0 => came >= wanted,
             _ if sent < wanted => false,
@@ -88,7 +90,8 @@ impl TestEnding {
     }
 }
 
-/// Datagrams are not acknowledged, and what goes by a socket among the files is there at once.
+/// Whether what was sent has arrived. Datagrams are not acknowledged, and bytes sent over a Unix
+/// socket are there at once.
 fn has_arrived(flow: &Flow) -> bool {
     acknowledged(flow).is_none_or(|bytes| bytes >= flow.count.bytes())
 }

@@ -1,5 +1,6 @@
-//! Where connections come in that have not shown a cookie yet. They have no thread, as whoever opens them need not say
-//! a word; each has a moment to show it, and where they are too many, the one that has been silent for longest goes.
+//! Accepts connections that have not sent a cookie yet. They have no thread, because a client need
+//! not say a word. Each has limited time to send its cookie; where they are too many, the one that
+//! has been silent for longest is closed.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read as _};
@@ -14,15 +15,15 @@ use wire::iperf3::{COOKIE_BYTES, Cookie};
 use super::control::PATIENCE;
 use super::door::Arrival;
 
-/// So many may be silent at once.
+/// Most connections that may be silent at once.
 const MOST_SILENT: usize = 256;
-/// So many are let in before what the others said is heard.
+/// Most connections accepted in a row before those that are silent are read again.
 const MOST_IN_A_ROW: usize = 64;
-/// Between two looks at whether it is over.
+/// Longest wait before the server checks whether it is to stop, ns.
 const LOOK_NS: u64 = 50_000_000;
-/// Where the machine has no descriptor or no memory for a connection, the next is tried so much later.
+/// Pause before the next try if the machine has no descriptor or no memory for a connection, ns.
 const LATER_NS: u64 = 50_000_000;
-/// The token of the listener; connections have their places in the order in which they came, from 1.
+/// Token of the listener. The token of a connection is its place in the order of arrival, from 1.
 const LISTENER: u64 = 0;
 
 #[derive(Debug)]
@@ -39,7 +40,7 @@ pub(super) struct Entrance<'a> {
     address: &'a Address,
     epoll: Epoll,
     events: Events,
-    /// By their order, which is that of their ends too.
+    /// Silent connections in the order of arrival, which is also that of their deadlines.
     silent: BTreeMap<u64, Silent>,
     order: u64,
 }
@@ -58,7 +59,7 @@ impl<'a> Entrance<'a> {
         })
     }
 
-    /// Those that have shown a cookie, within a moment.
+    /// Waits a moment, and returns the connections that have sent their cookie.
     pub(super) fn wait(&mut self) -> io::Result<Vec<Arrival>> {
         self.epoll.wait(&mut self.events, Some(LOOK_NS))?;
         let mut tokens: Vec<u64> = self.events.iter().map(|event| event.token).collect();
@@ -84,7 +85,8 @@ impl<'a> Entrance<'a> {
         for _ in 0..MOST_IN_A_ROW {
             match socket::accept(self.listener.as_fd()) {
                 Ok(Some(accepted)) => self.add(TcpStream::from(accepted)),
-                // What went before it was accepted is none: those behind it are told of again.
+                // A connection closed before it was accepted counts as none: those behind it are
+                // reported again.
                 Ok(None) => return,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) => {
@@ -96,7 +98,7 @@ impl<'a> Entrance<'a> {
     }
 
     fn add(&mut self, stream: TcpStream) {
-        // Whoever comes by a socket among the files has no address of his own.
+        // A client of a Unix socket has no address of its own.
         let client = stream
             .peer_addr()
             .map_or_else(|_| self.address.clone(), Address::Tcp);
@@ -105,7 +107,7 @@ impl<'a> Entrance<'a> {
         }
         self.order += 1;
         let watched = self.epoll.add(stream.as_fd(), self.order, Interest::READ);
-        // Where that cannot be, it is closed.
+        // A connection that cannot be watched is closed.
         if watched.is_ok() {
             let patience_ns = u64::try_from(PATIENCE.as_nanos()).unwrap_or(u64::MAX);
             let silent = Silent {
@@ -119,7 +121,7 @@ impl<'a> Entrance<'a> {
         }
     }
 
-    /// What one of them says; all of its cookie makes it one that has shown it.
+    /// Reads from a silent connection; returns it once its cookie is whole.
     fn hear(&mut self, order: u64) -> Option<Arrival> {
         use io::ErrorKind::{Interrupted, WouldBlock};
         let silent = self.silent.get_mut(&order)?;
@@ -131,7 +133,7 @@ impl<'a> Entrance<'a> {
                     return None;
                 }
             }
-            // Somebody who goes without a word has no test that could fail.
+            // A client that goes without a word has no test that could fail.
             _ => {
                 self.silent.remove(&order);
                 return None;

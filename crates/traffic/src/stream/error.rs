@@ -1,4 +1,4 @@
-//! Why a stream came to nothing.
+//! Why a test of streams failed.
 
 use std::io;
 use std::net::SocketAddr;
@@ -6,26 +6,28 @@ use std::net::SocketAddr;
 use sys::address::Address;
 use wire::iperf3::{BadMessage, State};
 
-/// What happened, where, and what to do.
+/// Why a test of streams failed: what happened, where, and what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum StreamError {
     #[error(
-        "nobody takes streams at {address}: {source}; `linerate stream --listen` or `iperf3 -s` does there"
+        "nothing accepts streams at {address}: {source}; start `linerate stream --listen` or `iperf3 -s` there"
     )]
     Connect { address: Address, source: io::Error },
-    #[error("the server is at work for another client; try again later, or start a second one")]
+    #[error("the server is busy with another client; try again later, or start a second one")]
     Busy,
     #[error(
-        "the server refused what was asked for, by error {code} of iperf3's list ({words}); ask for \
-         something else"
+        "the server refused what was asked for, with error {code} of iperf3's list ({words}); ask \
+         for something else"
     )]
     Refused { code: u32, words: &'static str },
-    #[error("the line to the other end broke while {during}: {source}; see what it says there")]
+    #[error(
+        "the line to the other end broke while {during}: {source}; see what the other end says"
+    )]
     Line {
         during: &'static str,
         source: io::Error,
     },
-    #[error("the other end has closed the line while {during}; see what it says there")]
+    #[error("the other end has closed the line while {during}; see what it says")]
     Closed { during: &'static str },
     #[error(
         "the other end said nothing for {seconds} s while {during}; is it iperf3 3.1 or later, or \
@@ -33,14 +35,14 @@ pub enum StreamError {
     )]
     Silent { during: &'static str, seconds: u64 },
     #[error(
-        "the other end said {state:?} while {during}, which nobody of iperf3's protocol does there"
+        "the other end said {state:?} while {during}, which iperf3's protocol does not allow there"
     )]
     OutOfTurn { state: State, during: &'static str },
     #[error(
         "the other end said the byte {byte} while {during}, which is no word of iperf3's protocol"
     )]
     NoState { byte: u8, during: &'static str },
-    #[error("what the other end said while {during} is not taken: {source}")]
+    #[error("what the other end said while {during} is not accepted: {source}")]
     Message {
         during: &'static str,
         source: BadMessage,
@@ -67,7 +69,7 @@ pub enum StreamError {
     )]
     NoAnswer { address: SocketAddr, seconds: u64 },
     #[error(
-        "nothing more went through for {seconds} s; does the other end still take what it is sent?"
+        "nothing more went through for {seconds} s; does the other end still receive what it is sent?"
     )]
     Stuck { seconds: u64 },
     #[error("stream {number} broke: {source}; see whether the other end still runs")]
@@ -78,7 +80,7 @@ pub enum StreamError {
     Thread(io::Error),
 }
 
-/// iperf3's words for the errors that a server of ours or of its own says most.
+/// iperf3's words for the errors that its servers and ours report most.
 pub(super) fn words(code: u32) -> &'static str {
     match code {
         5 => "the test is too long",

@@ -10,7 +10,7 @@ use super::{Carrier, Way};
 
 #[derive(Debug)]
 pub(super) enum FlowSocket {
-    /// Also one among the files, of which the kernel tells less.
+    /// A connection of TCP, or of a Unix socket, of which the kernel reports less.
     Tcp(TcpStream),
     Udp(UdpSocket),
 }
@@ -25,7 +25,7 @@ impl AsFd for FlowSocket {
 }
 
 impl FlowSocket {
-    /// Both ends, the own one first.
+    /// Addresses of both ends, our own first.
     fn addresses(&self) -> Option<[SocketAddr; 2]> {
         let [local, remote] = match self {
             Self::Tcp(socket) => [socket.local_addr(), socket.peer_addr()],
@@ -35,38 +35,39 @@ impl FlowSocket {
     }
 }
 
-/// One of them.
+/// A stream at one end.
 #[derive(Debug)]
 pub(super) struct Flow {
-    /// As iperf3 numbers it.
+    /// The number that iperf3 gives it.
     pub(super) id: u32,
     pub(super) way: Way,
     pub(super) sends: bool,
     pub(super) socket: FlowSocket,
-    /// As they were at the begin: a connection that the other end has closed has none.
+    /// Addresses of both ends, read at the beginning: a connection that the other end has closed
+    /// has none.
     pub(super) addresses: Option<[SocketAddr; 2]>,
     pub(super) count: FlowCount,
 }
 
-/// Written by the worker alone, and on cache lines of its own.
+/// The counts of a flow. Only its worker writes them, and they have cache lines of their own.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(super) struct FlowCount {
-    /// Sent or received.
+    /// Bytes sent or received.
     pub(super) bytes: AtomicU64,
-    /// Datagrams sent, or the highest number that came.
+    /// Datagrams sent, or the highest number received.
     pub(super) datagrams: AtomicU64,
     pub(super) lost: AtomicU64,
     pub(super) late: AtomicU64,
-    /// By RFC 1889, ns.
+    /// Jitter by RFC 1889, ns.
     pub(super) jitter_ns: AtomicU64,
-    /// Of sends in place, those that the kernel copied after all, and all.
+    /// Sends in place that the kernel copied after all; `in_place` counts all sends in place.
     pub(super) copied: AtomicU64,
     pub(super) in_place: AtomicU64,
 }
 
 impl FlowCount {
-    /// Of a worker that is the only one to count.
+    /// Adds bytes. Only the flow's worker may call it.
     pub(super) fn add(&self, bytes: usize) {
         let before = self.bytes.load(Ordering::Relaxed);
         self.bytes.store(before + bytes as u64, Ordering::Relaxed);
@@ -91,15 +92,17 @@ impl Flow {
         }
     }
 
-    /// Says that no more comes: who reads whole blocks waits for the rest of the last one otherwise.
+    /// Tells the other end that no more comes: a reader of whole blocks would wait for the rest of
+    /// the last one.
     pub(super) fn finish(&self) {
         if let (true, FlowSocket::Tcp(socket)) = (self.sends, &self.socket) {
-            // Where the other end has gone, it knows.
+            // If this fails, the other end has gone and needs no word.
             let _ = socket.shutdown(Shutdown::Write);
         }
     }
 
-    /// Wakes a worker that waits for more of a connection; of a socket among the files the other end would be told.
+    /// Wakes a worker that waits for more from a TCP connection. With a Unix socket the other end
+    /// would notice.
     pub(super) fn take_no_more(&self, carrier: Carrier) {
         if let (false, Carrier::Tcp, FlowSocket::Tcp(socket)) = (self.sends, carrier, &self.socket)
         {
@@ -107,7 +110,7 @@ impl Flow {
         }
     }
 
-    /// As it is told to the other end.
+    /// The result of the stream, as it is sent to the other end.
     pub(super) fn result(&self, seconds: f64, retransmits: Option<u32>) -> StreamResult {
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
         StreamResult {

@@ -1,4 +1,4 @@
-//! How an end sends and receives: what both agreed on, and what each does by itself.
+//! How an end sends and receives: what both ends agreed on, and what each decides by itself.
 
 use std::io;
 use std::net::TcpStream;
@@ -11,17 +11,17 @@ use wire::iperf3::Parameters;
 
 use super::{Carrier, ReceiveBy, SendBy, StreamError};
 
-/// A worker sees that it is over within so much.
+/// Longest wait of a worker until it sees that the test is over.
 const TURN: Duration = Duration::from_millis(100);
-/// For datagrams that have come and were not taken yet.
+/// Receive buffer for datagrams that have come and were not read yet, bytes.
 const DATAGRAM_ROOM_BYTES: i32 = 4 << 20;
-/// iperf3's, where a client says none.
+/// Bytes of a write for a client that names none, as in iperf3.
 const USUAL_WRITE_BYTES: u32 = 128 * 1024;
 
-/// The options by which buffers are asked for.
+/// The socket options that set the sizes of buffers.
 const BUFFERS: &str = "SO_SNDBUF and SO_RCVBUF";
 
-/// Of every stream of a test.
+/// How every stream of a test sends and receives.
 #[derive(Clone, Debug)]
 pub(super) struct Manner {
     pub(super) carrier: Carrier,
@@ -29,7 +29,7 @@ pub(super) struct Manner {
     pub(super) send: SendBy,
     pub(super) receive: ReceiveBy,
     pub(super) rate_bits: u64,
-    /// Numbers of datagrams have 64 bits.
+    /// The numbers of datagrams have 64 bits.
     pub(super) is_wide: bool,
     pace_bits: u64,
     congestion: Option<String>,
@@ -37,12 +37,12 @@ pub(super) struct Manner {
     type_of_service: u8,
     buffer_bytes: u32,
     no_delay: bool,
-    /// It is between ends of ours, which have buffers as they were asked for or none.
+    /// Both ends are ours: buffers have exactly the size asked for, or the test is refused.
     is_exact: bool,
 }
 
 impl Manner {
-    /// As a client asked for it.
+    /// The manner that a client asked for.
     pub(super) fn of(asked: &Parameters, send: SendBy, receive: ReceiveBy) -> Self {
         let short = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
         let write_bytes = match short(asked.len) {
@@ -70,11 +70,11 @@ impl Manner {
         }
     }
 
-    /// What a socket among the files can do of it.
+    /// Adapts the manner to the address: a Unix socket can do less.
     pub(super) fn over(self, address: &Address) -> Self {
         match address {
             Address::Tcp(_) => self,
-            // Nothing is thrown away within it, and nothing is sent in place.
+            // A Unix socket can neither discard within the kernel nor send in place.
             Address::Unix(_) => Self {
                 carrier: Carrier::Unix,
                 receive: ReceiveBy::Copy,
@@ -87,7 +87,8 @@ impl Manner {
         }
     }
 
-    /// What must be said before a connection is there: the window's scale and the segments follow from it.
+    /// Sets what must be set before a connection exists: the window's scale and the segments follow
+    /// from it.
     pub(super) fn prepare(&self, socket: BorrowedFd<'_>) -> Result<(), StreamError> {
         if self.segment_bytes > 0 {
             let set = bulk::set_segment_bytes(socket, self.segment_bytes);
@@ -105,19 +106,19 @@ impl Manner {
         let held = buffers.map_err(refused(BUFFERS))?;
         let fits = |bytes: &usize| match self.is_exact {
             true => *bytes == wanted,
-            // iperf3 counts what the kernel adds for itself.
+            // iperf3 also counts what the kernel adds for itself.
             false => 2 * bytes >= wanted,
         };
         match held.iter().find(|bytes| !fits(bytes)) {
             None => Ok(()),
             Some(bytes) => Err(refused(BUFFERS)(io::Error::other(format!(
-                "the kernel has {bytes} bytes for it in the place of {wanted}; ask for as many, or see \
+                "the kernel gives it {bytes} bytes instead of {wanted}; ask for that many, or see \
                  net.core.wmem_max and net.core.rmem_max"
             )))),
         }
     }
 
-    /// What holds from now on, of a connection that is there.
+    /// Sets the options of an existing connection.
     pub(super) fn apply(&self, connection: &TcpStream) -> Result<(), StreamError> {
         let socket = connection.as_fd();
         self.size(socket)?;
@@ -141,7 +142,7 @@ impl Manner {
         self.mark(socket)
     }
 
-    /// The same of a socket of datagrams.
+    /// Sets the options of a UDP socket.
     pub(super) fn apply_to_datagrams(&self, socket: BorrowedFd<'_>) -> Result<(), StreamError> {
         self.size(socket)?;
         if self.buffer_bytes == 0 {

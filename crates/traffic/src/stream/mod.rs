@@ -1,9 +1,10 @@
-//! As much as a path carries, from one end to the other: TCP or UDP, several streams on threads of their
-//! own, one way or both ways at once. The ends agree by the control messages of iperf3, so either may be
-//! iperf3 itself; what it does not know, ends of ours tell each other beside it.
+//! Measures how much a path carries from one end to the other: TCP or UDP, several streams on
+//! threads of their own, one way or both ways at once. The ends agree by the control messages of
+//! iperf3, so either may be iperf3 itself. What iperf3 does not know, ends of ours tell each other
+//! beside it.
 //!
-//! What a worker does is receive or send and count; the connections are read from outside, by the
-//! thread that holds the line to the other end.
+//! A worker only receives or sends, and counts. The connections are read from outside, by the
+//! thread that holds the control line to the other end.
 
 mod account;
 mod asking;
@@ -40,14 +41,14 @@ pub use outcome::{
 };
 pub use server::{StreamServed, StreamServer, StreamServing};
 
-/// Where iperf3 listens.
+/// The port on which iperf3 listens.
 pub const USUAL_PORT: u16 = 5201;
 
-/// When a client ends it.
+/// When a client ends a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StreamUntil {
     Time(Duration),
-    /// So much was sent, of all streams of a way together.
+    /// After this many bytes, of all streams of a way together.
     Bytes(u64),
 }
 
@@ -60,18 +61,19 @@ named! {
         Copy = "copy",
         /// Pages of a file in memory: sendfile(2).
         Sendfile = "sendfile",
-        /// The same through a pipe: splice(2).
+        /// Pages of a file in memory, through a pipe: splice(2).
         Splice = "splice",
-        /// From where they lie in our memory: `MSG_ZEROCOPY`.
+        /// In place, from our own memory: `MSG_ZEROCOPY`.
         Zerocopy = "zerocopy",
     }
 }
 
 named! {
-    /// How they are taken from it.
+    /// How bytes are received from the kernel.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
     pub enum ReceiveBy, "way to receive" {
-        /// Thrown away within the kernel: `MSG_TRUNC`. Of UDP it is a copy, as each datagram is looked at.
+        /// Discarded within the kernel: `MSG_TRUNC`. With UDP it is a copy, as each datagram is
+        /// looked at.
         #[default]
         Discard = "discard",
         /// Copied into a buffer: recv(2).
@@ -79,39 +81,40 @@ named! {
     }
 }
 
-/// What a client asks for and does.
+/// A test as a client asks for it and runs it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct StreamPlan {
     pub carrier: Carrier,
-    /// One of them or both.
+    /// One direction or both.
     pub ways: Vec<Way>,
-    /// Each way.
+    /// Number of streams each way.
     pub streams: u32,
     pub until: StreamUntil,
-    /// Of each write, or each datagram; `None` for what is usual, which of datagrams is what the path carries
-    /// in one packet.
+    /// Bytes of each write, or of each datagram; `None` for the default, which for datagrams is
+    /// what the path carries in one packet.
     pub write_bytes: Option<u32>,
     pub send: SendBy,
     pub receive: ReceiveBy,
-    /// Of each stream, held by whoever sends; 0 for what is possible.
+    /// Rate of each stream, held by the sending end, bit/s; 0 for as fast as possible.
     pub rate_bits: u64,
-    /// The same, held by the kernel.
+    /// Rate of each stream, held by the kernel, bit/s; 0 for as fast as possible.
     pub pace_bits: u64,
     pub congestion: Option<String>,
     pub segment_bytes: Option<u32>,
     pub type_of_service: u8,
     pub buffer_bytes: Option<u32>,
-    /// Between two readings of the connections.
+    /// Time between two readings of the connections.
     pub interval: Duration,
-    /// For how long small datagrams go to and fro before the streams, as they do beside them then; `None`
-    /// without any.
+    /// How long small datagrams go to and fro before the streams; they also go beside the streams.
+    /// `None` for no such datagrams.
     pub echo_before: Option<Duration>,
-    /// The other end is iperf3: nothing is asked of it that it does not know.
+    /// The other end is iperf3: it is asked for nothing that it does not know.
     pub is_to_iperf3: bool,
 }
 
 impl StreamPlan {
-    /// The rate that is asked for of each stream, whoever holds it; `None` for what is possible.
+    /// The rate asked for of each stream, bit/s, whether the sender or the kernel holds it; `None`
+    /// for as fast as possible.
     pub fn asked_bits(&self) -> Option<u64> {
         let asked = [self.rate_bits, self.pace_bits].into_iter();
         asked.filter(|bits| *bits > 0).min()

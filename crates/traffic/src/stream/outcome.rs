@@ -1,4 +1,4 @@
-//! What came of it.
+//! The results of a test of streams.
 
 use std::net::SocketAddr;
 
@@ -8,33 +8,34 @@ use serde::{Deserialize, Serialize};
 
 use super::Way;
 
-/// What came of streams, as the client knows it and the server told.
+/// The result of a test, from what the client counted and what the server reported.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Streamed {
-    /// From when the streams began to when the client ended them.
+    /// Time from the start of the streams to when the client ended them, ns.
     pub window_ns: u64,
     pub streams: Vec<StreamTotal>,
-    /// Of what the client sent and received, interval by interval.
+    /// What the client sent and received, interval by interval.
     pub intervals: Vec<StreamInterval>,
-    /// The same of a server of ours; empty of iperf3.
+    /// What a server of ours sent and received, interval by interval; empty for iperf3.
     pub server_intervals: Vec<StreamInterval>,
-    /// Of each stream that a server of ours sends, its account over all of the window; empty of iperf3.
+    /// The kernel's account of each stream that a server of ours sends, over the whole window;
+    /// empty for iperf3.
     pub server_totals: Vec<(u32, TcpReading)>,
     pub client: EndCost,
-    /// `None` of a server that went before it told.
+    /// `None` if the server went before it reported.
     pub server: Option<EndCost>,
-    /// Whether the server is one of ours, which tells more; `None` where it told nothing.
+    /// Whether the server is one of ours, which reports more; `None` where that is not known.
     pub is_ours: Option<bool>,
-    /// Of each write, or each datagram.
+    /// Bytes of each write, or of each datagram.
     pub write_bytes: u64,
     /// Congestion controls of the client's connections and of the server's, by the kernel's names.
     pub congestion: [Option<String>; 2],
     pub echoes: Option<StreamEchoes>,
-    /// What ended it before its time; the figures are those until then.
+    /// What ended the test early; the figures go up to that moment.
     pub broken: Option<String>,
 }
 
-/// Round trips of small datagrams.
+/// Round trips of small datagrams: idle, before the streams, and loaded, beside them.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct StreamEchoes {
     pub idle: Histogram,
@@ -43,71 +44,74 @@ pub struct StreamEchoes {
     pub loaded_sent: u64,
 }
 
-/// What an end took of its CPUs.
+/// CPU time that an end used.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct EndCost {
-    /// Of all its workers; of iperf3 of its process.
+    /// CPU time of all its workers; for iperf3, of its process.
     pub cpu_ns: u64,
-    /// Of that, in its own code and in the kernel, by the kernel's account.
+    /// Part of it in its own code, by the kernel's account; `system_ns` is the part in the kernel.
     pub user_ns: u64,
     pub system_ns: u64,
-    /// Share of the window that its busiest worker had a CPU, 0 to 1; of iperf3 its process.
+    /// Share of the window in which its busiest worker had a CPU, 0 to 1; for iperf3, its process.
     pub busy_share: f64,
-    /// Share of the window that this worker waited for a CPU that others had; of iperf3 it is not known.
+    /// Share of the window in which this worker waited for a CPU that others had; not known for
+    /// iperf3.
     pub waiting_share: f64,
-    /// The kernel's copies of what was sent in place, as a share of such sends; `None` without any.
+    /// Share of the sends in place that the kernel copied after all, 0 to 1; `None` if there were
+    /// none.
     pub copied_share: Option<f64>,
 }
 
-/// Of one stream, over all of the window.
+/// Totals of one stream over the whole window.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct StreamTotal {
-    /// As iperf3 numbers them: 1, 3, 4, 5 and so on.
+    /// Number that iperf3 gives the stream: 1, 3, 4, 5 and so on.
     pub number: u32,
-    /// From the client (up) or from the server (down).
+    /// Direction: from the client (up) or from the server (down).
     pub way: Way,
-    /// What the sender gave to the kernel, bytes; of a server that is gone what came of it.
+    /// Bytes that the sender gave to the kernel; from a server that is gone, those that arrived.
     pub sent_bytes: u64,
-    /// What the receiver took, bytes; of a server that is gone what its kernel acknowledged.
+    /// Bytes that the receiver read; at a server that is gone, those that its kernel acknowledged.
     pub received_bytes: u64,
-    /// Over which the receiver took it, by its own clock, s.
+    /// Time over which the receiver read them, by its own clock, s.
     pub received_seconds: f64,
-    /// Segments that were sent again, count; null of UDP and where the sender does not know.
+    /// Segments sent again, count; null for UDP and where the sender does not know.
     pub retransmits: Option<u64>,
-    /// Of the client's end of the connection, by the kernel's account; null of UDP.
+    /// The client's end of the connection, by the kernel's account; null for UDP.
     pub tcp: Option<TcpReading>,
-    /// Null of TCP, and of what was sent to a server that is gone.
+    /// What became of the datagrams; null for TCP, and for a stream to a server that is gone.
     pub datagrams: Option<StreamDatagrams>,
-    /// The client's end and the server's; null where it is not known.
+    /// Addresses of the client's end and of the server's; null where they are not known.
     pub addresses: Option<[SocketAddr; 2]>,
 }
 
 /// What became of the datagrams of a stream, by their numbers.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct StreamDatagrams {
-    /// Sent, count.
+    /// Datagrams sent, count.
     pub sent: u64,
-    /// Sent and not received up to the end, count.
+    /// Datagrams sent and not received up to the end, count.
     pub lost: u64,
-    /// Received after one that was sent later, or once more, count; null where the receiver does not tell.
+    /// Datagrams received after one that was sent later, or received twice, count; null where the
+    /// receiver does not report it.
     pub late: Option<u64>,
-    /// How much the time on the way varies, by RFC 1889, ms.
+    /// Variation of the time on the way (jitter), by RFC 1889, ms.
     pub jitter_ms: f64,
 }
 
-/// A part of the window.
+/// One interval of the window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StreamInterval {
-    /// From the begin of the window, s.
+    /// Start of the interval, from the start of the window, s.
     pub start_seconds: f64,
-    /// Its length, s.
+    /// Length of the interval, s.
     pub seconds: f64,
-    /// The streams of this end.
+    /// The streams, as this end counts them.
     pub streams: Vec<IntervalOfStream>,
 }
 
 impl StreamInterval {
-    /// What the streams of a way sent or received at this end.
+    /// Bytes that the streams of a way sent or received at this end.
     pub fn bytes(&self, way: Way) -> u64 {
         let streams = self.streams.iter().filter(|one| one.way == way);
         streams.map(|one| one.bytes).sum()
@@ -117,54 +121,57 @@ impl StreamInterval {
 /// What one stream did in an interval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct IntervalOfStream {
-    /// As iperf3 numbers them.
+    /// Number that iperf3 gives the stream.
     pub number: u32,
-    /// From the client (up) or from the server (down).
+    /// Direction: from the client (up) or from the server (down).
     pub way: Way,
-    /// What this end sent or received, bytes.
+    /// Bytes that this end sent or received.
     pub bytes: u64,
-    /// Of the connection at this end, by the kernel's account; null of UDP.
+    /// The connection at this end, by the kernel's account; null for UDP.
     pub tcp: Option<TcpReading>,
 }
 
-/// What the kernel tells of a connection (struct tcp_info): of a span of time, and as it was at its end.
+/// The kernel's account of a connection (struct tcp_info): counts over a span of time, and the
+/// state at its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TcpReading {
-    /// Smoothed round trip at the end of it, µs.
+    /// Smoothed round-trip time at the end of the span, µs.
     pub rtt_us: u32,
-    /// How far it varies then, µs.
+    /// Variation of the round-trip time at the end of the span, µs.
     pub rtt_variation_us: u32,
-    /// Congestion window then, bytes.
+    /// Congestion window at the end of the span, bytes.
     pub congestion_window_bytes: u64,
-    /// The other end's receive window then, bytes; 0 of kernels that do not tell.
+    /// The other end's receive window at the end of the span, bytes; 0 on kernels that do not
+    /// report it.
     pub peer_window_bytes: u32,
     /// Largest packet that the path is thought to carry, bytes.
     pub path_mtu_bytes: u32,
     /// Rate at which the kernel last saw data delivered, bit/s.
     pub delivery_bits_per_second: u64,
-    /// Segments sent again within it, count.
+    /// Segments sent again within the span, count.
     pub retransmits: u64,
-    /// Segments that the other end said within it that it had already, count: they were overtaken and not lost; 0 of
-    /// kernels that do not tell (DSACK).
+    /// Segments that the other end reported within the span as received already (DSACK), count:
+    /// they were overtaken and not lost; 0 on kernels that do not report it.
     #[serde(default)]
     pub had_already: u64,
-    /// Segments with payload sent within it, count.
+    /// Segments with payload sent within the span, count.
     pub segments: u64,
-    /// There was something to send or to be acknowledged, s.
+    /// Time in which there was something to send or to be acknowledged, s.
     pub busy_seconds: f64,
-    /// Of that, the receiver's window let no more be sent, s.
+    /// Part of that time in which the receiver's window let no more be sent, s.
     pub rwnd_limited_seconds: f64,
-    /// Of that, the sender's own buffer held no more, s.
+    /// Part of that time in which the size of the sender's own buffer let no more be sent, s.
     pub sndbuf_limited_seconds: f64,
 }
 
-/// What an end of ours tells another beside what iperf3 tells.
+/// What an end of ours reports to another beside iperf3's results.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct OwnResult {
     pub(super) cost: EndCost,
     pub(super) intervals: Vec<StreamInterval>,
-    /// Of each stream that this end sends: its number, and its account over all of the window.
+    /// For each stream that this end sends: its number, and the kernel's account over the whole
+    /// window.
     pub(super) totals: Vec<(u32, TcpReading)>,
-    /// Of each stream that this end receives: its number, and datagrams that came late.
+    /// For each stream that this end receives: its number, and the datagrams that came late.
     pub(super) late: Vec<(u32, u64)>,
 }

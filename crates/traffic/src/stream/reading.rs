@@ -1,4 +1,5 @@
-//! The connections of an end as they go, read from outside: what each did since the last reading.
+//! Reads the connections of an end from outside while they run: what each did since the last
+//! reading.
 
 use std::os::fd::AsFd as _;
 
@@ -7,11 +8,11 @@ use sys::tcp_info::TcpInfo;
 use super::flow::{Flow, FlowSocket};
 use super::{IntervalOfStream, StreamInterval, TcpReading};
 
-/// So many readings of streams at most are kept: an hour of one stream each second, and no more than fits the message
-/// in which a server tells them.
+/// Most readings of streams that are stored: an hour of one stream read each second, and no more
+/// than fits the message in which a server reports them.
 pub(super) const MOST_KEPT: usize = 4_000;
 
-/// What was read of each stream at a moment.
+/// One reading of a stream.
 #[derive(Clone, Copy, Debug, Default)]
 struct Moment {
     bytes: u64,
@@ -29,7 +30,7 @@ impl Moment {
     }
 }
 
-/// Reads all streams of an end.
+/// The readings of all streams of an end.
 #[derive(Debug)]
 pub(super) struct Readings {
     begun_ns: u64,
@@ -51,7 +52,7 @@ impl Readings {
         }
     }
 
-    /// Ends an interval; it is kept as long as there is room.
+    /// Ends an interval and returns it; it is also stored as long as there is room.
     pub(super) fn read(&mut self, flows: &[Flow], now_ns: u64) -> StreamInterval {
         let moments: Vec<Moment> = flows.iter().map(Moment::of).collect();
         let streams = flows.iter().zip(self.last.iter().zip(&moments));
@@ -73,7 +74,7 @@ impl Readings {
         interval
     }
 
-    /// Of a stream by its place, over all of the window, as it was last read.
+    /// The account of the stream at a place, from the start of the window to the last reading.
     pub(super) fn total(&self, place: usize) -> Option<TcpReading> {
         between(self.first.get(place)?, self.last.get(place)?)
     }

@@ -1,15 +1,16 @@
-//! What a listener has for all of its clients together: beyond it, one is told to come later.
+//! The limits of a listener for all of its clients together: a client beyond them is told to come
+//! later.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Tests at once.
+/// Most tests at once.
 const MOST_TESTS: u32 = 64;
-/// Streams of all of them.
+/// Most streams of all tests together.
 const MOST_STREAMS: usize = 1_024;
-/// Of our own memory that their workers hold.
+/// Most bytes of our own memory that the workers of all tests hold.
 const MOST_BYTES: u64 = 512 << 20;
 
-/// What is taken of it.
+/// The part of a [`Room`] that is taken.
 #[derive(Clone, Copy, Debug, Default)]
 struct Taken {
     tests: u32,
@@ -20,7 +21,7 @@ struct Taken {
 #[derive(Debug, Default)]
 pub(super) struct Room(Mutex<Taken>);
 
-/// What one test has of it, until it is dropped.
+/// The part of a [`Room`] that one test has, until it is dropped.
 #[derive(Debug)]
 pub(super) struct TestRoom<'a> {
     room: &'a Room,
@@ -33,13 +34,13 @@ impl Room {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// For one test more.
+    /// Takes a place for one more test; `None` if there is no place.
     pub(super) fn test(&self) -> Option<TestRoom<'_>> {
         let mut taken = self.taken();
         let fits = taken.tests < MOST_TESTS;
         taken.tests += u32::from(fits);
         drop(taken);
-        // One that is made is also dropped, and gives back what it has not taken.
+        // Made only if it fits: each `TestRoom` gives its place back when it is dropped.
         fits.then(|| TestRoom {
             room: self,
             streams: 0,
@@ -49,7 +50,7 @@ impl Room {
 }
 
 impl TestRoom<'_> {
-    /// Takes room for the streams of the test; whether there was.
+    /// Takes room for the streams of the test; returns whether there was enough.
     pub(super) fn take(&mut self, streams: usize, bytes: u64) -> bool {
         let mut taken = self.room.taken();
         let fits = taken.streams + streams <= MOST_STREAMS && taken.bytes + bytes <= MOST_BYTES;
@@ -62,7 +63,7 @@ impl TestRoom<'_> {
         fits
     }
 
-    /// Tests that there are now.
+    /// Number of tests under way.
     pub(super) fn tests(&self) -> u32 {
         self.room.taken().tests
     }

@@ -1,4 +1,4 @@
-//! The end that waits for clients, ours and iperf3's, several at once.
+//! The server: the end that waits for clients, ours and iperf3's, several at once.
 
 use std::io::{self, Write as _};
 use std::net::TcpListener;
@@ -17,28 +17,28 @@ use super::room::{Room, TestRoom};
 use super::serving::Session;
 use super::{ReceiveBy, StreamError};
 
-/// How a server goes about it.
+/// What a server allows, and how it receives.
 #[derive(Clone, Debug)]
 pub struct StreamServing {
     /// How it receives from clients that do not say how.
     pub receive: ReceiveBy,
-    /// No test may take longer.
+    /// Longest time that a test may take.
     pub longest: Duration,
     /// Clients that are not ours are refused.
     pub ours_only: bool,
 }
 
-/// A test that is over, for whoever runs the server.
+/// A test that is over, as it is reported to the caller of [`StreamServer::serve`].
 #[derive(Debug)]
 pub struct StreamServed {
     pub client: Address,
-    /// Bytes received and sent, and the time, if it came so far.
+    /// Bytes received and sent, and the time of the test; or why it failed.
     pub came_to: Result<([u64; 2], Duration), StreamError>,
-    /// Tests that ran at the same moment, this one included.
+    /// Tests under way when this one began, this one included.
     pub at_once: u32,
 }
 
-/// It listens, and serves once it is told to.
+/// A server that listens; [`Self::serve`] serves its clients.
 #[derive(Debug)]
 pub struct StreamServer {
     listener: TcpListener,
@@ -50,7 +50,7 @@ pub struct StreamServer {
 }
 
 impl StreamServer {
-    /// Serves those who come to a listener, by its address.
+    /// Makes a server of a listener and its address.
     ///
     /// # Errors
     /// None are known.
@@ -66,18 +66,18 @@ impl StreamServer {
         })
     }
 
-    /// Serves until it is told to stop; tells each test that is over.
+    /// Serves until the process is told to stop; calls `on_served` with each test that is over.
     ///
     /// # Errors
-    /// What hinders it from listening at all.
-    pub fn serve(&self, told: &(dyn Fn(&StreamServed) + Sync)) -> io::Result<()> {
+    /// Whatever keeps it from listening at all.
+    pub fn serve(&self, on_served: &(dyn Fn(&StreamServed) + Sync)) -> io::Result<()> {
         let mut entrance = Entrance::open(&self.listener, &self.address)?;
         thread::scope(|scope| {
             while sys::stop::heard().is_none() {
                 for shown in entrance.wait()? {
-                    // A connection is a stream of a test that is there, or a new test.
+                    // A connection is a stream of a known test, or begins a new test.
                     if let Some(shown) = self.doors.lead(shown) {
-                        self.begin(scope, shown, told);
+                        self.begin(scope, shown, on_served);
                     }
                 }
             }
@@ -89,23 +89,23 @@ impl StreamServer {
         &'scope self,
         scope: &'scope thread::Scope<'scope, '_>,
         shown: Arrival,
-        told: &'scope (dyn Fn(&StreamServed) + Sync),
+        on_served: &'scope (dyn Fn(&StreamServed) + Sync),
     ) {
         let cookie = shown.cookie;
         let Some(room) = self.room.test() else {
             self.doors.forget(&cookie);
-            // One byte has room in a buffer that nothing is in.
+            // The send buffer is empty, so one byte fits.
             let _ = (&shown.stream).write(&[State::AccessDenied.byte()]);
             return;
         };
-        let meet = move || self.meet(shown, room, told);
-        // Where the machine has no thread for it, its line is closed.
+        let meet = move || self.meet(shown, room, on_served);
+        // If the machine has no thread for the test, its control line is closed.
         if thread::Builder::new().spawn_scoped(scope, meet).is_err() {
             self.doors.forget(&cookie);
         }
     }
 
-    fn meet(&self, shown: Arrival, room: TestRoom<'_>, told: &(dyn Fn(&StreamServed) + Sync)) {
+    fn meet(&self, shown: Arrival, room: TestRoom<'_>, on_served: &(dyn Fn(&StreamServed) + Sync)) {
         let Arrival {
             stream,
             client,
@@ -115,20 +115,20 @@ impl StreamServer {
         let at_once = room.tests();
         let came_to = Control::new(stream)
             .map_err(|source| StreamError::Line {
-                during: "the test begins",
+                during: "the test began",
                 source,
             })
             .and_then(|control| Session::new(self, control, cookie, client.clone(), room).run());
-        // Who hears that it is over may come with the same cookie again.
+        // A client that hears of the end may come again with the same cookie.
         self.doors.forget(&cookie);
-        told(&StreamServed {
+        on_served(&StreamServed {
             client,
             came_to,
             at_once,
         });
     }
 
-    /// The turn to take streams of UDP.
+    /// Waits for the turn to accept UDP streams.
     pub(super) fn turn(&self) -> Result<MutexGuard<'_, ()>, StreamError> {
         let mut turn = None;
         clock::wait_until(PATIENCE / 2, || {

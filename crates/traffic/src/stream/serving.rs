@@ -1,4 +1,4 @@
-//! A test of a client, from its parameters to the results.
+//! A client's test at the server, from its parameters to the results.
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::ops::ControlFlow;
@@ -24,20 +24,21 @@ use super::server::StreamServer;
 use super::session::{self, Ran};
 use super::{Carrier, ReceiveBy, SendBy, StreamError, Way};
 
-/// A client that is late to end its test is given so much more.
+/// Extra time for a client that is late to end its test.
 const GRACE: Duration = Duration::from_secs(30);
-/// Where bytes are counted, what a client has sent when it ends may still be on its way for so long,
+/// Longest time on the way for the last bytes of a client that ends a test by bytes.
 const ARRIVAL: Duration = Duration::from_secs(5);
-/// and no more of it comes when nothing has come for so long.
+/// After such a silence no more of these bytes are expected, ns.
 const SILENCE_NS: u64 = 500_000_000;
 const USUAL_INTERVAL: Duration = Duration::from_secs(1);
-/// `IEBUFSIZE`, `IESETCONGESTION`, `IEINITTEST` for all else, and `IEMAXSERVERTESTDURATIONEXCEEDED`.
+/// iperf3's errors `IEBUFSIZE`, `IESETCONGESTION`, `IEMAXSERVERTESTDURATIONEXCEEDED`, and
+/// `IEINITTEST` for all else.
 const NO_BUFFER: u32 = 8;
 const NO_CONGESTION: u32 = 134;
 const TOO_LONG: u32 = 37;
 const NOT_READY: u32 = 101;
 
-/// A test of a client.
+/// A client's test at the server.
 pub(super) struct Session<'a> {
     server: &'a StreamServer,
     control: Control,
@@ -46,10 +47,10 @@ pub(super) struct Session<'a> {
     room: TestRoom<'a>,
 }
 
-/// The streams of a test, and what answers small datagrams beside them.
+/// The streams of a test, and the thread that answers small datagrams beside them.
 struct Opened {
     flows: Vec<Flow>,
-    /// Until it is dropped.
+    /// Answers small datagrams until it is dropped.
     _echo: Option<Answering>,
 }
 
@@ -77,7 +78,7 @@ impl<'a> Session<'a> {
             Ok(opened) => opened,
             Err(error) => return Err(self.refuse(error)),
         };
-        self.control.say(State::TestStart, "the test begins")?;
+        self.control.say(State::TestStart, "the test began")?;
         let ran = self.carry(&asked, &manner, &opened.flows)?;
         self.exchange(&asked, &opened.flows, &ran)?;
         let sum = |sends: bool| {
@@ -87,9 +88,9 @@ impl<'a> Session<'a> {
         Ok(([sum(false), sum(true)], Duration::from_nanos(ran.window_ns)))
     }
 
-    /// What the client wants, if it can be done here.
+    /// Reads what the client wants, and refuses what cannot be done here.
     fn asked(&mut self) -> Result<Parameters, StreamError> {
-        let during = "the parameters are due";
+        let during = "the parameters were to be exchanged";
         self.control.say(State::ParameterExchange, during)?;
         let json = self.control.json(MOST_PARAMETER_BYTES, during)?;
         let asked = Parameters::read(&json).map_err(not_taken(during));
@@ -103,7 +104,7 @@ impl<'a> Session<'a> {
                 }))
             }
             Ok(asked) if serving.ours_only && asked.linerate.is_none() => {
-                let words = "it takes clients of iperf3 with --iperf3 alone";
+                let words = "it accepts clients of iperf3 only with --iperf3";
                 Err(self.refuse(StreamError::Refused { code: 142, words }))
             }
             Ok(asked) => Ok(asked),
@@ -111,11 +112,11 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Tells the client why not, in a way that iperf3 knows.
+    /// Tells the client why it is refused, by an error that iperf3 knows.
     fn refuse(&mut self, error: StreamError) -> StreamError {
         let code = match &error {
             StreamError::Busy => {
-                let _ = self.control.say(State::AccessDenied, "it is refused");
+                let _ = self.control.say(State::AccessDenied, "it was refused");
                 return error;
             }
             StreamError::Refused { code, .. } => *code,
@@ -126,7 +127,7 @@ impl<'a> Session<'a> {
         };
         let numbers = [code.to_be_bytes(), 0_u32.to_be_bytes()].concat();
         let message = [&[State::ServerError.byte()][..], &numbers].concat();
-        let _ = self.control.write(&message, "it is refused");
+        let _ = self.control.write(&message, "it was refused");
         error
     }
 
@@ -159,7 +160,7 @@ impl<'a> Session<'a> {
         {
             return Err(StreamError::Busy);
         }
-        // Held as long as streams of UDP come.
+        // Held while the UDP sockets of the test are opened.
         let turn = (is_udp || has_echo)
             .then(|| self.server.turn())
             .transpose()?;
@@ -176,7 +177,7 @@ impl<'a> Session<'a> {
             Carrier::Udp => None,
         };
         self.control
-            .say(State::CreateStreams, "the streams are due")?;
+            .say(State::CreateStreams, "the streams were to be opened")?;
         let mut next = |before: Option<&UdpSocket>| match &mut door {
             Some((door, client)) => door.accept(*client, before),
             None => Err(StreamError::Busy),
@@ -210,8 +211,8 @@ impl<'a> Session<'a> {
         Ok(Opened { flows, _echo: echo })
     }
 
-    /// Where datagrams come to, and from whom. A socket at all addresses would answer from another than the client
-    /// speaks with.
+    /// The address to which datagrams come, and the client's address. A socket at all addresses
+    /// could answer from another address than the one that the client speaks with.
     fn datagram_ends(&self) -> Result<(SocketAddr, IpAddr), StreamError> {
         let Address::Tcp(client) = &self.client else {
             return Err(StreamError::NoDatagrams);
@@ -231,15 +232,15 @@ impl<'a> Session<'a> {
             0 => self.server.serving.longest,
             seconds => Duration::from_secs(seconds) + GRACE,
         };
-        // What ends it is the client's word, also where bytes do.
+        // The client's word ends the test, even one that ends after a number of bytes.
         let carrying = Carrying::new(manner, None);
-        // By this word the client's time begins, which ours has in it.
-        self.control.say(State::TestRunning, "the test begins")?;
+        // The client's time begins with this word, so it lies within ours.
+        self.control.say(State::TestRunning, "the test began")?;
         let control = &mut self.control;
         let look = |turn, passed| {
-            let during = "the test runs";
+            let during = "the test ran";
             if sys::stop::heard().is_some() || passed > longest {
-                control.say(State::ServerTerminate, "it is stopped")?;
+                control.say(State::ServerTerminate, "the test was stopped")?;
                 return Err(StreamError::Stopped);
             }
             match control.next(turn, during)? {
@@ -264,7 +265,7 @@ impl<'a> Session<'a> {
         flows: &[Flow],
         ran: &Ran,
     ) -> Result<(), StreamError> {
-        let during = "the results are exchanged";
+        let during = "the results were exchanged";
         self.control.say(State::ExchangeResults, during)?;
         let json = self.control.json(MOST_CLIENT_RESULT_BYTES, during)?;
         let ids: Vec<u32> = flows.iter().map(|flow| flow.id).collect();
@@ -272,13 +273,13 @@ impl<'a> Session<'a> {
         let results = ran.results(flows, congestion(flows), asked.linerate.is_some());
         self.control.say_json(&results, during)?;
         self.control.say(State::DisplayResults, during)?;
-        // Whoever has what it came for may go without a word.
-        let _ = self.control.next(PATIENCE, "it is over");
+        // A client that has its results may go without a word.
+        let _ = self.control.next(PATIENCE, "the line was to be closed");
         Ok(())
     }
 }
 
-/// Which way each stream goes, in the order in which a client opens them.
+/// The direction of each stream, in the order in which a client opens them.
 fn ways(asked: &Parameters) -> Vec<Way> {
     let streams = usize::try_from(asked.parallel).unwrap_or(0);
     match (asked.bidirectional, asked.reverse) {
@@ -288,7 +289,7 @@ fn ways(asked: &Parameters) -> Vec<Way> {
     }
 }
 
-/// When it was over that a client has ended: where it counts bytes, when the last of them came.
+/// When a test that its client has ended was over: if it counts bytes, when the last of them came.
 fn end_ns(flows: &[Flow], wanted: Option<u64>) -> u64 {
     let came = || {
         let receiving = flows.iter().filter(|flow| !flow.sends);

@@ -1,5 +1,5 @@
-//! A test as it runs at one end: the workers at work, the connections read at each interval, and the line
-//! to the other end listened to meanwhile.
+//! Runs a test at one end: the workers work, the connections are read at each interval, and the
+//! control line to the other end is watched.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
@@ -14,27 +14,28 @@ use super::outcome::OwnResult;
 use super::reading::Readings;
 use super::{EndCost, StreamError, StreamInterval};
 
-/// How long one look at the line to the other end takes at most: so late is it known that it is over.
+/// Longest wait for the control line at one go: the end of the test is seen at most this late.
 const TURN: Duration = Duration::from_millis(20);
 
-/// What came of it at this end.
+/// The result of a test at this end.
 #[derive(Debug)]
 pub(super) struct Ran {
     pub(super) window_ns: u64,
     pub(super) readings: Readings,
     pub(super) cost: EndCost,
-    /// What ended it before its time.
+    /// What ended the test early.
     pub(super) broken: Option<StreamError>,
 }
 
-/// Runs the flows until `look` says that it is over, and when it was, or that it cannot go on. It is asked over and
-/// over, with the time that it may wait and the time that has passed. Whoever is told an interval may have enough of them.
+/// Runs the flows until `look` says that the test is over, and when it was, or that it cannot go
+/// on. `look` is called over and over, with the time that it may wait and the time that has passed.
+/// `on_interval` is called with each interval, and may end the test.
 pub(super) fn run(
     flows: &[Flow],
     carrying: &Carrying<'_>,
     interval: Duration,
     mut look: impl FnMut(Duration, Duration) -> Result<ControlFlow<u64>, StreamError>,
-    told: &mut dyn FnMut(&StreamInterval) -> ControlFlow<()>,
+    on_interval: &mut dyn FnMut(&StreamInterval) -> ControlFlow<()>,
 ) -> Result<Ran, StreamError> {
     let begun_ns = carrying.begun_ns;
     let interval_ns = u64::try_from(interval.as_nanos())
@@ -54,7 +55,7 @@ pub(super) fn run(
                 Err(error) => Some((now_ns, Some(error))),
             };
             if over.is_some() || now_ns >= due_ns {
-                let enough = told(&readings.read(flows, now_ns)).is_break();
+                let enough = on_interval(&readings.read(flows, now_ns)).is_break();
                 if enough && over.is_none() {
                     over = Some((now_ns, None));
                 }
@@ -76,8 +77,9 @@ pub(super) fn run(
     })
 }
 
-/// When the interval after one that was due ends. Those that a pause has missed are one, and none after it is shorter
-/// than half of what was asked for: what comes at once then is no rate of the path.
+/// When the interval after one that was due ends. Intervals that a pause has missed become one, and
+/// none after it is shorter than half of what was asked for: what comes at once after a pause is no
+/// rate of the path.
 const fn next_due_ns(due_ns: u64, now_ns: u64, interval_ns: u64) -> u64 {
     let late_ns = now_ns.saturating_sub(due_ns);
     let missed = (late_ns + interval_ns / 2) / interval_ns;
@@ -110,7 +112,8 @@ impl Ran {
         self.window_ns.max(1) as f64 / 1e9
     }
 
-    /// As it is told to the other end; what iperf3 does not know only to an end of ours.
+    /// The results as they are sent to the other end; what iperf3 does not know goes only to an end
+    /// of ours.
     pub(super) fn results(
         &self,
         flows: &[Flow],

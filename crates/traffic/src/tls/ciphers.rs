@@ -3,7 +3,7 @@
 use rustls::SupportedCipherSuite;
 use rustls::crypto::aws_lc_rs;
 
-/// What rustls puts before its names of TLS 1.3; the registry of IANA does not.
+/// Prefix of rustls's names of TLS 1.3 suites, where the registry of IANA has `TLS_`.
 const OWN_PREFIX: &str = "TLS13_";
 
 /// The cipher suites that can be chosen, by their names at IANA.
@@ -11,7 +11,7 @@ pub fn cipher_names() -> Vec<String> {
     aws_lc_rs::ALL_CIPHER_SUITES.iter().map(name).collect()
 }
 
-/// Its name at IANA.
+/// The name of a cipher suite at IANA.
 pub(super) fn name(suite: &SupportedCipherSuite) -> String {
     let own = format!("{:?}", suite.suite());
     match own.strip_prefix(OWN_PREFIX) {

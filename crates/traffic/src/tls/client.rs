@@ -1,4 +1,4 @@
-//! A client's side: whom it trusts, and one connection that is driven by hand.
+//! The client's side of TLS: whom it trusts, and one connection that is driven by hand.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -21,21 +21,21 @@ use super::identity::{IdentityError, chain};
 use super::unchecked::Unchecked;
 use crate::engine::transfer::Calls;
 
-/// Records received and not yet understood; the largest message of a handshake must fit.
+/// Room for records received and not yet read; the largest message of a handshake must fit.
 const INCOMING_BYTES: usize = 128 * 1024;
-/// Full reads on end of records without content, of which a peer could send any number.
+/// Most full reads in a row that give no content: a peer could send any number of empty records.
 const MOST_EMPTY_READS: u32 = 32;
 /// The alert of a server that shares no protocol with us: `no_application_protocol` (RFC 7301 §3.2).
 const NO_PROTOCOL: u8 = 120;
-/// Sessions kept to be resumed; there is one server, and rustls keeps eight tickets for it.
+/// Sessions stored to be resumed; there is one server, and rustls stores eight tickets for it.
 const SESSIONS: usize = 8;
 
-/// Whose certificates are taken.
+/// Whose certificates are accepted.
 #[derive(Clone, Debug)]
 pub enum Trust {
     /// Those that the certificates of this PEM text vouch for.
     Roots(String),
-    /// Anybody's, whatever name is in it: a server of the lab.
+    /// Any certificate, whatever name is in it: for a server of a lab.
     Anybody,
 }
 
@@ -43,12 +43,12 @@ pub enum Trust {
 #[derive(Clone, Debug)]
 pub struct ClientOptions {
     pub trust: Trust,
-    /// Only this version; both when `None`, of which the server chooses.
+    /// Only this version; `None` offers both, and the server chooses.
     pub version: Option<TlsVersion>,
-    /// Resume sessions where the server gives tickets: without a signature, and with TLS 1.2
-    /// without an exchange of keys.
+    /// Resume sessions where the server gives tickets: that needs no signature, and with TLS 1.2 no
+    /// exchange of keys.
     pub resumption: bool,
-    /// Speak HTTP/2, or not at all; else HTTP/1.1.
+    /// Speak HTTP/2, and nothing else; otherwise HTTP/1.1.
     pub http2: bool,
 }
 
@@ -58,7 +58,7 @@ impl ClientOptions {
     }
 }
 
-/// Why a client cannot speak TLS so.
+/// Why a client cannot speak TLS with these options.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     #[error("`{0}` is neither a name nor an address that a certificate could be for")]
@@ -72,13 +72,14 @@ pub enum ClientError {
 }
 
 impl ClientError {
-    /// Whether the certificates are the trouble that were to vouch for servers.
+    /// Whether the certificates that should vouch for servers are the cause.
     pub fn is_of_roots(&self) -> bool {
         matches!(self, Self::Roots(_) | Self::NoRoot { .. })
     }
 }
 
-/// How one server is spoken to, made once and shared by its connections, and their sessions.
+/// How to speak to one server: made once, and shared by its connections together with their
+/// sessions.
 #[derive(Clone, Debug)]
 pub struct Client {
     config: Arc<ClientConfig>,
@@ -86,7 +87,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// For the server of this name or address, as it stands in the URL.
+    /// Prepares to speak to the server of this name or address, as it stands in the URL.
     ///
     /// # Errors
     /// A name that no certificate can be for, or a text without a certificate that can vouch.
@@ -127,7 +128,8 @@ impl Client {
     }
 }
 
-/// What of a text can vouch; bundles of systems hold some that no longer can.
+/// The certificates of a text that can vouch for others; bundles of systems hold some that no
+/// longer can.
 fn roots(pem: &str) -> Result<RootCertStore, ClientError> {
     let mut store = RootCertStore::empty();
     let found = chain(pem)?;
@@ -156,23 +158,23 @@ impl Default for Buffers {
 }
 
 impl Buffers {
-    /// The first bytes of what was received last.
+    /// The first `count` bytes of the content received last.
     pub(crate) fn content(&self, count: usize) -> &[u8] {
         &self.content[..count]
     }
 }
 
-/// How far a handshake is.
+/// The state of a handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Handshake {
     Done,
-    /// The server is to say something.
+    /// The server must send something first.
     NeedsInput,
-    /// The socket is to take what waits.
+    /// The socket must accept what waits to be sent.
     NeedsRoom,
 }
 
-/// What a handshake came to.
+/// What a handshake agreed on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Agreed {
     /// Version of TLS.
@@ -182,7 +184,7 @@ pub struct Agreed {
     pub cipher: String,
 }
 
-/// Content that was received; none is the end that the server has told of.
+/// Content received; empty at the end that the server has announced.
 #[derive(Clone, Copy, Debug)]
 pub struct Content<'a> {
     pub bytes: &'a [u8],
@@ -190,7 +192,7 @@ pub struct Content<'a> {
     pub perhaps_more: bool,
 }
 
-/// How many bytes of content lie in the buffers now, and whether there may be more to receive.
+/// How many bytes of content are in the buffers, and whether there may be more to receive.
 struct Decrypted {
     count: usize,
     perhaps_more: bool,
@@ -205,14 +207,15 @@ impl Decrypted {
     }
 }
 
-/// A client's connection, over a socket that somebody else holds and that does not block.
+/// A client's connection, over a socket that the caller holds and that does not block.
 pub struct ClientEnd {
     end: End<UnbufferedClientConnection>,
     /// Nothing was received so far.
     is_new: bool,
-    /// The one protocol that is asked for.
+    /// HTTP/2 is the one protocol asked for; otherwise HTTP/1.1.
     wants_http2: bool,
-    /// Content that came with the end of the handshake: settings of HTTP/2, which wait for nobody.
+    /// Content that came with the end of the handshake: settings of HTTP/2, which a server sends
+    /// unasked.
     early: Vec<u8>,
 }
 
@@ -236,10 +239,10 @@ impl ClientEnd {
         })
     }
 
-    /// Goes on with the handshake, as far as that is possible without waiting.
+    /// Continues the handshake as far as that is possible without waiting.
     ///
     /// # Errors
-    /// Why there will be no TLS here.
+    /// The reason why there is no TLS with this server.
     pub fn shake_hands(
         &mut self,
         buffers: &mut Buffers,
@@ -261,10 +264,10 @@ impl ClientEnd {
                 return Err(TlsFailure::Closed);
             }
             let read = self.end.read(records, &mut buffers.content);
-            // An alert to the server is a courtesy.
+            // To send an alert is a courtesy: an error of `read` comes before one of sending.
             let sent = self.end.send_unsent(&mut Calls, socket);
             let count = read.map_err(|error| self.named(error.into()))?;
-            // Nobody has asked anything yet.
+            // Nothing was asked yet, so a server of HTTP/1.1 has no content to send.
             if count > 0 && !self.wants_http2 {
                 return Err(TlsFailure::SpeaksOther);
             }
@@ -279,7 +282,7 @@ impl ClientEnd {
         })
     }
 
-    /// An alert of a server that knows no protocol of ours says that of HTTP/2.
+    /// Names the alert of a server that knows none of our protocols, if HTTP/2 was asked for.
     fn named(&self, failure: TlsFailure) -> TlsFailure {
         match failure {
             TlsFailure::Alert { number, .. } if self.wants_http2 && number == NO_PROTOCOL => {
@@ -289,7 +292,8 @@ impl ClientEnd {
         }
     }
 
-    /// A server may leave out of its answer which protocol is spoken, and means HTTP/1.1 then.
+    /// Checks that HTTP/2 was agreed on, if it was asked for. A server may leave the protocol out
+    /// of its answer, and means HTTP/1.1 then.
     fn check_protocol(&self) -> Result<(), TlsFailure> {
         let agreed = self.end.state().and_then(CommonState::alpn_protocol);
         let is_agreed = agreed == Some(ALPN_HTTP2) || self.end.is_handshaking();
@@ -299,12 +303,12 @@ impl ClientEnd {
         }
     }
 
-    /// What came with the end of the handshake, once.
+    /// Takes the content that came with the end of the handshake.
     pub fn take_early(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.early)
     }
 
-    /// What the handshake came to; `None` before it is done.
+    /// What the handshake agreed on; `None` before it is done.
     pub fn agreed(&self) -> Option<Agreed> {
         let state = self.end.state()?;
         let cipher = name(&state.negotiated_cipher_suite()?);
@@ -315,13 +319,14 @@ impl ClientEnd {
         Some(Agreed { version, cipher })
     }
 
-    /// Whether the handshake went on with an earlier session.
+    /// Whether the handshake resumed an earlier session.
     pub fn is_resumed(&self) -> bool {
         let kind = self.end.state().and_then(CommonState::handshake_kind);
         kind == Some(HandshakeKind::Resumed)
     }
 
-    /// Sends bytes, and tells how many it took: less than all when there is no more room.
+    /// Encrypts and sends bytes, and returns how many it accepted: less than all when there is no
+    /// more room.
     ///
     /// # Errors
     /// When the connection is of no more use.
@@ -335,16 +340,16 @@ impl ClientEnd {
             .send(&mut Calls, socket, &mut buffers.outgoing, bytes, false)
     }
 
-    /// Whether something that was taken is not yet sent.
+    /// Whether accepted bytes are not yet sent.
     pub fn has_output(&self) -> bool {
         self.end.has_output()
     }
 
-    /// Receives content; `None` when there is none, though records may have come that hold none.
+    /// Receives content; `None` when there is none, though records without content may have come.
     ///
     /// # Errors
-    /// `UnexpectedEof` when the connection ended and the server did not say so, `InvalidData` when
-    /// it broke the rules, and those of the socket.
+    /// `UnexpectedEof` when the connection ended and the server did not announce it, `InvalidData`
+    /// when the server broke the rules, and those of the socket.
     pub fn receive<'b>(
         &mut self,
         buffers: &'b mut Buffers,
@@ -354,11 +359,12 @@ impl ClientEnd {
         Ok(received.map(|received| received.of(buffers)))
     }
 
-    /// As [`receive`](Self::receive), of a socket that does not block and of which epoll tells edges: of an end that came
-    /// with part of a record it tells no second time, so that behind such a part there is one more look.
+    /// Receives like [`receive`](Self::receive), from a socket that does not block and that epoll
+    /// watches for edges. An end of the connection that came together with part of a record is not
+    /// reported again, so after such a part it reads once more.
     ///
     /// # Errors
-    /// As of `receive`.
+    /// Those of `receive`.
     pub fn receive_at_edge<'b>(
         &mut self,
         buffers: &'b mut Buffers,

@@ -1,4 +1,4 @@
-//! What every TLS connection of a server has in common.
+//! What all TLS connections of a server share.
 
 use std::sync::Arc;
 
@@ -11,31 +11,32 @@ use super::identity::{Identity, IdentityError};
 use super::kernel::{Handover, Offer};
 use super::tickets::Tickets;
 
-/// The one protocol that is spoken over it (RFC 7301).
+/// The one protocol that a server speaks over TLS (RFC 7301).
 pub(super) const ALPN: &[u8] = b"http/1.1";
-/// And that of a client that asks for HTTP/2.
+/// The protocol of a client that asks for HTTP/2.
 pub(super) const ALPN_HTTP2: &[u8] = b"h2";
 /// Tickets that a client of TLS 1.3 gets for each session, as many as most servers give.
 const TICKETS: usize = 2;
-/// The header of a record, which rustls counts to its size.
+/// The header of a record, which rustls counts as part of the record's size.
 const HEADER_BYTES: usize = 5;
 /// The most content that a record may have (RFC 8446 §5.1).
 pub(super) const FULL_CONTENT_BYTES: usize = 16 * 1024;
 
-/// How TLS is spoken.
+/// How a server speaks TLS.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Only these cipher suites, the most wanted first, by their names at IANA; all when empty.
+    /// Only these cipher suites, the preferred ones first, by their names at IANA; if empty, those
+    /// that rustls enables by default.
     pub ciphers: Vec<String>,
     /// Let clients resume a session: it saves the signature, and with TLS 1.2 the exchange of keys.
     pub resumption: bool,
-    /// The most bytes of a record's content; `None` for 16 KiB, the most there may be.
+    /// Most bytes of content in a record; `None` for 16 KiB, the most there may be.
     pub record_bytes: Option<usize>,
-    /// When the kernel is to have the sessions that it can have.
+    /// When the kernel gets the sessions that it can handle.
     pub handover: Handover,
 }
 
-/// Why TLS cannot be spoken so.
+/// Why TLS cannot be spoken with these options.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     #[error("there is no cipher suite `{name}`; there are {}", cipher_names().join(", "))]
@@ -80,7 +81,7 @@ impl Config {
             config.ticketer = Arc::new(Tickets::new(&identity.ticket_key));
             config.send_tls13_tickets = TICKETS;
         }
-        // Whoever names ciphers wants the first of them.
+        // A user who names ciphers wants the first of them.
         config.ignore_client_order = !options.ciphers.is_empty();
         config.enable_secret_extraction = options.handover != Handover::Never;
         let offer = match options.handover {
@@ -94,12 +95,12 @@ impl Config {
         })
     }
 
-    /// What the kernel can have of its sessions; nothing where it is to have none.
+    /// Which of its sessions the kernel can handle; none if it is to have none.
     pub fn offer(&self) -> &Offer {
         &self.offer
     }
 
-    /// The most bytes of content in a record.
+    /// Most bytes of content in a record.
     pub(super) fn content_bytes(&self) -> usize {
         let most = self.server.max_fragment_size;
         most.map_or(FULL_CONTENT_BYTES, |bytes| bytes - HEADER_BYTES)

@@ -1,4 +1,4 @@
-//! One end of a TLS connection, of a server or of a client: a session, and its bytes that wait.
+//! One end of a TLS connection, of a server or of a client: a session, and the bytes that wait.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -10,41 +10,44 @@ use super::config::FULL_CONTENT_BYTES;
 use super::records::{self, Read, Session};
 use crate::engine::transfer::Transfer;
 
-/// What is encrypted and sent at one go: six full records, which lie in a CPU's cache twice over. With
-/// what TLS adds they are a segment and a half of loopback, whose packets have at most 65,536 bytes:
-/// four would be one and a few bytes, which are a segment of their own, and a receiver that keeps up is
-/// woken for it once more. Fewer wake such a receiver more often.
+/// Bytes of content that are encrypted and sent at one go: six full records, which fit twice into a
+/// CPU's cache. With what TLS adds they fill one and a half segments of loopback, whose packets
+/// have at most 65,536 bytes. Four records would fill one segment and a few bytes, which are a
+/// segment of their own and wake a receiver that keeps up once more. Fewer records wake such a
+/// receiver more often.
 pub(super) const PIECE_BYTES: usize = 6 * FULL_CONTENT_BYTES;
 /// More than any cipher suite adds to a record: header, explicit nonce, type and tag.
 const RECORD_OVERHEAD_BYTES: usize = 64;
 
-/// A session over a socket that somebody else holds. Records are received into memory that many
-/// connections share, and encrypted into such; only what cannot go on at once is kept here.
+/// A session over a socket that the caller holds. Records are received into memory that many
+/// connections share, and encrypted into such memory; only what cannot go on at once is stored
+/// here.
 pub(super) struct End<S> {
-    /// `None` once the peer broke the rules: a session that has failed is not to be asked again.
+    /// `None` once the peer broke the rules: a session that has failed must not be used again.
     session: Option<Box<S>>,
-    /// Received, but no whole record, or part of a message that spans several.
+    /// Bytes received that are no whole record, or part of a message that spans several records.
     leftover: Vec<u8>,
-    /// Records for which there was no room yet.
+    /// Records that could not be sent yet for lack of room.
     unsent: Vec<u8>,
-    /// The peer said that nothing will follow.
+    /// The peer announced that nothing will follow.
     has_ended: bool,
 }
 
-/// Records that were not read yet: those kept from before, and what came behind them.
+/// Records that were not read yet: those left from before, and behind them those that came now.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrived {
-    /// All of them, from the start of the memory on; those that were kept when nothing came.
+    /// Bytes of all of them, from the start of the memory on; only those left from before when
+    /// nothing came.
     pub(super) bytes: usize,
     /// The peer will send no more.
     pub(super) is_last: bool,
-    /// The socket may hold more of which it will not tell again.
+    /// The socket may hold more, which it will not report again.
     pub(super) perhaps_more: bool,
 }
 
-/// Room for the records of so much content at one go, in records of at most `content_bytes`.
+/// Makes room for the records of one piece, in records of at most `content_bytes`.
 pub(super) fn room_for_piece(content_bytes: usize) -> Vec<u8> {
-    // One more than the piece fills: new keys may be told of before it.
+    // One record more than the piece fills: a message about new keys may go before it.
     let records = PIECE_BYTES.div_ceil(content_bytes) + 1;
     vec![0; PIECE_BYTES + records * RECORD_OVERHEAD_BYTES]
 }
@@ -59,7 +62,7 @@ impl<S: Session> End<S> {
         }
     }
 
-    /// What was agreed on; `None` once the peer broke the rules.
+    /// The state that the session agreed on; `None` once the peer broke the rules.
     pub(super) fn state(&self) -> Option<&CommonState> {
         self.session.as_deref().map(|session| &***session)
     }
@@ -76,7 +79,7 @@ impl<S: Session> End<S> {
         !self.unsent.is_empty()
     }
 
-    /// Room that is kept for what waits, bytes.
+    /// Memory held for bytes that wait, bytes.
     pub(super) fn held_bytes(&self) -> usize {
         self.leftover.capacity() + self.unsent.capacity()
     }
@@ -92,15 +95,16 @@ impl<S: Session> End<S> {
         is_agreed && self.leftover.is_empty() && self.unsent.is_empty() && !self.has_ended
     }
 
-    /// The session, for somebody else to go on with: this end is of no more use then.
+    /// Takes the session, for somebody else to go on with: this end is of no more use then.
     pub(super) fn take_session(&mut self) -> Option<S> {
         self.session.take().map(|session| *session)
     }
 
-    /// Receives records behind those that were kept; `None` when nothing was there.
+    /// Receives records behind those left from before; `None` when nothing was there.
     ///
     /// # Errors
-    /// `InvalidData` for a message that `incoming` does not hold; else those of the socket.
+    /// `InvalidData` for a message that does not fit into `incoming`; otherwise those of the
+    /// socket.
     pub(super) fn receive<T: Transfer>(
         &self,
         transfer: &mut T,
@@ -122,11 +126,11 @@ impl<S: Session> End<S> {
         }))
     }
 
-    /// Reads records and tells how much content they had, which is written into `room`. What the
+    /// Reads records, writes their content into `room`, and returns how many bytes it has. What the
     /// session answers by itself waits to be sent.
     ///
     /// # Errors
-    /// The peer broke the rules, and what it is told of that waits to be sent.
+    /// The peer broke the rules; what it is told about that waits to be sent.
     pub(super) fn read(
         &mut self,
         incoming: &mut [u8],
@@ -162,9 +166,10 @@ impl<S: Session> End<S> {
         records::write(&mut **session, &mut self.leftover, &mut self.unsent, act)
     }
 
-    /// Encrypts and sends a piece at a time, and tells how many bytes it took: less than all when
-    /// there is no more room, and then records wait. `more` says that others follow at once; a piece
-    /// does not wait for the next, which would tear its records in two to fill a segment.
+    /// Encrypts and sends a piece at a time, and returns how many bytes it accepted: less than all
+    /// when there is no more room, and then records wait. `more` says that other bytes follow at
+    /// once. A piece does not wait for the next one: that would split its records to fill a
+    /// segment.
     ///
     /// # Errors
     /// When the connection is of no more use.
@@ -227,7 +232,7 @@ impl<S: Session> End<S> {
         Ok(())
     }
 
-    /// Says something that is no record, to a peer that speaks no TLS.
+    /// Queues something that is no record, for a peer that speaks no TLS.
     pub(super) fn say_in_clear(&mut self, text: &str) {
         self.session = None;
         self.unsent.extend_from_slice(text.as_bytes());

@@ -1,4 +1,4 @@
-//! Why there is no TLS with a server: what a person can do something about has a name.
+//! Why there is no TLS with a server. A cause that a person can do something about has a name.
 
 use std::io;
 use std::ops::RangeInclusive;
@@ -9,9 +9,10 @@ use rustls::{AlertDescription, CertificateError, Error};
 
 /// First bytes of records: change of cipher, alert, handshake, content (RFC 8446 §5.1).
 const RECORD_TYPES: RangeInclusive<u8> = 20..=23;
-/// What webpki calls a certificate that is a CA's and a server's at once.
+/// webpki's name for the error of a server's certificate that is a CA's too.
 const CA_AS_SERVER: &str = "CaUsedAsEndEntity";
-/// What it calls one that it does not read, whoever vouches for it.
+/// webpki's name for the error of a certificate whose version it does not read, whoever vouches for
+/// it.
 const OLD_VERSION: &str = "UnsupportedCertVersion";
 
 /// Why a server could not be spoken to.
@@ -39,31 +40,29 @@ pub enum TlsFailure {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CertificateProblem {
     #[error(
-        "the server's certificate is vouched for by nobody who is trusted here: it is self-signed, \
-         or of an unknown CA"
+        "nobody who is trusted here vouches for the server's certificate: it is self-signed, or \
+         from an unknown CA"
     )]
     Unvouched,
-    #[error(
-        "the server's certificate is that of a CA (CA:TRUE), which none is to be that a server uses"
-    )]
+    #[error("the server's certificate is that of a CA (CA:TRUE), which a server must not use")]
     OfCa,
-    #[error("the server's certificate is of version 1 of X.509, where it must be of version 3")]
+    #[error("the server's certificate has version 1 of X.509, but must have version 3")]
     Old,
     #[error("the server's certificate expired on {0}")]
     Expired(String),
-    #[error("the server's certificate is good from {0} on only")]
+    #[error("the server's certificate is valid only from {0} on")]
     NotYet(String),
     #[error("the server's certificate is for {}, not for {asked}", listed(.good_for))]
     OtherName {
         asked: String,
         good_for: Vec<String>,
     },
-    #[error("the server's certificate cannot be taken: {0}")]
+    #[error("the server's certificate cannot be accepted: {0}")]
     Other(String),
 }
 
 impl TlsFailure {
-    /// Whether a server's first bytes begin a record.
+    /// Checks that a server's first bytes can begin a record.
     pub(super) fn unless_record(begin: &[u8]) -> Result<(), Self> {
         match begin.first() {
             Some(first) if !RECORD_TYPES.contains(first) => Err(if begin.starts_with(b"HTTP/") {
@@ -101,7 +100,7 @@ impl From<TlsFailure> for io::Error {
 impl From<CertificateError> for CertificateProblem {
     fn from(error: CertificateError) -> Self {
         match error {
-            // A signature does not hold where two CAs have one name.
+            // The signature does not hold if another CA has the same name.
             CertificateError::UnknownIssuer | CertificateError::BadSignature => Self::Unvouched,
             CertificateError::ExpiredContext { not_after, .. } => Self::Expired(date(not_after)),
             CertificateError::NotValidYetContext { not_before, .. } => {
@@ -121,7 +120,7 @@ impl From<CertificateError> for CertificateProblem {
     }
 }
 
-/// As the registry writes it, such as `handshake_failure` (RFC 8446 §6).
+/// The name of an alert as the registry writes it, such as `handshake_failure` (RFC 8446 §6).
 fn alert_name(alert: AlertDescription) -> String {
     let mut name = String::new();
     for letter in format!("{alert:?}").chars() {
@@ -135,12 +134,12 @@ fn alert_name(alert: AlertDescription) -> String {
 
 fn date(time: UnixTime) -> String {
     let time = SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(time.as_secs()));
-    // The calendar that writes it ends with the year 9999.
+    // The calendar of HTTP dates ends with the year 9999.
     let last = SystemTime::UNIX_EPOCH + Duration::from_secs(253_402_300_799);
     httpdate::fmt_http_date(time.unwrap_or(last).min(last))
 }
 
-/// The names of a certificate as rustls gives them, such as `DnsName("a.test")`.
+/// The names of a certificate, without what rustls puts around them, as in `DnsName("a.test")`.
 fn listed(names: &[String]) -> String {
     let plain = |name: &String| {
         let inner = name.split_once('(').map_or(&**name, |(_, inner)| inner);

@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 
 use super::tickets::KEY_BYTES;
 
-/// What all workers of one server have in common, so that clients may meet any of them. It holds
-/// secrets, so it is not to be printed.
+/// What all workers of one server share, so that clients may meet any of them. It holds secrets, so
+/// it must not be printed.
 #[derive(Serialize, Deserialize)]
 pub struct Identity {
     pem: String,
     pub(super) ticket_key: [u8; KEY_BYTES],
 }
 
-/// Why there is no identity.
+/// Why there is no identity to use.
 #[derive(Debug, thiserror::Error)]
 pub enum IdentityError {
     #[error("there is no certificate (`-----BEGIN CERTIFICATE-----`) in it")]
@@ -23,19 +23,19 @@ pub enum IdentityError {
     NoKey,
     #[error("it is no PEM: {0}")]
     NoPem(rustls::pki_types::pem::Error),
-    #[error("there are no random numbers to be had")]
+    #[error("no random numbers are available")]
     NoRandomness,
-    #[error("it was not handed over whole")]
+    #[error("it was not handed over completely")]
     Truncated,
 }
 
 impl Identity {
-    /// From PEM texts, the chain with the server's own certificate first. New sessions, with keys of
-    /// their own, are what tickets of an earlier server are met with.
+    /// Makes an identity of PEM texts, the chain with the server's own certificate first. Its
+    /// ticket key is new: a client with a ticket of an earlier server gets a new session, with keys
+    /// of its own.
     ///
     /// # Errors
-    /// Only when there is no randomness: what the texts hold is looked at by `chain` and
-    /// `key`.
+    /// Only when there is no randomness: `chain` and `key` examine the texts.
     pub fn new(chain: &str, key: &str) -> Result<Self, IdentityError> {
         let mut ticket_key = [0; KEY_BYTES];
         aws_lc_rs::rand::fill(&mut ticket_key).map_err(|_| IdentityError::NoRandomness)?;
@@ -43,16 +43,16 @@ impl Identity {
         Ok(Self { pem, ticket_key })
     }
 
-    /// As a text, to hand it to another process.
+    /// The identity as a text, to hand it to another process.
     pub fn to_text(&self) -> String {
-        // Text and numbers never fail to be written.
+        // Text and numbers can always be serialized.
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// What [`Self::to_text`] wrote.
+    /// Reads what [`Self::to_text`] wrote.
     ///
     /// # Errors
-    /// When it is not that.
+    /// When the text is not whole.
     pub fn from_text(text: &str) -> Result<Self, IdentityError> {
         serde_json::from_str(text).map_err(|_| IdentityError::Truncated)
     }

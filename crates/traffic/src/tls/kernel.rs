@@ -1,4 +1,4 @@
-//! What the kernel is given of a server's sessions, and a session's records once it has them.
+//! Which of a server's sessions the kernel can handle, and a session's records once it has them.
 
 use std::io;
 use std::net::TcpStream;
@@ -15,10 +15,10 @@ use crate::engine::channel::Received;
 const CLOSE_NOTIFY: u8 = 0;
 const UNEXPECTED_MESSAGE: u8 = 10;
 const INTERNAL_ERROR: u8 = 80;
-/// The level of what ends a connection in order, and of what breaks it.
+/// The level of an alert that ends a connection in order, and of one that breaks it.
 const WARNING: u8 = 1;
 const FATAL: u8 = 2;
-/// Where the part of a nonce begins that TLS 1.2 sends along with a record (RFC 5288 §3).
+/// Where the part of a nonce begins that TLS 1.2 sends with each record (RFC 5288 §3).
 const EXPLICIT: usize = 4;
 
 /// From when on the kernel makes and reads a session's records.
@@ -26,22 +26,22 @@ const EXPLICIT: usize = 4;
 pub enum Handover {
     #[default]
     Never,
-    /// When the first file is sent, which then needs no copy in this process. Until then answers
-    /// are small, and encrypted sooner here.
+    /// When the first file is sent, which then needs no copy in this process. Answers before it are
+    /// small, and are encrypted faster here.
     AtFile,
     /// When the handshake is done.
     AtOnce,
 }
 
-/// What this kernel can have of the sessions of some cipher suites.
+/// Which sessions this kernel can handle, out of those of some cipher suites.
 #[derive(Clone, Debug, Default)]
 pub struct Offer {
     suites: Vec<Suite>,
-    /// Names at IANA of the suites whose records it makes and reads, as a probe has seen.
+    /// Names at IANA of the suites whose records the kernel makes and reads, as a probe has shown.
     pub names: Vec<String>,
-    /// Why it does not those of the others; `None` where there are none.
+    /// Why it does not handle the others; `None` if there are no others.
     pub refused: Option<String>,
-    /// Whether it has no kTLS at all, rather than not some suite's cipher.
+    /// Whether it has no kTLS at all, rather than lack the cipher of some suite.
     pub is_without_ktls: bool,
 }
 
@@ -77,14 +77,15 @@ impl Offer {
         offer
     }
 
-    /// What a session's records are made with, if the kernel makes such.
+    /// The suite of a session's records, if the kernel makes such records.
     pub(super) fn suite(&self, agreed: &CommonState) -> Option<Suite> {
         let suite = agreed.negotiated_cipher_suite().and_then(suite_of)?;
         self.suites.contains(&suite).then_some(suite)
     }
 }
 
-/// Why the kernel does not make such records. Several cipher suites differ in nothing that it sees.
+/// Probes why the kernel does not make the records of a suite; `None` if it does. Cipher suites
+/// that are the same to the kernel are probed once.
 fn ask(suite: Suite, probed: &mut Vec<(Suite, Option<Lack>)>) -> Option<Lack> {
     if let Some((_, outcome)) = probed.iter().find(|(known, _)| *known == suite) {
         return outcome.clone();
@@ -117,11 +118,11 @@ fn suite_of(suite: SupportedCipherSuite) -> Option<Suite> {
     Some(Suite { version, cipher })
 }
 
-/// Gives the kernel both directions of a session whose handshake is done and of which nothing is
-/// under way, over a socket that is attached.
+/// Gives the kernel both directions of a session, over a socket with kTLS attached. The handshake
+/// must be done, and nothing may be under way.
 ///
 /// # Errors
-/// When the kernel refuses; then the session is lost.
+/// When the kernel refuses; the session is lost then.
 pub(super) fn hand_over(
     socket: &TcpStream,
     session: UnbufferedServerConnection,
@@ -150,10 +151,11 @@ pub(super) fn hand_over(
     Ok(())
 }
 
-/// The nonce that the kernel starts from. With AES-GCM in TLS 1.2 it counts upwards from there,
-/// whatever the number of the record, while rustls has used this nonce with the numbers of its records
-/// in its last bits: started from the same, the kernel would use those a second time with the same key,
-/// which betrays it. With the first bit turned over and zeros behind it, the two never meet.
+/// The nonce that the kernel starts from. With AES-GCM in TLS 1.2 the kernel counts up from it,
+/// whatever the number of the record, while rustls has used this nonce with the numbers of its
+/// records in its last bits. If it started from the same nonce, the kernel would use some a second
+/// time with the same key, which betrays the key. With the first bit flipped and zeros behind it,
+/// the two never meet.
 fn unused_nonce(suite: Suite, start: &[u8]) -> io::Result<[u8; 12]> {
     let mut nonce: [u8; 12] = start.try_into().map_err(io::Error::other)?;
     if suite.version == Version::Tls12 && suite.cipher != Cipher::ChaCha20Poly1305 {
@@ -167,7 +169,7 @@ fn unused_nonce(suite: Suite, start: &[u8]) -> io::Result<[u8; 12]> {
 /// A session whose records the kernel makes and reads.
 #[derive(Debug, Default)]
 pub(super) struct InKernel {
-    /// How the peer is told of the end.
+    /// How far the peer was told of the end.
     leave: Leave,
 }
 
@@ -175,21 +177,22 @@ pub(super) struct InKernel {
 enum Leave {
     #[default]
     NotTaken,
-    /// By this alert, once there is room.
+    /// To be sent as this alert, once there is room.
     Due([u8; 2]),
     Taken,
 }
 
 impl InKernel {
-    /// Receives content. Whatever else a client has to say after the handshake, the kernel cannot
-    /// answer: new keys, above all, those before Linux 6.14 do not take. It is told so by an alert.
+    /// Receives content. The kernel cannot answer what else a client has to say after the
+    /// handshake; above all, before Linux 6.14 it does not accept new keys. The client is told so
+    /// by an alert.
     pub(super) fn receive(&mut self, socket: &TcpStream, room: &mut [u8]) -> io::Result<Received> {
         let Some(content) = ktls::receive(socket.as_fd(), room)? else {
             return Ok(Received::Nothing);
         };
         let alert = match content.kind {
             _ if content.bytes == 0 => return Ok(Received::End),
-            // Records of another type may wait behind these, of which no more is told.
+            // Records of another type may wait behind these, and are not reported again.
             ktls::APPLICATION_DATA => {
                 return Ok(Received::Bytes {
                     count: content.bytes,
@@ -207,7 +210,7 @@ impl InKernel {
         Ok(Received::Refused)
     }
 
-    /// Receives what nobody wants, records of any type but alerts; whether more may follow.
+    /// Receives and drops records of any type but alerts; returns whether more may follow.
     pub(super) fn discard(socket: &TcpStream, room: &mut [u8]) -> bool {
         match ktls::receive(socket.as_fd(), room) {
             Ok(Some(content)) => content.bytes > 0 && content.kind != ktls::ALERT,
@@ -220,7 +223,7 @@ impl InKernel {
         matches!(self.leave, Leave::Due(_))
     }
 
-    /// Tells the peer that nothing will follow, once.
+    /// Tells the peer once that nothing will follow.
     pub(super) fn say_goodbye(&mut self, socket: &TcpStream) {
         if matches!(self.leave, Leave::NotTaken) {
             self.leave = Leave::Due([WARNING, CLOSE_NOTIFY]);
@@ -230,8 +233,9 @@ impl InKernel {
         }
     }
 
-    /// Where there is little room the kernel may have taken a record and not yet sent all of it: what
-    /// it holds so is dropped with the connection, whereas with room it leaves before the alert.
+    /// Sends the alert that is due, if there is room. Without room the kernel may have accepted a
+    /// record and not yet sent all of it, and the rest would be dropped with the connection; with
+    /// room it leaves before the alert.
     pub(super) fn take_leave(&mut self, socket: &TcpStream) -> io::Result<()> {
         let Leave::Due(alert) = self.leave else {
             return Ok(());

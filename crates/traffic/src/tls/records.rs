@@ -1,4 +1,4 @@
-//! A session driven by hand: what it makes of records, and what it makes into records.
+//! A session driven by hand: what it reads from records, and what it writes as records.
 
 use std::io;
 use std::ops::DerefMut;
@@ -42,14 +42,14 @@ impl Session for UnbufferedClientConnection {
     }
 }
 
-/// What came of some records.
+/// The result of reading some records.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Read {
-    /// Bytes that are done with; the others are to be shown again, with more behind them.
+    /// Bytes that are done with; the rest must be shown again, with more behind them.
     pub(super) used: usize,
     /// Bytes of content that were written into the room.
     pub(super) content: usize,
-    /// The peer said that nothing will follow.
+    /// The peer announced that nothing will follow.
     pub(super) is_end: bool,
 }
 
@@ -57,7 +57,7 @@ pub(super) struct Read {
 /// `answers`; `room` is at least as long as `incoming`.
 ///
 /// # Errors
-/// The peer broke the rules; what it is told of that is in `answers`.
+/// The peer broke the rules; what it is told about that is in `answers`.
 pub(super) fn read<S: Session>(
     session: &mut S,
     incoming: &mut [u8],
@@ -103,8 +103,8 @@ pub(super) fn read<S: Session>(
     }
 }
 
-/// After an error: what was queued for the peer, such as an alert. It comes before the session looks
-/// at what it is shown, and nothing may be shown any more.
+/// After an error, appends what was queued for the peer, such as an alert. The session returns it
+/// before it looks at its input, and may get no more input.
 fn append_queued(session: &mut impl Session, answers: &mut Vec<u8>) {
     while session.wants_write() {
         match session.process(&mut []).state {
@@ -114,9 +114,9 @@ fn append_queued(session: &mut impl Session, answers: &mut Vec<u8>) {
     }
 }
 
-/// Has the session write once it may; what it has to say before that is appended to `answers`.
-/// `unused` is what [`read`] has left: of a message that spans several records the session keeps
-/// places in there and looks for them at every call.
+/// Has the session write as soon as it may; what it has to say before that is appended to
+/// `answers`. `unused` is what [`read`] has left: if it is part of a message that spans several
+/// records, the session remembers places in it and looks for them at every call.
 ///
 /// # Errors
 /// When it may not write, because the handshake is not done or the connection is over.
@@ -139,7 +139,7 @@ pub(super) fn write<S: Session>(
     }
 }
 
-/// It says how much room it needs, and takes it then.
+/// Appends a message, which first says how much room it needs.
 fn append<D>(mut message: EncodeTlsData<'_, D>, answers: &mut Vec<u8>) {
     if let Err(EncodeError::InsufficientSize(needed)) = message.encode(&mut []) {
         let begin = answers.len();

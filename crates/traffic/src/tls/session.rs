@@ -15,16 +15,16 @@ use crate::engine::FilePart;
 use crate::engine::channel::{Channel, Clear, Received};
 use crate::engine::transfer::Transfer;
 
-/// Records received and not yet understood; a client's first message must fit.
+/// Room for records received and not yet read; a client's first message must fit.
 const INCOMING_BYTES: usize = 64 * 1024;
-/// Of a file the kernel holds no more for a client on this machine, which takes it out of the caches
-/// of our CPU: about two pieces. More would grow cold before it is read, and leave when the client
-/// acknowledges, in its time. Two segments must fit, as a receiver may wait for the second before
-/// it acknowledges (RFC 5681 §4.2).
+/// Most bytes of a file that the kernel holds for a client on this machine: about two pieces. Such
+/// a client reads them from the caches of our CPU. More would grow cold before it is read, and
+/// would leave only when the client acknowledges. Two segments must fit, because a receiver may
+/// wait for the second before it acknowledges (RFC 5681 §4.2).
 const NEAR_SEND_BYTES: usize = 192 * 1024;
-/// What a session is reckoned at, with its keys and what is left of its handshake.
+/// Estimated memory of a session, with its keys and what is left of its handshake.
 const SESSION_BYTES: usize = 16 * 1024;
-/// To a client that speaks HTTP without TLS.
+/// The answer to a client that speaks HTTP without TLS.
 const NOT_TLS: &str = "HTTP/1.1 400 Bad Request\r\nServer: linerate\r\nContent-Type: text/plain\r\n\
                        Content-Length: 40\r\nConnection: close\r\n\r\n\
                        This port speaks TLS: ask for https://.\n";
@@ -52,12 +52,12 @@ impl Common {
 pub struct Secured {
     clear: Clear,
     end: End<UnbufferedServerConnection>,
-    /// When the kernel is to have the session, and the session once it has it.
+    /// When the kernel gets the session; `kernel` has its state once that is done.
     handover: Handover,
     kernel: Option<InKernel>,
     /// Nothing was received so far.
     is_new: bool,
-    /// A file was sent by way of our memory.
+    /// A file was sent through our own memory.
     sends_files: bool,
 }
 
@@ -197,8 +197,8 @@ impl Channel for Secured {
             return kernel.say_goodbye(self.clear.socket());
         }
         let room = &mut common.outgoing;
-        let told = self.end.write(|traffic| traffic.queue_close_notify(room));
-        if let Ok(count) = told {
+        let queued = self.end.write(|traffic| traffic.queue_close_notify(room));
+        if let Ok(count) = queued {
             // The connection ends in any case.
             let (socket, records) = (self.clear.socket().as_fd(), &common.outgoing[..count]);
             let _ = self.end.send_records(transfer, socket, records, false);
@@ -207,7 +207,7 @@ impl Channel for Secured {
 }
 
 impl Secured {
-    /// Bytes of content in what was received; `None` when the peer broke the rules.
+    /// Reads records and returns the bytes of their content; `None` when the peer broke the rules.
     fn read(&mut self, incoming: &mut [u8], room: &mut [u8]) -> Option<usize> {
         if std::mem::take(&mut self.is_new) && is_http(incoming) {
             self.end.say_in_clear(NOT_TLS);
@@ -216,8 +216,9 @@ impl Secured {
         self.end.read(incoming, room).ok()
     }
 
-    /// Gives the kernel the session if it is to have it and can, and if nothing of it is under way
-    /// here. Something was written since the last read: what a read has the session say goes with it.
+    /// Gives the kernel the session, if it is to have it and can, and if nothing of it is under way
+    /// here. Something was written since the last read, so what the session had to say after that
+    /// read has been sent.
     fn hand_over<T: Transfer>(&mut self, common: &Common) -> io::Result<()> {
         if self.handover == Handover::Never || !T::IS_AT_ONCE || !self.end.is_at_rest() {
             return Ok(());
@@ -225,7 +226,7 @@ impl Secured {
         let socket = self.clear.socket();
         let agreed = self.end.state();
         let suite = agreed.and_then(|agreed| common.config.offer().suite(agreed));
-        // A peer that has gone, for one, hinders it; the session is as it was.
+        // This fails if the peer has gone, for one; the session is as it was.
         let Some(suite) = suite.filter(|_| ktls::attach(socket.as_fd()).is_ok()) else {
             self.handover = Handover::Never;
             return Ok(());
@@ -238,8 +239,9 @@ impl Secured {
     }
 }
 
-/// A path within the machine carries what is sent at once, so that little suffices to fill it. Where
-/// the kernel does not take the bound, as much waits as it likes.
+/// Bounds what the kernel holds for a peer within the machine: such a path carries at once what is
+/// sent, so that little suffices to fill it. If the kernel does not accept the bound, it holds as
+/// much as it likes.
 fn hold_little_for_the_near(socket: &TcpStream) {
     if let (Ok(here), Ok(there)) = (socket.local_addr(), socket.peer_addr())
         && are_of_one_machine(here.ip(), there.ip())
@@ -248,13 +250,13 @@ fn hold_little_for_the_near(socket: &TcpStream) {
     }
 }
 
-/// Whether the ends of a connection have an address of loopback each, or the same.
+/// Whether both ends of a connection have an address of loopback, or the same address.
 fn are_of_one_machine(here: IpAddr, there: IpAddr) -> bool {
     let [here, there] = [here, there].map(|end| end.to_canonical());
     here == there || here.is_loopback() && there.is_loopback()
 }
 
-/// Whether a client begins with the name of a method, where a record should be.
+/// Whether a client begins with the name of a method where a record should be.
 fn is_http(incoming: &[u8]) -> bool {
     incoming.first().is_some_and(u8::is_ascii_uppercase)
 }

@@ -1,15 +1,15 @@
-//! Tickets for clients to resume their sessions with, good at every worker of one server.
+//! Tickets for clients to resume their sessions with, valid at every worker of one server.
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, NONCE_LEN, Nonce, RandomizedNonceKey};
 use rustls::server::ProducesTickets;
 
 /// Bytes of the key.
 pub(super) const KEY_BYTES: usize = 32;
-/// How long a client is told to keep a ticket, s. The key lives as long as the server, which is
-/// started to be measured.
+/// How long a client may keep a ticket, s. The key lives as long as the server, which is started
+/// for a measurement.
 const LIFETIME_S: u32 = 6 * 60 * 60;
 
-/// Seals what a session needs to go on, and remembers nothing.
+/// Seals what a session needs to be resumed, and stores nothing.
 #[derive(Debug)]
 pub(super) struct Tickets(RandomizedNonceKey);
 

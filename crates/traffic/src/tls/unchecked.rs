@@ -1,4 +1,4 @@
-//! For servers of the lab: any certificate is taken, though the server must hold its key.
+//! For servers of a lab: any certificate is accepted, though the server must hold its key.
 
 use std::sync::Arc;
 
@@ -7,8 +7,8 @@ use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signat
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
 
-/// Takes every certificate. Signatures are checked all the same: that is a part of what a
-/// handshake costs.
+/// Accepts every certificate. Signatures are still checked: that is a part of what a handshake
+/// costs.
 #[derive(Debug)]
 pub(super) struct Unchecked(pub(super) Arc<CryptoProvider>);
 
@@ -31,7 +31,7 @@ impl ServerCertVerifier for Unchecked {
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
         let algorithms = &self.0.signature_verification_algorithms;
-        verify_tls12_signature(message, certificate, signed, algorithms).map_err(told)
+        verify_tls12_signature(message, certificate, signed, algorithms).map_err(explained)
     }
 
     fn verify_tls13_signature(
@@ -41,7 +41,7 @@ impl ServerCertVerifier for Unchecked {
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
         let algorithms = &self.0.signature_verification_algorithms;
-        verify_tls13_signature(message, certificate, signed, algorithms).map_err(told)
+        verify_tls13_signature(message, certificate, signed, algorithms).map_err(explained)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
@@ -49,9 +49,9 @@ impl ServerCertVerifier for Unchecked {
     }
 }
 
-/// Of the one signature that is looked at here: whoever answers has no more than a copy of the
-/// certificate.
-fn told(error: Error) -> Error {
+/// Explains a bad signature of the handshake, the only one checked here: the server has no more
+/// than a copy of the certificate.
+fn explained(error: Error) -> Error {
     match error {
         Error::InvalidCertificate(CertificateError::BadSignature) => {
             Error::General("the server does not hold the key of its certificate".to_owned())

@@ -1,6 +1,6 @@
-//! What each datagram begins with.
+//! The head of each datagram.
 
-/// What stands at the head of a datagram: when it was sent, and its number from 1 on.
+/// The head of a datagram: when it was sent, and its number from 1 on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DatagramHead {
     pub sent_us: u64,
@@ -8,7 +8,8 @@ pub struct DatagramHead {
 }
 
 impl DatagramHead {
-    /// Writes it at the beginning of a datagram, which has room for it; with numbers of 64 bits or of 32.
+    /// Writes the head at the beginning of a datagram, which must have room for it; the number has
+    /// 64 bits if `is_wide`, otherwise 32.
     pub fn write(self, datagram: &mut [u8], is_wide: bool) {
         let [seconds, micros] = [self.sent_us / 1_000_000, self.sent_us % 1_000_000];
         let short = |value: u64| (value & 0xffff_ffff).to_be_bytes();
@@ -20,7 +21,7 @@ impl DatagramHead {
         }
     }
 
-    /// Reads it; `None` of a datagram that is too short for one.
+    /// Reads the head; `None` for a datagram that is too short.
     pub fn read(datagram: &[u8], is_wide: bool) -> Option<Self> {
         let short = |at: usize| {
             let bytes = datagram.get(at..at + 4)?.try_into().ok()?;

@@ -1,7 +1,7 @@
-//! The control messages of iperf3: a cookie, states of one byte, and JSON behind its length. What is not
-//! known is passed over, as iperf3 does, and numbers may be written in any way that JSON has.
+//! The control messages of iperf3: a cookie, states of one byte, and JSON behind its length.
+//! Unknown fields are ignored, as in iperf3, and numbers may be written in any form that JSON has.
 //!
-//! Our own words, for an end of ours, stand in JSON under `linerate`, which iperf3 passes over.
+//! What only our own ends know stands in JSON under `linerate`, which iperf3 ignores.
 
 mod datagram;
 mod parameters;
@@ -13,49 +13,52 @@ pub use datagram::DatagramHead;
 pub use parameters::{OwnWish, Parameters};
 pub use results::{Results, StreamResult};
 
-/// A name for a test that both ends know, of letters and digits, and a zero.
+/// A name for a test that both ends know: letters and digits, and a zero byte.
 pub type Cookie = [u8; COOKIE_BYTES];
-/// `COOKIE_SIZE`.
+/// Length of a cookie with its zero byte (`COOKIE_SIZE`).
 pub const COOKIE_BYTES: usize = 37;
-/// iperf3 takes no longer ones of parameters (`MAX_PARAMS_JSON_STRING`).
+/// Longest JSON of parameters that iperf3 accepts, bytes (`MAX_PARAMS_JSON_STRING`).
 pub const MOST_PARAMETER_BYTES: u32 = 8 * 1024;
-/// Those of a server's results have each stream, and may have what it printed or, of ours, its intervals.
+/// Longest JSON of a server's results, bytes. They have each stream, and may have what the server
+/// printed or, from a server of ours, its intervals.
 pub const MOST_RESULT_BYTES: u32 = 4 << 20;
-/// Those of a client's have each stream and nothing else.
+/// Longest JSON of a client's results, bytes. They have each stream and nothing else.
 pub const MOST_CLIENT_RESULT_BYTES: u32 = 128 * 1024;
-/// `MAX_STREAMS`, each way.
+/// Most streams each way (`MAX_STREAMS`).
 pub const MOST_STREAMS: u32 = 128;
-/// `MAX_BLOCKSIZE`.
+/// Most bytes of a write (`MAX_BLOCKSIZE`).
 pub const MOST_BLOCK_BYTES: u32 = 1 << 20;
-/// `MIN_UDP_BLOCKSIZE` and `MAX_UDP_BLOCKSIZE`.
+/// Bytes of a datagram (`MIN_UDP_BLOCKSIZE` and `MAX_UDP_BLOCKSIZE`).
 pub const DATAGRAM_BYTES: std::ops::RangeInclusive<u32> = 16..=65_507;
-/// `MAX_MSS`.
+/// Most bytes of a segment (`MAX_MSS`).
 pub const MOST_SEGMENT_BYTES: u32 = 32 * 1024 - 1;
-/// `MAX_TCP_BUFFER`.
+/// Most bytes of a socket's buffer (`MAX_TCP_BUFFER`).
 pub const MOST_BUFFER_BYTES: u32 = 512 << 20;
-/// `MAX_TIME`.
+/// Longest time of a test, s (`MAX_TIME`).
 pub const MOST_SECONDS: u32 = 86_400;
-/// With it a client of UDP shows itself, and with the next one a server answers: `UDP_CONNECT_MSG` and
-/// `UDP_CONNECT_REPLY` as they lie in memory.
+/// The datagram with which a client of UDP makes itself known; the next one is the server's answer.
+/// They are `UDP_CONNECT_MSG` and `UDP_CONNECT_REPLY` as they lie in memory.
 pub const UDP_HELLO: [u8; 4] = *b"9876";
 pub const UDP_ANSWER: [u8; 4] = *b"6789";
-/// iperf3 before 3.11 says 123456789 and answers 987654321.
+/// The answer of iperf3 before 3.11, which is 987654321 as it lies in memory.
 pub const OLD_UDP_ANSWER: [u8; 4] = 987_654_321_u32.to_le_bytes();
-/// iperf3 before 3.11 says 123456789, as it lies in its memory too.
+/// The first datagram of a client of iperf3 before 3.11, as a number.
 const OLD_UDP_HELLO: u32 = 123_456_789;
-/// Longest name of a congestion control, and of anything else that is kept of the other end.
+/// Longest name of a congestion control, and of any other text of the other end that is stored.
 const LONGEST_NAME: usize = 64;
-/// Of what is wrong with JSON so many characters are told: it may repeat what it found.
+/// Most characters of a fault in JSON that are reported: it may repeat what it found.
 const LONGEST_FAULT: usize = 120;
 
-/// Whether a datagram is one with which a client of iperf3 shows itself, whichever byte its machine puts first.
+/// Whether a datagram is one with which a client of iperf3 makes itself known, in either byte
+/// order.
 pub fn is_udp_hello(datagram: &[u8]) -> bool {
     let hellos = [u32::from_le_bytes(UDP_HELLO), OLD_UDP_HELLO];
     let is_one = |hello: u32| datagram == hello.to_le_bytes() || datagram == hello.to_be_bytes();
     hellos.into_iter().any(is_one)
 }
 
-/// Whether a text is a name that stands in a line of its own words: short, and without spaces and control characters.
+/// Whether a text can stand as a name within a line: short, and without spaces and control
+/// characters.
 pub fn is_name(text: &str) -> bool {
     (1..=LONGEST_NAME).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
@@ -75,9 +78,9 @@ pub enum State {
     DisplayResults = 14,
     IperfStart = 15,
     IperfDone = 16,
-    /// The server is at work for somebody else.
+    /// The server is busy with another client.
     AccessDenied = -1,
-    /// Two numbers follow: which error, by iperf3's list, and errno.
+    /// Two numbers follow: the error in iperf3's list, and errno.
     ServerError = -2,
 }
 
@@ -98,7 +101,7 @@ impl State {
         Self::ServerError,
     ];
 
-    /// `None` for a byte that is no state.
+    /// Reads a state; `None` for a byte that is no state.
     pub fn read(byte: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.byte() == byte)
     }
@@ -108,7 +111,7 @@ impl State {
     }
 }
 
-/// Why a message was not taken.
+/// Why a message was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum BadMessage {
     #[error("a message of {bytes} bytes, where none has more than {most}")]
@@ -120,7 +123,7 @@ pub enum BadMessage {
         name: &'static str,
         value: u64,
         most: u64,
-        /// By iperf3's list of errors.
+        /// The error in iperf3's list.
         code: u32,
     },
     #[error("{what}")]
@@ -146,17 +149,17 @@ impl BadMessage {
 /// `IERECVPARAMS` of iperf_api.h.
 const RECEIVING_PARAMETERS: u32 = 114;
 
-/// A message of JSON with its length before it.
+/// The JSON of a message with its length before it.
 pub fn framed(message: &impl Serialize) -> Vec<u8> {
     let json = serde_json::to_vec(message).unwrap_or_default();
     let length = u32::try_from(json.len()).unwrap_or(u32::MAX);
     [&length.to_be_bytes()[..], &json].concat()
 }
 
-/// The length of the JSON that follows, if it is one that is taken.
+/// Reads the length of the JSON that follows, if it is acceptable.
 ///
 /// # Errors
-/// More than `most` bytes, or none.
+/// A length of more than `most` bytes, or of 0.
 pub fn length(head: [u8; 4], most: u32) -> Result<usize, BadMessage> {
     let bytes = u32::from_be_bytes(head);
     match (1..=most).contains(&bytes) {
@@ -165,7 +168,7 @@ pub fn length(head: [u8; 4], most: u32) -> Result<usize, BadMessage> {
     }
 }
 
-/// The number that iperf3 gives the stream at a place in the order in which they are opened: 1, 3, 4, 5 …
+/// The number that iperf3 gives a stream by its place in the order of opening: 1, 3, 4, 5 …
 pub fn stream_id(place: usize) -> u32 {
     let place = u32::try_from(place).unwrap_or(u32::MAX - 2);
     if place == 0 { 1 } else { place + 2 }

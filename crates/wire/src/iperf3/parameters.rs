@@ -8,7 +8,7 @@ use super::{
     MOST_SEGMENT_BYTES, MOST_STREAMS, RECEIVING_PARAMETERS, is_name,
 };
 
-/// `IENUMSTREAMS`, `IEBLOCKSIZE` and the others of iperf_api.h.
+/// Errors of iperf3's list: `IENUMSTREAMS`, `IEBLOCKSIZE` and the others of iperf_api.h.
 const STREAMS: u32 = 6;
 const BLOCK_SIZE: u32 = 7;
 const BUFFER_SIZE: u32 = 8;
@@ -21,7 +21,7 @@ const BOTH_WAYS: u32 = 24;
 const PROTOCOL: u32 = 131;
 const CONGESTION: u32 = 134;
 
-/// What a client wants, as it says it.
+/// What a client asks for, in the fields of iperf3.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Parameters {
@@ -34,16 +34,17 @@ pub struct Parameters {
     /// Seconds at the beginning that do not count.
     #[serde(deserialize_with = "whole")]
     pub omit: u64,
-    /// Seconds; 0 where bytes or blocks are what ends it.
+    /// Length of the test, s; 0 if it ends after bytes or blocks.
     #[serde(deserialize_with = "whole")]
     pub time: u64,
-    /// Bytes of all streams together; 0 where time is what ends it.
+    /// Bytes of all streams together after which it ends; 0 if something else ends it.
     #[serde(deserialize_with = "whole")]
     pub num: u64,
-    /// Writes or datagrams of all streams together; 0 likewise.
+    /// Writes or datagrams of all streams together after which it ends; 0 if something else ends
+    /// it.
     #[serde(deserialize_with = "whole")]
     pub blockcount: u64,
-    /// Streams each way.
+    /// Number of streams each way.
     #[serde(deserialize_with = "whole")]
     pub parallel: u64,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -55,16 +56,16 @@ pub struct Parameters {
     #[serde(rename = "MSS", skip_serializing_if = "is_nothing")]
     #[serde(deserialize_with = "whole")]
     pub mss: u64,
-    /// Of the sockets' buffers, bytes.
+    /// Size of the sockets' buffers, bytes.
     #[serde(deserialize_with = "whole", skip_serializing_if = "is_nothing")]
     pub window: u64,
-    /// Of each write, or each datagram, bytes.
+    /// Size of each write, or of each datagram, bytes.
     #[serde(deserialize_with = "whole", skip_serializing_if = "is_nothing")]
     pub len: u64,
-    /// Of each stream, bit/s; 0 for what is possible.
+    /// Rate of each stream, bit/s; 0 for as fast as possible.
     #[serde(deserialize_with = "whole", skip_serializing_if = "is_nothing")]
     pub bandwidth: u64,
-    /// The same, held by the kernel.
+    /// Rate of each stream, held by the kernel, bit/s; 0 for as fast as possible.
     #[serde(deserialize_with = "whole", skip_serializing_if = "is_nothing")]
     pub fqrate: u64,
     #[serde(rename = "TOS", skip_serializing_if = "is_nothing")]
@@ -74,42 +75,43 @@ pub struct Parameters {
     pub congestion: Option<String>,
     #[serde(deserialize_with = "whole", skip_serializing_if = "is_nothing")]
     pub udp_counters_64bit: u64,
-    /// By sendfile(2).
+    /// Not 0 to send with sendfile(2).
     #[serde(deserialize_with = "whole", skip_serializing_if = "is_nothing")]
     pub zerocopy: u64,
     pub client_version: String,
-    /// What an end of ours wants beside it.
+    /// What a client of ours asks for beside it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub linerate: Option<OwnWish>,
 }
 
-/// What iperf3 does not know, for a server of ours.
+/// What a client of ours asks a server of ours for; iperf3 does not know it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct OwnWish {
-    /// One more connection of UDP comes first, whose datagrams go back as they came.
+    /// One more UDP socket is opened first; the server sends its datagrams back as they came.
     pub echo: bool,
-    /// What comes is thrown away within the kernel.
+    /// The server discards what it receives within the kernel.
     pub discard: bool,
     /// How a server of ours sends, by our name for it.
     pub send: String,
-    /// Between two readings of its connections, ms.
+    /// Time between two readings of the server's connections, ms.
     #[serde(deserialize_with = "whole")]
     pub interval_ms: u64,
 }
 
 impl Parameters {
-    /// Reads them from JSON and sees that a server could do it.
+    /// Reads parameters from JSON and checks that a server can fulfil them.
     ///
     /// # Errors
-    /// What is no JSON of that kind, or asks for more than iperf3 gives.
+    /// JSON of another kind, or a request for more than iperf3 gives.
     pub fn read(json: &[u8]) -> Result<Self, BadMessage> {
         let read: Self = serde_json::from_slice(json)?;
         read.check()?;
         Ok(read)
     }
 
-    /// Bytes of all streams of a way together after which it ends; `None` where time does.
+    /// Bytes of all streams of a way together after which the test ends; `None` if it ends after a
+    /// time.
     pub fn wanted_bytes(&self) -> Option<u64> {
         let blocks = self.blockcount.saturating_mul(self.len);
         Some(self.num.max(blocks)).filter(|bytes| *bytes > 0)
@@ -179,7 +181,7 @@ fn is_nothing(value: &u64) -> bool {
     *value == 0
 }
 
-/// A number as cJSON writes it, `1e+16` among others, that is whole and known exactly.
+/// Reads a count that is known exactly, in any form in which cJSON writes numbers, such as `1e+16`.
 pub(super) fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     const MOST: f64 = 9_007_199_254_740_992.0;
     let number = f64::deserialize(deserializer)?;

@@ -1,23 +1,24 @@
-//! What an end tells of a test that is over.
+//! What an end reports of a test that is over.
 
 use serde::{Deserialize, Serialize};
 
 use super::parameters::whole;
 use super::{BadMessage, MOST_SECONDS, RECEIVING_PARAMETERS, is_name};
 
-/// Whole numbers are known exactly up to here.
+/// Whole numbers up to here are exact in an `f64`.
 const MOST_COUNT: f64 = 9_007_199_254_740_992.0;
-/// CPU time of a process on ten thousand CPUs, %.
+/// Most CPU time that is believed, %: that of a process on ten thousand CPUs.
 const MOST_PERCENT: f64 = 1e6;
 
-/// What came of a test at one end, as it says it to the other; `Own` is what an end of ours tells beside it.
+/// The results of a test at one end, as it sends them to the other; `Own` is what an end of ours
+/// reports beside them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Results<Own> {
     /// CPU time of its process as a share of the time that passed, %.
     pub cpu_util_total: f64,
     pub cpu_util_user: f64,
     pub cpu_util_system: f64,
-    /// 1 where it knows how often it sent again, 0 where not, −1 of an end that only receives.
+    /// 1 if the end knows how often it sent again, 0 if not, −1 for an end that only receives.
     pub sender_has_retransmits: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub congestion_used: Option<String>,
@@ -26,21 +27,21 @@ pub struct Results<Own> {
     pub linerate: Option<Own>,
 }
 
-/// Of one stream, at the end that says it.
+/// The result of one stream, at the end that reports it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StreamResult {
     #[serde(deserialize_with = "whole")]
     pub id: u64,
-    /// Sent or received, by what the end does.
+    /// Bytes sent or received, by what the end does.
     #[serde(deserialize_with = "whole")]
     pub bytes: u64,
-    /// Segments sent again; −1 where that is not known, which iperf3 writes as 18446744073709551615.
+    /// Segments sent again; −1 if that is not known, which iperf3 writes as 18446744073709551615.
     pub retransmits: f64,
-    /// By RFC 1889, s.
+    /// Jitter by RFC 1889, s.
     pub jitter: f64,
-    /// Datagrams that did not come; older iperf3 goes below 0 where some came late.
+    /// Datagrams that did not arrive; older iperf3 goes below 0 if some came late.
     pub errors: f64,
-    /// Datagrams.
+    /// Number of datagrams.
     #[serde(deserialize_with = "whole")]
     pub packets: u64,
     #[serde(default)]
@@ -50,17 +51,17 @@ pub struct StreamResult {
 }
 
 impl StreamResult {
-    /// Segments that were sent again, where that is known.
+    /// Segments sent again; `None` if that is not known.
     pub fn sent_again(&self) -> Option<u64> {
         count(self.retransmits)
     }
 
-    /// Datagrams that did not come.
+    /// Datagrams that did not arrive.
     pub fn lost(&self) -> u64 {
         count(self.errors).unwrap_or(0)
     }
 
-    /// How long it went, s; `None` of an end that does not tell.
+    /// How long the stream ran, s; `None` from an end that does not report it.
     pub fn seconds(&self) -> Option<f64> {
         let seconds = self.end_time - self.start_time;
         (seconds > 0.0).then_some(seconds)
@@ -70,12 +71,12 @@ impl StreamResult {
         let longest = f64::from(MOST_SECONDS) * 2.0;
         let is_time = |seconds: f64| (0.0..=longest).contains(&seconds);
         match () {
-            () if !is_time(self.jitter) => Some("a jitter that cannot be"),
+            () if !is_time(self.jitter) => Some("an impossible jitter"),
             () if !(-MOST_COUNT..=MOST_COUNT).contains(&self.errors) => {
-                Some("a count of lost datagrams that cannot be")
+                Some("an impossible count of lost datagrams")
             }
             () if !is_time(self.start_time) || !is_time(self.end_time) => {
-                Some("a time that cannot be")
+                Some("an impossible time")
             }
             () => None,
         }
@@ -93,10 +94,10 @@ fn count(number: f64) -> Option<u64> {
 }
 
 impl<'de, Own: Deserialize<'de>> Results<Own> {
-    /// Reads them from JSON and sees that they are of the streams that there are, of each once.
+    /// Reads results from JSON and checks that they are those of the known streams, each once.
     ///
     /// # Errors
-    /// What is no JSON of that kind, tells of other streams, or in numbers that cannot be.
+    /// JSON of another kind, results of other streams, or impossible numbers.
     pub fn read(json: &'de [u8], ids: &[u32]) -> Result<Self, BadMessage> {
         let read: Self = serde_json::from_slice(json)?;
         let code = RECEIVING_PARAMETERS;
@@ -122,13 +123,13 @@ impl<Own> Results<Own> {
         let name = self.congestion_used.as_deref();
         match () {
             () if self.streams.len() > ids.len() || !self.streams.iter().all(is_known) => {
-                Some("it tells of streams that there are not")
+                Some("it reports streams that do not exist")
             }
             () if !ids.iter().all(|id| times(id) == 1) => {
                 Some("it does not tell of each stream once")
             }
             () if !shares.iter().all(|one| (0.0..=MOST_PERCENT).contains(one)) => {
-                Some("a share of CPU time that cannot be")
+                Some("an impossible share of CPU time")
             }
             () if name.is_some_and(|name| !is_name(name)) => {
                 Some("no name of a congestion control")

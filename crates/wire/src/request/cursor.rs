@@ -53,7 +53,7 @@ impl From<Refusal> for Stop {
     }
 }
 
-/// Reads on from where it stands; at the end of the bytes it asks for more.
+/// Reads a head byte by byte; at the end of the bytes it asks for more.
 pub(super) struct Cursor<'a> {
     input: &'a [u8],
     at: usize,
@@ -69,7 +69,7 @@ impl<'a> Cursor<'a> {
         self.at
     }
 
-    /// What was read from a position on.
+    /// The bytes read since a position.
     pub(super) fn since(&self, position: usize) -> &'a [u8] {
         &self.input[position..self.at]
     }
@@ -86,13 +86,13 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// A line ends with CR LF and with nothing else.
+    /// Reads the end of a line: CR LF and nothing else.
     pub(super) fn line_end(&mut self, otherwise: Refusal) -> Result<(), Stop> {
         self.expect(b'\r', otherwise)?;
         self.expect(b'\n', otherwise)
     }
 
-    /// The bytes of a class up to the first that is not of it.
+    /// Reads bytes of a class, up to the first that is not of it.
     pub(super) fn take_while(&mut self, class: u8) -> Result<&'a [u8], Stop> {
         let rest = &self.input[self.at..];
         let end = rest

@@ -1,5 +1,5 @@
-//! The header fields that decide how a request is framed and its connection kept; all others
-//! are checked for form and passed over.
+//! The header fields that decide how a request is framed and whether its connection is kept. All
+//! others are checked for form and ignored.
 
 use super::cursor::{BLANK, Cursor, Stop, TOKEN, VALUE};
 use super::{Body, Refusal, Version};
@@ -23,7 +23,8 @@ impl Fields {
         if name.is_empty() {
             return Err(Refusal::Field.into());
         }
-        // No space before the colon, no continued line: neither starts or ends a token.
+        // A space is no part of a token, so one before the colon is refused, and so is a continued
+        // line.
         cursor.expect(b':', Refusal::Field)?;
         cursor.take_while(BLANK)?;
         let value = cursor.take_while(VALUE)?.trim_ascii_end();
@@ -63,7 +64,7 @@ impl Fields {
     }
 
     fn note(&mut self, name: &[u8], value: &[u8]) -> Result<(), Refusal> {
-        // The length sorts out nearly all names before any letter is compared.
+        // The length rules out nearly all names before any letter is compared.
         match name.len() {
             4 if name.eq_ignore_ascii_case(b"host") => self.note_host(value),
             6 if name.eq_ignore_ascii_case(b"expect") => self.note_expect(value),
@@ -100,7 +101,8 @@ impl Fields {
         }
     }
 
-    /// One number of digits only: no sign, no list, not twice, not even the same twice.
+    /// Accepts one number of digits only: no sign, no list, and no second field, not even an equal
+    /// one.
     fn note_length(&mut self, value: &[u8]) -> Result<(), Refusal> {
         if self.content_length.is_some() || value.is_empty() {
             return Err(Refusal::Framing);
@@ -125,7 +127,7 @@ impl Fields {
     }
 }
 
-/// Name and value of each line, of lines that were read once and found well-formed.
+/// Name and value of each line; the lines were read before and found well-formed.
 pub(super) fn lines(fields: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     let lines = fields.split(|byte| *byte == b'\n');
     lines.filter_map(|line| {
@@ -134,7 +136,8 @@ pub(super) fn lines(fields: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     })
 }
 
-/// Letters of a host name, an address in brackets and a port (RFC 3986 §3.2.2); no `@`, no path.
+/// Whether a byte may stand in a host name, an address in brackets or a port (RFC 3986 §3.2.2); no
+/// `@`, no path.
 fn may_stand_in_host(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~%!$&'()*+;=:[]".contains(&byte)
 }

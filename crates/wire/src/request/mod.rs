@@ -24,7 +24,7 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 16 KiB and 100 fields, as roomy as widely used servers.
+    /// 16 KiB and 100 fields, as much as widely used servers allow.
     fn default() -> Self {
         Self {
             head_bytes: 16 * 1024,
@@ -89,18 +89,18 @@ pub enum Version {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body {
     None,
-    /// So many bytes.
+    /// A body of this many bytes.
     Length(u64),
     /// Chunks, up to one of size zero.
     Chunked,
 }
 
-/// Reads one head from the start of `input`: the request and the bytes that its head took, or
+/// Reads one head from the start of `input`. Returns the request and the length of its head, or
 /// `None` while the head is not complete. Nothing is allocated and nothing remembered: call it
 /// again with more bytes.
 ///
 /// # Errors
-/// What is wrong with it; the connection cannot be used any further.
+/// What is wrong with the head; the connection cannot be used any further.
 pub fn parse(input: &[u8], limits: Limits) -> Result<Option<(Request<'_>, usize)>, Refusal> {
     let window = &input[..input.len().min(limits.head_bytes)];
     let mut cursor = Cursor::new(window);
@@ -114,7 +114,7 @@ pub fn parse(input: &[u8], limits: Limits) -> Result<Option<(Request<'_>, usize)
 }
 
 fn head<'a>(cursor: &mut Cursor<'a>, limits: Limits) -> Result<Request<'a>, Stop> {
-    // RFC 9112 §2.2: one empty line before the request is to be overlooked.
+    // RFC 9112 §2.2: one empty line before the request is ignored.
     if cursor.peek()? == b'\r' {
         cursor.line_end(Refusal::RequestLine)?;
     }
@@ -166,7 +166,8 @@ fn target<'a>(cursor: &mut Cursor<'a>, method: Method) -> Result<&'a [u8], Stop>
     }
 }
 
-/// The path of `http://host/path`, with TLS `https://host/path`, the form that proxies are sent and servers must take.
+/// The path of `http://host/path` or `https://host/path`, the form that proxies get and that
+/// servers must accept.
 fn path_of_absolute(target: &[u8]) -> Option<&[u8]> {
     let after = |scheme: &[u8]| {
         let (begin, rest) = target.split_at_checked(scheme.len())?;
@@ -176,7 +177,8 @@ fn path_of_absolute(target: &[u8]) -> Option<&[u8]> {
     match rest.iter().position(|byte| matches!(byte, b'/' | b'?')) {
         Some(0) => None,
         Some(end) if rest[end] == b'/' => Some(&rest[end..]),
-        // Of an empty path no query is told: there is no `/` before it, and at the root no server looks at it.
+        // A query behind an empty path is dropped: no `/` stands before it, and at the root no
+        // server looks at it.
         _ => (!rest.is_empty()).then_some(b"/"),
     }
 }
@@ -187,7 +189,7 @@ fn version(cursor: &mut Cursor<'_>) -> Result<Version, Stop> {
     match text {
         b"HTTP/1.1" => Ok(Version::Http11),
         b"HTTP/1.0" => Ok(Version::Http10),
-        // RFC 9110 would have a later minor version taken for 1.1, but no other parser takes it.
+        // RFC 9110 would treat a later minor version as 1.1, but no other parser does.
         [b'H', b'T', b'T', b'P', b'/', major, b'.', minor]
             if major.is_ascii_digit() && minor.is_ascii_digit() =>
         {

@@ -2,8 +2,8 @@
 
 use crate::status::Status;
 
-/// What is wrong with a request. The end of such a request is not known, so its connection is
-/// closed after the answer.
+/// Why a request is refused. It is not known where such a request ends, so its connection is closed
+/// after the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     #[error("the request line is not `METHOD target HTTP/1.1`")]
@@ -29,7 +29,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// The status that tells the client.
+    /// The status that the client gets.
     pub const fn status(self) -> Status {
         match self {
             Self::RequestLine | Self::Field | Self::Host | Self::Framing => Status::BadRequest,

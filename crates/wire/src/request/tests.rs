@@ -1,4 +1,4 @@
-//! What the parser takes and what it refuses.
+//! What the parser accepts and what it refuses.
 
 use super::*;
 
@@ -38,7 +38,7 @@ fn a_field_is_found_by_its_name_whatever_the_case_and_however_often() {
         request("GET / HTTP/1.1\r\nHost: a\r\nrange: \tb: c \r\nX:1\r\nx: 2\r\n\r\nRange: no");
     assert_eq!(request.value("Range"), Some(&b"b: c"[..]));
     assert_eq!(request.values("X").collect::<Vec<_>>(), [b"1", b"2"]);
-    // Which of two would be meant, nobody knows.
+    // Nobody knows which of two values is meant.
     assert_eq!(request.value("X"), None);
     assert_eq!(request.value("Rang"), None);
 }

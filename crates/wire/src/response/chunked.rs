@@ -1,22 +1,21 @@
-//! Bodies in chunks (RFC 9112, section 7.1), byte by byte where framing is and in whole runs
-//! where data is.
+//! Bodies in chunks (RFC 9112, section 7.1). Framing is read byte by byte, data in whole runs.
 
 use super::{HEAD_LIMIT_BYTES, Malformed};
 
 /// What the next byte must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Expected {
-    /// A digit of a chunk's size, or what ends it.
+    /// A digit of a chunk's size, or what ends the size.
     Size {
         any_digit: bool,
     },
-    /// Something after the size that means nothing to us.
+    /// An extension after the size, which is ignored.
     Extension,
     SizeLineFeed,
     Data,
     DataReturn,
     DataLineFeed,
-    /// At the start of a line after the last chunk.
+    /// The start of a line after the last chunk.
     TrailerStart,
     Trailer,
     TrailerLineFeed,
@@ -27,9 +26,9 @@ enum Expected {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Chunks {
     place: Expected,
-    /// Of the present chunk.
+    /// Bytes of the present chunk that are still to come.
     left: u64,
-    /// Bytes of extensions and trailers so far, which are limited as a head is.
+    /// Bytes of extensions and trailers so far; their limit is that of a head.
     aside_bytes: usize,
 }
 
@@ -44,8 +43,8 @@ impl Default for Chunks {
 }
 
 impl Chunks {
-    /// Takes a piece of the body and passes its data on: how many bytes belong to the body, and
-    /// whether it is over.
+    /// Reads a piece of the body and passes its data on. Returns how many bytes belong to the body,
+    /// and whether it is over.
     pub(super) fn read(
         &mut self,
         input: &[u8],
@@ -68,7 +67,7 @@ impl Chunks {
         Ok((used, false))
     }
 
-    /// Length of the data at the start of `input`.
+    /// Counts the data at the start of `input` as read, and returns its length.
     fn data_run(&mut self, input: &[u8]) -> usize {
         let run = input
             .len()
@@ -80,7 +79,7 @@ impl Chunks {
         run
     }
 
-    /// Takes one byte of framing; true when it was the body's last.
+    /// Reads one byte of framing; true if it was the body's last.
     fn step(&mut self, byte: u8) -> Result<bool, Malformed> {
         self.place = match (self.place, byte) {
             (Expected::Size { .. }, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {

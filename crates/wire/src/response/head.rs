@@ -4,8 +4,8 @@ use memchr::{memchr, memmem};
 
 use super::Malformed;
 
-/// A head that is longer is refused, so that a server that never ends its headers cannot fill
-/// the client's memory.
+/// Longest head that is accepted, so that a server that never ends its headers cannot fill the
+/// client's memory.
 pub const HEAD_LIMIT_BYTES: usize = 64 * 1024;
 
 /// How the end of a body is found (RFC 9112, section 6.3).
@@ -16,7 +16,7 @@ pub(super) enum BodyFrame {
     UntilClose,
 }
 
-/// What of a head matters to framing.
+/// The status, and what a head says about framing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Head {
     pub(super) status: u16,
@@ -53,14 +53,14 @@ impl KnownHead {
         self.bytes.len()
     }
 
-    /// The values of a header of it, in their order.
+    /// The values of one header of the head, in their order.
     pub fn values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a [u8]> {
         fields(&self.bytes)
             .filter(move |(found, _)| found.eq_ignore_ascii_case(name.as_bytes()))
             .map(|(_, value)| value)
     }
 
-    /// Interim heads are left out: they would push out the one that matters.
+    /// Remembers a head, but no interim one: it would push out the one that matters.
     pub(super) fn remember(&mut self, bytes: &[u8], head: Head) {
         if !head.is_interim() {
             self.bytes.clear();
@@ -71,7 +71,7 @@ impl KnownHead {
 }
 
 /// Length of the head with the empty line that ends it; `None` while that is missing. The first
-/// `searched` bytes were looked through before.
+/// `searched` bytes were searched before.
 pub(super) fn find_end(bytes: &[u8], searched: usize) -> Result<Option<usize>, Malformed> {
     const END: &[u8] = b"\r\n\r\n";
     check_beginning(bytes)?;
@@ -83,7 +83,7 @@ pub(super) fn find_end(bytes: &[u8], searched: usize) -> Result<Option<usize>, M
     }
 }
 
-/// Garbage is told from an answer by its first bytes; waiting for its end would be a timeout.
+/// Tells garbage from an answer by its first bytes: waiting for its end would be a timeout.
 fn check_beginning(bytes: &[u8]) -> Result<(), Malformed> {
     const BEGINNING: &[u8] = b"HTTP/1.";
     let shared = bytes.len().min(BEGINNING.len());
@@ -95,7 +95,7 @@ fn check_beginning(bytes: &[u8]) -> Result<(), Malformed> {
 }
 
 impl Head {
-    /// An answer before the answer, such as `100 Continue`.
+    /// Whether it is an answer before the answer, such as `100 Continue`.
     #[inline]
     pub(super) fn is_interim(&self) -> bool {
         self.status / 100 == 1
@@ -143,7 +143,7 @@ impl<'a> Iterator for Lines<'a> {
     }
 }
 
-/// `HTTP/1.x SSS reason`, where the reason and the space before it may be missing.
+/// Parses `HTTP/1.x SSS reason`; the reason and the space before it may be missing.
 fn parse_status_line(line: &[u8]) -> Result<(u16, u8), Malformed> {
     let [minor @ b'0'..=b'9', b' ', a, b, c, rest @ ..] =
         line.strip_prefix(b"HTTP/1.").unwrap_or_default()
@@ -152,7 +152,7 @@ fn parse_status_line(line: &[u8]) -> Result<(u16, u8), Malformed> {
     };
     let digits = [*a, *b, *c];
     let is_number = digits.iter().all(u8::is_ascii_digit) && *a != b'0';
-    // We never ask to speak another protocol, so 101 answers nothing of ours.
+    // We never ask for another protocol, so 101 answers nothing of ours.
     if !is_number || digits == *b"101" || !matches!(rest.first(), None | Some(b' ')) {
         return Err(Malformed::StatusLine);
     }
@@ -162,7 +162,7 @@ fn parse_status_line(line: &[u8]) -> Result<(u16, u8), Malformed> {
     Ok((status, minor - b'0'))
 }
 
-/// The headers that bear on framing.
+/// The headers that matter for framing.
 #[derive(Default)]
 struct Fields {
     keeps_by_default: bool,
@@ -220,7 +220,7 @@ impl Fields {
     }
 }
 
-/// A list of codings ends a body by chunks only when `chunked` is the last.
+/// The last coding of a list: a body ends by chunks only if that is `chunked`.
 fn last_coding(value: &[u8]) -> Coding {
     let last = value
         .rsplit(|byte| *byte == b',')
@@ -233,7 +233,7 @@ fn last_coding(value: &[u8]) -> Coding {
     }
 }
 
-/// Digits only: `str::parse` would let a sign pass.
+/// Parses digits only: `str::parse` would accept a sign.
 fn parse_length(value: &[u8]) -> Option<u64> {
     if value.is_empty() {
         return None;

@@ -1,6 +1,6 @@
-//! A body's length and hash, for telling one body from another without keeping either.
+//! A body's length and hash, which tell one body from another without storing either.
 
-/// What two bodies are compared by.
+/// The length and the hash by which two bodies are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BodyMark {
     pub bytes: u64,
@@ -17,9 +17,9 @@ impl BodyMark {
     }
 }
 
-/// Hashes a body that comes in pieces. FNV-1a (Fowler, Noll, Vo) because the same bytes give the
-/// same hash however they are cut, and a page that answers in place of the right one needs no
-/// cryptography to be caught.
+/// Hashes a body that comes in pieces. It is FNV-1a (Fowler, Noll, Vo): the same bytes give the
+/// same hash however they are cut, and it takes no cryptography to notice a page that answers in
+/// place of the right one.
 #[derive(Clone, Debug)]
 pub struct Marker {
     hash: u64,
@@ -35,14 +35,14 @@ impl Default for Marker {
 }
 
 impl Marker {
-    /// Takes the next bytes of it.
+    /// Adds the next bytes of the body.
     pub fn add(&mut self, data: &[u8]) {
         self.hash = data.iter().fold(self.hash, |hash, byte| {
             (hash ^ u64::from(*byte)).wrapping_mul(PRIME)
         });
     }
 
-    /// The mark of all that was taken, which is so long.
+    /// The mark of all added bytes, which are `bytes` long.
     pub fn mark(&self, bytes: u64) -> BodyMark {
         BodyMark {
             bytes,

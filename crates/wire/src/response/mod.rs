@@ -1,8 +1,9 @@
-//! Framing of HTTP/1 answers as a client reads them: where an answer ends, without keeping it.
+//! Framing of HTTP/1 answers as a client reads them: finds where an answer ends, without storing
+//! it.
 //!
-//! Bytes come in pieces of any size. Nothing of a body is stored: it is counted, hashed when
-//! somebody wants to compare it, and handed on to who asks for it. An answer's head is stored only
-//! when it is cut in two.
+//! Bytes come in pieces of any size. Nothing of a body is stored: it is counted, hashed if it is to
+//! be compared, and handed on if the caller asks for it. An answer's head is stored only when it is
+//! cut in two.
 
 mod chunked;
 mod head;
@@ -14,7 +15,7 @@ use head::{BodyFrame, Head};
 pub use head::{HEAD_LIMIT_BYTES, KnownHead};
 pub use mark::{BodyMark, Marker};
 
-/// Why bytes are no HTTP/1 answer; in words, what it was that somebody answered with.
+/// Why bytes are no HTTP/1 answer. The messages say what was answered instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
     /// They do not begin with a status line of HTTP/1.
@@ -41,7 +42,7 @@ pub enum Malformed {
     CutShort,
 }
 
-/// What is known of an answer that is whole.
+/// What is known of a whole answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reply {
     pub status: u16,
@@ -51,14 +52,14 @@ pub struct Reply {
     pub wire_bytes: u64,
     /// The connection cannot carry another request.
     pub closes: bool,
-    /// Present when the body was watched.
+    /// Present if the body was watched.
     pub mark: Option<BodyMark>,
 }
 
-/// What came of a piece of input.
+/// The result of reading a piece of input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// All of it belongs to the answer, which is not over.
+    /// The whole piece belongs to the answer, which is not over.
     More,
     /// The answer ended after `used` bytes of the piece.
     Whole { reply: Reply, used: usize },
@@ -88,7 +89,7 @@ pub struct ResponseReader {
 }
 
 impl ResponseReader {
-    /// A reader of answers to HEAD, or to any other method.
+    /// Makes a reader of answers to HEAD, or to any other method.
     pub fn new(head_request: bool) -> Self {
         Self {
             bodiless: head_request,
@@ -101,7 +102,7 @@ impl ResponseReader {
         }
     }
 
-    /// Starts with a new answer; `watched` asks for a [`BodyMark`] of it.
+    /// Starts with a new answer; `watched` asks for its [`BodyMark`].
     #[inline]
     pub fn begin(&mut self, watched: bool) {
         self.stage = Stage::Head;
@@ -111,8 +112,8 @@ impl ResponseReader {
         self.marker = watched.then(Marker::default);
     }
 
-    /// Takes the next piece of input. `known` remembers heads across the answers, and
-    /// connections, of one client thread.
+    /// Reads the next piece of input. `known` remembers a head across the answers, and connections,
+    /// of one client thread.
     ///
     /// # Errors
     /// [`Malformed`] when the bytes are no answer; the connection is then of no more use.
@@ -121,7 +122,7 @@ impl ResponseReader {
         self.read_handing_on(known, input, |_| ())
     }
 
-    /// As [`Self::read`], and hands on what is of the body, without chunk framing.
+    /// Reads like [`Self::read`], and hands on the body, without chunk framing.
     ///
     /// # Errors
     /// Those of [`Self::read`].
@@ -153,8 +154,8 @@ impl ResponseReader {
         }
     }
 
-    /// The status and the length of the body, as the head has them, once it was read; the length
-    /// is `None` where it is not known before the end.
+    /// The status and the length of the body, as the head gives them, once it was read; the length
+    /// is `None` if it is not known before the end.
     pub fn announced(&self) -> Option<(u16, Option<u64>)> {
         let length = match self.stage {
             Stage::Head => return None,
@@ -164,10 +165,10 @@ impl ResponseReader {
         Some((self.head.status, length))
     }
 
-    /// The peer closed the connection: the answer may have ended with it.
+    /// Ends the answer after the peer closed the connection, if that may end it.
     ///
     /// # Errors
-    /// [`Malformed::CutShort`] when it had not.
+    /// [`Malformed::CutShort`] when the answer was not over.
     pub fn read_end(&mut self) -> Result<Reply, Malformed> {
         match self.stage {
             Stage::UntilClose => Ok(self.reply()),
@@ -208,7 +209,7 @@ impl ResponseReader {
         Ok(Some(length - held))
     }
 
-    /// Goes from the head to what follows it; true when nothing does.
+    /// Goes from the head to the body; true if there is none.
     #[inline]
     fn enter_body(&mut self) -> bool {
         if self.head.is_interim() {
@@ -227,7 +228,7 @@ impl ResponseReader {
         matches!(self.stage, Stage::Length { left: 0 })
     }
 
-    /// Takes body bytes: how many of them belong to the answer, and whether it is over.
+    /// Reads body bytes. Returns how many of them belong to the answer, and whether it is over.
     #[inline]
     fn read_body(
         &mut self,

@@ -161,7 +161,7 @@ fn an_answer_to_head_has_no_body_whatever_it_says() {
 }
 
 #[test]
-fn the_last_answer_of_a_connection_is_told_by_its_head() {
+fn the_head_of_an_answer_says_whether_it_is_the_last_of_its_connection() {
     for (head, closes) in [
         ("HTTP/1.1 200 OK\r\nConnection: close\r\n", true),
         ("HTTP/1.1 200 OK\r\nConnection: upgrade, Close\r\n", true),

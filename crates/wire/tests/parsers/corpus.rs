@@ -1,4 +1,4 @@
-//! The heads of `corpus.txt`, with what each parser was seen to make of them.
+//! The heads of `corpus.txt`, each with the recorded outcome of each parser.
 
 const TEXT: &str = include_str!("corpus.txt");
 
@@ -7,7 +7,7 @@ const TEXT: &str = include_str!("corpus.txt");
 pub(crate) enum Outcome {
     Take,
     Refuse,
-    /// It is not whole.
+    /// The head is not complete.
     More,
 }
 

@@ -1,8 +1,9 @@
-//! Our request parser beside `httparse` and Node's own, over heads that servers are attacked with.
+//! Compares our request parser with `httparse` and Node's own, on heads that servers are attacked
+//! with.
 //!
-//! `corpus.txt` holds what each makes of each. A proxy and a server that read one head in two ways
-//! let a request be smuggled past the proxy, so what both others refuse must not be taken here,
-//! and what Node takes as well must be framed alike.
+//! `corpus.txt` records what each parser makes of each head. Where a proxy and a server read one
+//! head in two ways, a request can be smuggled past the proxy. So our parser must not accept what
+//! both others refuse, and must frame a head as Node does if both accept it.
 
 mod corpus;
 mod node;

@@ -22,7 +22,7 @@ pub(crate) struct NodeAnswer(String);
 pub(crate) struct Taken {
     pub(crate) target: String,
     pub(crate) framing: String,
-    /// `None` where Node leaves it to whom it hands the connection.
+    /// `None` where Node leaves this to the code that it hands the connection to.
     pub(crate) keep_alive: Option<bool>,
 }
 

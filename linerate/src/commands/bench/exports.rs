@@ -1,4 +1,5 @@
-//! The files asked for: opened before anything is measured, so that none is measured in vain.
+//! The files to write results to: opened before anything is measured, so that no measurement is in
+//! vain.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
@@ -14,7 +15,7 @@ use crate::console::Console;
 /// Turns a record into the text of a file.
 type Render = fn(&BenchRecord, &Form) -> String;
 
-/// Files that can be written.
+/// The files that the user asked for.
 pub(super) struct Exports {
     files: Vec<Export>,
     form: Form,
@@ -24,12 +25,12 @@ struct Export {
     path: PathBuf,
     file: File,
     render: Render,
-    /// Made by us and still empty: taken away again when nothing comes of it.
+    /// We created it and it is still empty: it is removed again if nothing is written.
     is_new: bool,
 }
 
 impl Exports {
-    /// Opens each for writing and changes none.
+    /// Opens each file for writing and changes none.
     pub(super) fn open(flags: &HyperfineFlags, form: Form) -> anyhow::Result<Self> {
         let wanted: [(&Option<PathBuf>, Render); 5] = [
             (&flags.export_json, exports::json),
@@ -52,7 +53,8 @@ impl Exports {
         Ok(Self { files, form })
     }
 
-    /// One that cannot be written takes nothing from the figures and the other files, and is told at the end.
+    /// Writes all files. One that cannot be written harms neither the figures nor the other files,
+    /// and is reported at the end.
     pub(super) fn write(mut self, record: &BenchRecord, console: &Console) {
         for export in &mut self.files {
             if let Err(error) = export.write(record, &self.form) {
@@ -86,7 +88,7 @@ impl Export {
 
     fn write(&mut self, record: &BenchRecord, form: &Form) -> io::Result<()> {
         let text = (self.render)(record, form);
-        // A pipe or a device has no length to cut.
+        // A pipe or a device cannot be truncated.
         let is_regular = self.file.metadata().is_ok_and(|about| about.is_file());
         let cut = if is_regular {
             self.file.set_len(0)

@@ -1,4 +1,4 @@
-//! The machine as the study's hands: commands are run here, by the agent's runner.
+//! Runs the commands of a study on this machine, with the agent's runner.
 
 use agent::command::CommandRunner;
 use anyhow::Context as _;

@@ -1,4 +1,5 @@
-//! What fingers know from hyperfine, of its first generation (1.x) and its second.
+//! Flags that users know from hyperfine, in their meanings of its first generation (1.x) and its
+//! second.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -10,9 +11,9 @@ use report::bench::exports::{Form, Generation, MetricChoice, choices, time_unit}
 
 use super::Arguments;
 
-/// Whose command line it is.
+/// The generation of hyperfine whose command line is meant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum Fingers {
+enum Dialect {
     #[value(name = "1")]
     First,
     #[default]
@@ -20,21 +21,21 @@ enum Fingers {
     Second,
 }
 
-/// In which order the files have the commands.
+/// Order of the commands in the files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Sort {
-    /// As they were given.
+    /// As given
     #[default]
     Auto,
     Command,
-    /// The quickest first.
+    /// Fastest first
     MeanTime,
 }
 
-/// Flags of the files, and what is taken for the sake of fingers.
+/// Flags for the files, and flags that are accepted because hyperfine has them.
 #[derive(clap::Args, Clone, Debug)]
 pub(super) struct HyperfineFlags {
-    /// Whose command line it is, where the two generations mean two things: 1 or 2
+    /// Generation of hyperfine to follow where the two differ: 1 or 2
     #[arg(
         long,
         value_name = "1|2",
@@ -42,7 +43,7 @@ pub(super) struct HyperfineFlags {
         default_value_t,
         hide_possible_values = true
     )]
-    hyperfine: Fingers,
+    hyperfine: Dialect,
     /// Write the runs as JSON that hyperfine's readers accept
     #[arg(long, value_name = "FILE")]
     pub(super) export_json: Option<PathBuf>,
@@ -58,16 +59,17 @@ pub(super) struct HyperfineFlags {
     /// Write a summary as a table of Emacs's org-mode
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(super) export_orgmode: Option<PathBuf>,
-    /// What the files tell of, the first of it in tables: `default`, `time`, `all`, or names as time_cpu:ms,…
+    /// Metrics in the files, the first one in tables: `default`, `time`, `all`, or names as
+    /// time_cpu:ms,…
     ///
     /// time_wall_clock, time_cpu, time_user, time_system in ns, us, ms, s, min or h; memory_peak_resident in B,
     /// kB, MB, GB, TB, KiB, MiB, GiB or TiB. The page and JSON have all that is measured.
     #[arg(long, value_name = "METRICS", value_parser = metrics, default_value = "default", hide_short_help = true)]
     metrics: Metrics,
-    /// Of 1.x: the unit of times in tables of files
+    /// As in 1.x: unit of times in the files' tables
     #[arg(short = 'u', long, value_name = "UNIT", value_parser = unit, hide_short_help = true)]
     time_unit: Option<&'static str>,
-    /// Of 1.x: the order of commands in files
+    /// As in 1.x: order of the commands in the files
     #[arg(
         long,
         value_name = "ORDER",
@@ -79,7 +81,7 @@ pub(super) struct HyperfineFlags {
     sort: Sort,
 }
 
-/// The metrics of one flag.
+/// The metrics that `--metrics` names.
 #[derive(Clone, Debug)]
 struct Metrics(Vec<MetricChoice>);
 
@@ -92,12 +94,12 @@ fn unit(text: &str) -> Result<&'static str, String> {
 }
 
 impl HyperfineFlags {
-    /// How the files are to be, of a comparison that began then.
+    /// The form of the files, for a comparison that began at `started_utc`.
     pub(super) fn form(&self, started_utc: &str) -> Form {
         Form {
             generation: match self.hyperfine {
-                Fingers::First => Generation::First,
-                Fingers::Second => Generation::Second,
+                Dialect::First => Generation::First,
+                Dialect::Second => Generation::Second,
             },
             metrics: self.metrics.0.clone(),
             time_unit: self.time_unit,
@@ -107,10 +109,10 @@ impl HyperfineFlags {
     }
 }
 
-/// The shell to which commands are given, with its arguments; empty for none.
+/// The shell that runs the commands, with its arguments; empty for none.
 ///
 /// # Errors
-/// Where it is none, or a command asks for one without a word.
+/// A `--shell` that is no shell, or a command that needs one although none was asked for.
 pub(super) fn shell(arguments: &Arguments) -> anyhow::Result<Vec<String>> {
     let sh = || vec!["sh".to_owned()];
     let named = arguments.shell.as_deref();
@@ -130,7 +132,7 @@ pub(super) fn shell(arguments: &Arguments) -> anyhow::Result<Vec<String>> {
             refuse_two_meanings(&arguments.commands)?;
             Ok(sh())
         }
-        None if arguments.hyperfine.hyperfine == Fingers::First => Ok(sh()),
+        None if arguments.hyperfine.hyperfine == Dialect::First => Ok(sh()),
         None => {
             let reference = arguments.reference.iter();
             reference
@@ -141,7 +143,7 @@ pub(super) fn shell(arguments: &Arguments) -> anyhow::Result<Vec<String>> {
     }
 }
 
-/// `-S bash 'COMMAND'` of 1.x would measure bash.
+/// Refuses `-S bash 'COMMAND'`, as typed for 1.x: here it would measure bash.
 fn refuse_two_meanings(commands: &[String]) -> anyhow::Result<()> {
     const SHELLS: [&str; 8] = [
         "sh", "bash", "dash", "zsh", "fish", "ksh", "none", "default",
@@ -151,7 +153,7 @@ fn refuse_two_meanings(commands: &[String]) -> anyhow::Result<()> {
     ensure!(
         commands.len() < 2 || !SHELLS.contains(&program),
         "-S takes no name here, so `{first}` would be measured; say --shell {first}, or --hyperfine 1 for the \
-         meaning that -S had"
+         old meaning of -S"
     );
     Ok(())
 }
@@ -168,18 +170,18 @@ fn wants_no_shell(line: &str) -> anyhow::Result<()> {
     };
     let first = tokens.first().and_then(|word| word.split_once('='));
     if first.is_some_and(|(name, _)| is_variable(name)) {
-        bail!("`{line}` sets a variable, which takes a shell: give -S, or --env for the variable")
+        bail!("`{line}` sets a variable, which needs a shell: give -S, or --env for the variable")
     }
     match tokens.iter().find_map(|token| operator(token)) {
         Some(operator) => bail!(
-            "`{line}` has `{operator}`, which takes a shell: give -S (hyperfine 1.x had one unasked: \
-             --hyperfine 1), or -N where it is an argument"
+            "`{line}` has `{operator}`, which needs a shell: give -S (hyperfine 1.x has one by default: \
+             --hyperfine 1), or -N if it is an argument"
         ),
         None => Ok(()),
     }
 }
 
-/// The sign of a shell with which a word that is not quoted begins or ends.
+/// The operator of a shell with which an unquoted word begins or ends.
 fn operator(token: &str) -> Option<&'static str> {
     const BEGIN: [&str; 9] = ["&&", "&>", "||", "|", "2>", ">>", ">", "<", ";"];
     if token.contains(['\'', '"', '\\']) {
@@ -192,14 +194,15 @@ fn operator(token: &str) -> Option<&'static str> {
         .or_else(|| (token == "&").then_some("&"))
 }
 
-/// Words with their quotes and escapes, so that what is quoted is no operator; a quote that is not closed goes to the end.
+/// Splits a line into words with their quotes and escapes, so that a quoted operator does not
+/// count. An open quote reaches to the end.
 fn tokens(line: &str) -> Vec<&str> {
     let word = Regex::new(r#"(?s:[^\s'"\\]|\\(?:.|$)|'[^']*(?:'|$)|"(?:\\.|[^"\\])*(?:"|\\?$))+"#);
     let word = word.expect("it is compiled in and a test uses it");
     word.find_iter(line).map(|found| found.as_str()).collect()
 }
 
-/// A command line on which `-S NAME` stands as in hyperfine 1.x, as the flags have it here.
+/// Turns a command line with the `-S NAME` of hyperfine 1.x into one with the flags used here.
 pub(crate) fn as_typed(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut words: Vec<OsString> = words.collect();
     let end = words.iter().position(|word| word == "--");
@@ -227,7 +230,7 @@ pub(crate) fn as_typed(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
     words
 }
 
-/// How many words after this one are of a parameter, whatever they begin with.
+/// How many words after this one are values of its parameter, whatever they begin with.
 fn values_of_parameter(word: &OsStr) -> usize {
     match word.to_str() {
         Some("-L" | "--parameter-list") => 2,

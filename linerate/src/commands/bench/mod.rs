@@ -29,9 +29,9 @@ use progress::ConsoleProgress;
 
 /// Which command is faster: wall and CPU time and peak memory, in pairs, with a verdict
 ///
-/// Every command is run once a round, in random order, the first one twice: its second run is the
-/// control, which must not differ. Verdicts come from pairs of runs of one round, so drift and
-/// noisy neighbours fall on all alike.
+/// Each round runs every command once, in random order, and the first one twice: its second run is
+/// the control, which must not differ. Verdicts come from pairs of runs of one round, so drift and
+/// noisy neighbours affect all commands alike.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -41,32 +41,32 @@ Examples:
   linerate bench -r 20 --fail-if-slower=5 ./old ./new && echo 'not slower by 5 % or more'
 
 What is measured:
-  Wall time runs from exec to the end of the process; our fork before it is not in it, nor in the
-  CPU time, which is user and system time of the command and of the children it waited for. That
-  exec gives back what the fork had copied is in both: some 50 µs, alike for all.
-  Peak memory is the largest of any one of these processes, as wait4(2) tells it. Standard error
-  is read through a pipe, so that a failure can be told with its last words.
+  Wall time runs from exec to the end of the process. Our fork before it is not included, nor is it
+  in the CPU time, which is user and system time of the command and of the children it waited for.
+  Both include some 50 µs, the same for all, in which exec releases what the fork copied.
+  Peak memory is the largest of any one of these processes, as wait4(2) reports it. Standard error
+  is read through a pipe, so that a failure can be reported with the end of it.
 
 Shells:
-  Commands are run directly unless -S or --shell says otherwise, as hyperfine 2 has it; what runs
-  around them has a shell. A shell's own start is in every figure: it is measured as a row of its own
-  and never subtracted, since a difference of two noisy times is noisier than both. It draws ratios
-  towards 1.
+  Commands are run directly unless -S or --shell says otherwise, as in hyperfine 2; what runs
+  around them always has a shell. A shell's own start is in every figure and draws ratios towards 1.
+  It is measured in a row of its own and never subtracted, since a difference of two noisy times is
+  noisier than both.
 
 hyperfine:
-  Its command lines are taken as they are typed, of 2.x and of 1.x. Where these mean two things,
-  --hyperfine 1 or 2 decides, and 2 is the default: in 1.x commands are given to a shell, -S takes its
-  name, and the files of --export-… look otherwise. Cycles, instructions and misses are not measured.
+  Command lines of hyperfine 2.x and 1.x work as they are. Where the two differ, --hyperfine 1 or 2
+  decides, and 2 is the default: in 1.x commands are given to a shell, -S takes its name, and the
+  files of --export-… have another format. Cycles, instructions and misses are not measured.
 
 Setup and rounds:
   --setup and --cleanup run once for each command, before the first round and after the last one;
-  commands that need different states must keep them apart, as in a folder for each {parameter}.
+  commands that need different states must keep them apart, such as in a folder for each {parameter}.
   --prepare and --conclude run around each single run and are not measured.
 
 Run folders:
-  With --out each run is on the disk before the next begins. `linerate study resume FOLDER --trust` goes
-  on with a comparison that was stopped, in the folder where it was begun and with --setup and the
-  warm-up anew; `linerate study report FOLDER` tells it again, also on another machine.
+  With --out each run is on disk before the next begins. `linerate study resume FOLDER --trust`
+  resumes a stopped comparison, in the folder where it was begun and with --setup and the warm-up
+  repeated; `linerate study report FOLDER` prints the report again, also on another machine.
 
 Exit codes:
   0 measured; 1 slower, where --fail-if-slower asks; 2 could not run; 130, 143 or 129 stopped by
@@ -81,10 +81,10 @@ pub(crate) struct Arguments {
     /// Rounds; otherwise as many as fit 3 s per command, from 16 to 200
     #[arg(short, long, value_name = "N", value_parser = rounds())]
     runs: Option<u32>,
-    /// At least so many rounds
+    /// At least this many rounds
     #[arg(short, long, value_name = "N", value_parser = rounds(), conflicts_with = "runs", hide_short_help = true)]
     min_runs: Option<u32>,
-    /// At most so many rounds
+    /// At most this many rounds
     #[arg(short = 'M', long, value_name = "N", value_parser = rounds(), conflicts_with = "runs", hide_short_help = true)]
     max_runs: Option<u32>,
     /// Run this once for each command before the first round
@@ -167,24 +167,24 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 3.0, value_name = "PERCENT")]
     smallest_effect: f64,
     /// Exit with 1 when a command is judged worse in wall time than the reference, by more than
-    /// so many per cent: its whole interval must lie beyond
+    /// this many per cent: its whole interval must lie beyond
     #[arg(long, value_name = "PERCENT", num_args = 0..=1, require_equals = true,
           default_missing_value = "0")]
     fail_if_slower: Option<f64>,
-    /// The random order of an earlier comparison again
+    /// Seed that repeats the random order of an earlier comparison
     #[arg(long, value_name = "N", hide_short_help = true)]
     seed: Option<u64>,
     /// Print one JSON value instead of the page
     #[arg(long)]
     json: bool,
-    /// Keep every run in this folder, from which a comparison that was stopped goes on
+    /// Save every run in this folder, from which a stopped comparison can be resumed
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
     #[command(flatten)]
     hyperfine: HyperfineFlags,
 }
 
-/// More rounds than this tell nothing that these do not.
+/// Accepts 1 to 500 rounds; more would add no information.
 fn rounds() -> clap::builder::RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(1..=500)
 }
@@ -213,13 +213,13 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     }
 }
 
-/// Goes on with a comparison that was stopped; the exit code to give where it is stopped again.
+/// Resumes a stopped comparison. Returns the exit code to give if it is stopped again.
 pub(crate) fn resume(
     folder: &Path,
     word: &OwnWord,
     console: &Console,
 ) -> anyhow::Result<Option<ExitCode>> {
-    // Read once: what is looked at here is what goes on.
+    // Read only once, so that what is checked here is what is resumed.
     let opened: Resumed<BenchStudy, BenchCommand, _> = Store::resume(folder)?;
     let (store, run, blocks): (_, _, Vec<BenchBlock>) = opened;
     word.check(&run)?;
@@ -237,7 +237,7 @@ fn measure(
     kept: SavedBlocks<CommandReading>,
     console: &Console,
 ) -> anyhow::Result<(BenchReport, Ending)> {
-    // Before the progress, whose thread must inherit the blocked signals.
+    // Created before the progress line, whose thread must inherit the blocked signals.
     let mut hands = LocalHands::new()?;
     let mut progress = ConsoleProgress::new(console);
     let clock = study::Monotonic::default();
@@ -257,7 +257,7 @@ fn say(report: &BenchReport, json: bool, console: &Console) -> anyhow::Result<()
     Ok(())
 }
 
-/// The exit code of a comparison that was stopped, which says what it leaves.
+/// Returns the exit code of a stopped comparison, and says what it leaves behind.
 fn conclude(
     ending: Ending,
     kept: impl Fn() -> String,
@@ -283,7 +283,7 @@ fn conclude(
     }
 }
 
-/// What a run that ended early leaves.
+/// Says what a run that ended early leaves behind.
 fn kept(report: &BenchReport, folder: Option<&Path>) -> String {
     match (report.judgement.rounds_done, folder) {
         (_, Some(folder)) => format!(
@@ -295,7 +295,8 @@ fn kept(report: &BenchReport, folder: Option<&Path>) -> String {
     }
 }
 
-/// Only by verdict: the whole interval beyond the limit, and the control in order.
+/// Whether a command is slower by verdict: its whole interval lies beyond the limit, and the
+/// control is in order.
 fn is_slower(judgement: &BenchJudgement, limit_percent: Option<f64>) -> bool {
     limit_percent.is_some_and(|percent| {
         judgement.comparisons.iter().any(|comparison| {

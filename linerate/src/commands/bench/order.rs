@@ -1,4 +1,4 @@
-//! From the command line to an order.
+//! Turns the command line into the order of a comparison.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -66,7 +66,7 @@ pub(super) fn order(arguments: &Arguments) -> anyhow::Result<BenchOrder> {
     })
 }
 
-/// What was typed, with the seed where that was not.
+/// The command line as typed, with `--seed` added where it was not given.
 fn typed(arguments: &Arguments, seed: u64) -> String {
     let typed = std::env::args_os().skip(1);
     let mut words: Vec<String> = typed
@@ -91,7 +91,7 @@ fn parameters(arguments: &Arguments) -> anyhow::Result<Vec<Parameter>> {
     Ok(parameters)
 }
 
-/// A file that cannot be read is known before anything runs.
+/// The standard input of all commands. A file that cannot be read is reported before anything runs.
 fn input(arguments: &Arguments) -> anyhow::Result<CommandInput> {
     if arguments.input == "null" {
         return Ok(CommandInput::Null);

@@ -1,4 +1,4 @@
-//! A comparison's progress, as a person is told of it.
+//! Shows the progress of a comparison on the console.
 
 use std::time::Duration;
 
@@ -7,9 +7,9 @@ use study::bench::BenchProgress;
 use crate::console::Console;
 use crate::progress_line::ProgressLine;
 
-/// Shorter ones end before anybody wonders.
+/// Shorter comparisons are not announced: they end before anybody wonders.
 const WORTH_A_WORD_MS: u64 = 2000;
-/// Plain lines of a long comparison.
+/// Plain lines printed for a long comparison where no changing line can be drawn.
 const PLAIN_LINES: usize = 4;
 
 pub(super) struct ConsoleProgress<'a> {
@@ -25,7 +25,7 @@ impl<'a> ConsoleProgress<'a> {
         }
     }
 
-    /// Takes the changing line away.
+    /// Removes the changing line.
     pub(super) fn end(&self) {
         self.line.end();
     }

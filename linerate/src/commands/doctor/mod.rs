@@ -21,26 +21,26 @@ use sight::Sight;
 const WIDEST: usize = 100;
 const NARROWEST: usize = 40;
 
-/// Look at this machine: is it fit to measure, what to mend, and what effect can it see?
+/// Check this machine: is it fit to measure, what to fix, and what effect can it see?
 ///
-/// Changes nothing. A machine at rest is then loaded for eight seconds: two identical servers of
-/// ours, on a loopback of our own where that can be had, are measured against each other, because
-/// only that shows how small an effect a comparison can see in 1, 5 and 30 minutes. A machine at
-/// work is not loaded unless --yes says so. What only root may look at is named with the reason.
+/// Nothing is changed. An idle machine is then loaded for eight seconds: two identical servers of
+/// ours, on a loopback of our own where possible, are measured against each other, because only
+/// that shows how small an effect a comparison can see in 1, 5 and 30 minutes. A machine at work
+/// is not loaded without --yes. What only root can check is named with the reason.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
   Is it fit to measure, and what effect can it see?
     linerate doctor
-  Only look, and show the evidence of what is well too:
+  Only look, and also show the evidence for what is fine:
     linerate doctor --no-load --verbose
   Measure only on a machine that is fit:
     linerate doctor --check && linerate
 
 Exit codes:
-  0    it could look, whatever it found
+  0    checked, whatever it found
   1    with --check: this machine is not fit to measure now
-  2    it could not look")]
+  2    could not check")]
 pub(crate) struct Arguments {
     /// Also look at this process: its system call filters and its workers
     #[arg(long)]
@@ -57,7 +57,7 @@ pub(crate) struct Arguments {
     /// Print one JSON value instead of text
     #[arg(long)]
     json: bool,
-    /// Show what is as it should be with its evidence too
+    /// Also show the evidence for what is as it should be
     #[arg(long, short)]
     verbose: bool,
 }
@@ -106,7 +106,8 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
 }
 
 impl Doctor {
-    /// The answer, then what costs something with all that is known of it, then the rest in short.
+    /// Renders the page: the answer, then each finding that costs something in detail, then the
+    /// rest in short.
     fn page(&self, width: usize, verbose: bool) -> String {
         let page = context! { verbose, ..Serde(self) };
         told::page(&page, template!("doctor"), width)
@@ -152,7 +153,7 @@ mod tests {
         assert!(text.starts_with("This machine is not fit to measure now: what of bad;"));
         assert!(at("the machine is at work") < at("bad (problem)"));
         assert!(at("bad (problem)") < at("dear (notice)"));
-        assert!(at("dear (notice)") < at("Could not be looked at"));
+        assert!(at("dear (notice)") < at("Could not be checked"));
         assert!(at("[evidence of hidden]") < at("As it should be"));
         assert!(!text.contains("evidence of good"));
     }

@@ -1,4 +1,5 @@
-//! How small an effect this machine can see, measured on identical servers, or why it was not.
+//! How small an effect this machine can see, measured on identical servers, or why that was not
+//! measured.
 
 use model::{Doubt, Workload};
 use schemars::JsonSchema;
@@ -11,8 +12,8 @@ use crate::agents;
 use crate::commands::versus;
 use crate::console::Console;
 
-/// What is answered while two identical servers are measured: small, so that little of the time
-/// is the answer's own.
+/// Path requested from the two identical servers. Its answer is small, so that little of the time
+/// is spent on the answer itself.
 const PATH: &str = "/json";
 const CONNECTIONS: u32 = 64;
 
@@ -22,31 +23,32 @@ const CONNECTIONS: u32 = 64;
 pub(super) struct Sight {
     /// Why it was not measured; null where it was.
     reason: Option<String>,
-    /// Pairs of blocks of two identical servers that it comes from, count; null where it was
-    /// not measured.
+    /// Pairs of blocks of two identical servers behind the figures, count; null where it was not
+    /// measured.
     pairs: Option<u32>,
     /// Standard error of the effects below, as a share of them; null where it was not measured.
     relative_error: Option<f64>,
-    /// By time, the shortest first; null where it was not measured.
+    /// Smallest visible effects by measuring time, the shortest first; null where it was not
+    /// measured.
     budgets: Option<Vec<BudgetShape>>,
 }
 
-/// The smallest effects that a comparison in so much time finds with 80 % power at 5 % error.
+/// The smallest effects that a comparison of one duration finds with 80 % power at 5 % error.
 #[derive(Serialize, JsonSchema)]
 struct BudgetShape {
-    /// Time, min.
+    /// Duration of the comparison, min.
     minutes: u32,
-    /// Rounds that the time has room for, count.
+    /// Rounds that fit into the time, count.
     rounds: u32,
     /// Smallest visible change of the server's CPU time per request, as a share; null where it
-    /// cannot be said.
+    /// cannot be estimated.
     cpu_per_request_share: Option<f64>,
-    /// Smallest visible change of throughput, as a share; null where it cannot be said.
+    /// Smallest visible change of throughput, as a share; null where it cannot be estimated.
     throughput_share: Option<f64>,
 }
 
-/// Measures, unless the machine is at work and nobody says yes. A failure is a reason too: the
-/// rest of the page stands without it.
+/// Measures, unless the machine is at work and `yes` is not set. A failure only becomes the reason
+/// why nothing was measured: the rest of the page does not depend on it.
 pub(super) fn measure(yes: bool, console: &Console) -> Sight {
     let measured = agents::start_private().and_then(|mut agent| {
         let mut campaign = Campaign {
@@ -96,7 +98,7 @@ impl Sight {
     }
 }
 
-/// Says nothing but what it is doing, and asks nobody.
+/// Reports only the current phase, and asks no questions.
 struct Quietly<'a> {
     yes: bool,
     console: &'a Console,

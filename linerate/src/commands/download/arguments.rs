@@ -1,4 +1,4 @@
-//! The flags of `linerate download`, and the order that they say.
+//! The flags of `linerate download`, and the order made from them.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -17,11 +17,13 @@ use crate::tls_flags::self_signed_pems;
 use crate::trust::TrustFlag;
 use crate::values;
 
-/// Longer than settling and window together: it is ended by then.
+/// Duration given to our own client: longer than settling and window together, after which it is
+/// ended anyway.
 const OWN_CLIENT_DURATION: &str = "24h";
-/// Longer than a server may send to the other connections alone: giving one up would end the download.
+/// Timeout given to our own client: longer than a server may send to the other connections only.
+/// A request that is given up would end the download.
 const OWN_CLIENT_TIMEOUT: &str = "1m";
-/// What the serving end alone is asked, and what the other.
+/// Flags of the serving end, which do not go with `--from`.
 const OF_SERVING: [&str; 8] = [
     "file",
     "server",
@@ -32,6 +34,7 @@ const OF_SERVING: [&str; 8] = [
     "files_by",
     "listen",
 ];
+/// Flags of the fetching end, which do not go with `--listen`.
 const OF_FETCHING: [&str; 7] = [
     "client",
     "connections",
@@ -42,30 +45,31 @@ const OF_FETCHING: [&str; 7] = [
     "json",
 ];
 
-/// How fast a server sends a file to a client, and what it costs each
+/// Measure how fast a server sends a file to a client, and what it costs both
 ///
-/// The server is started with the file's folder on a port of loopback, and the client as often as
-/// there are connections, each side on CPUs of its own and neither as root. The clients download
-/// until they are ended, over and over; what is scored begins when all get something and have had
-/// time to settle. Whatever programs they are, the same is counted: the bytes that the kernel knows
-/// to have come, heads and what TLS adds included, and the CPU time of each side's processes.
+/// The server is started with the file's folder on a loopback port, and one client process for
+/// every --each connections, each side on CPUs of its own and neither as root. The clients download
+/// over and over until they are ended; scoring begins when all receive data and have had time to
+/// settle. Whatever the programs are, the same is counted: the bytes that the kernel knows to have
+/// arrived, heads and what TLS adds included, and the CPU time of each side's processes.
 ///
-/// The file should be in the page cache: read it once before. Beside it in its folder may lie only what
-/// every user of the machine may read, as they all reach the server.
+/// The file should be in the page cache: read it once beforehand. Its folder may otherwise hold
+/// only what every user of the machine may read, because all of them can reach the server.
 ///
-/// Between two machines `linerate download FILE --listen ADDRESS:PORT` starts the server on the one, and
-/// `linerate download --from ADDRESS:PORT` the clients on the other, with all CPUs of either. The server has another,
-/// free port of that address. Beside the file in its folder nothing may lie then, as others may reach it too.
+/// Between two machines `linerate download FILE --listen ADDRESS:PORT` starts the server on one,
+/// and `linerate download --from ADDRESS:PORT` the clients on the other, with all CPUs of each
+/// machine. The server itself gets another, free port of that address. The folder may then hold
+/// nothing but the file, because others may reach the server too.
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// The file to send
     #[arg(value_hint = ValueHint::FilePath, required_unless_present = "from")]
     file: Option<PathBuf>,
-    /// Start the server alone, until Ctrl-C, for clients --from here; a port alone means loopback
+    /// Start only the server, until Ctrl-C, for clients with --from; a port alone means loopback
     #[arg(long, value_name = "[ADDR:]PORT", value_parser = listening::parse, conflicts_with_all = OF_FETCHING)]
     pub(super) listen: Option<sys::address::Address>,
-    /// Start the clients alone, of what such a serving end offers at HOST or HOST:PORT; port 5202 unless given
+    /// Start only the clients, for the serving end at HOST or HOST:PORT; port 5202 unless given
     #[arg(long, value_name = "HOST", conflicts_with_all = OF_SERVING)]
     pub(super) from: Option<String>,
     /// This host is mine and may be loaded
@@ -73,7 +77,7 @@ pub(crate) struct Arguments {
     pub(super) mine: Vec<String>,
     #[command(flatten)]
     pub(super) hosts: HostsFlag,
-    /// The server: caddy, go-http, h2o, nginx, or a service file of yours that has `{root}`
+    /// The server: caddy, go-http, h2o, nginx, or your own service file that has `{root}`
     /// [default: linerate serve]
     #[arg(long, value_name = "SERVICE")]
     server: Option<String>,
@@ -81,9 +85,9 @@ pub(crate) struct Arguments {
     trust: TrustFlag,
     /// The client's command, run once for each connection [default: linerate load --download]
     ///
-    /// `{url}` in it is what it shall download for as long as it is let, over `{connections}`
-    /// connections that stay, which is 1 without --each; `{number}` is which of its processes it is,
-    /// from 0 on. The certificate is one that nobody vouches for. There is no shell.
+    /// It must download `{url}` over and over until it is ended, over `{connections}` persistent
+    /// connections, which is 1 without --each; `{number}` is the number of the process, from 0 on.
+    /// The certificate is self-signed. No shell is used.
     #[arg(long, value_name = "COMMAND")]
     pub(super) client: Option<String>,
     /// Connections, all client processes together
@@ -92,26 +96,26 @@ pub(crate) struct Arguments {
     /// Connections of each client process
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     each: u32,
-    /// Over HTTPS, with a certificate that is made for it
+    /// Use HTTPS, with a certificate that is made for this
     ///
-    /// Where it can be chosen the cipher suite is TLS_AES_128_GCM_SHA256.
+    /// The cipher suite is TLS_AES_128_GCM_SHA256 where it can be chosen.
     #[arg(long)]
     tls: bool,
-    /// Have the kernel make the records of `linerate serve` (kTLS); without TLS it changes nothing
+    /// Have the kernel make the TLS records of `linerate serve` (kTLS); no effect without --tls
     #[arg(long, conflicts_with = "server")]
     kernel_tls: bool,
-    /// The most bytes of content in a record of `linerate serve` [default: 16384]
+    /// Most bytes of content in a TLS record of `linerate serve` [default: 16384]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(64..=16384), requires = "tls", conflicts_with_all = ["server", "kernel_tls"])]
     record_size: Option<u16>,
-    /// How the file leaves `linerate serve` in the clear: sendfile or copy [default: sendfile]
+    /// How `linerate serve` sends the file without TLS: sendfile or copy [default: sendfile]
     ///
-    /// By sendfile(2), or copied from memory that it is mapped into.
+    /// By sendfile(2), or copied from a memory mapping of the file.
     #[arg(long, value_name = "HOW", value_parser = values::one_of::<FileWay>(FileWay::ALL.map(FileWay::name)), hide_possible_values = true, conflicts_with_all = ["server", "tls"])]
     files_by: Option<FileWay>,
-    /// From the first bytes to the scored window
+    /// Time from the first bytes to the scored window
     #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = values::parse_duration)]
     pub(super) settle: Duration,
-    /// Length of the scored window; it goes on until 10 MB came
+    /// Length of the scored window; it is extended until 10 MB have arrived
     #[arg(short, long, value_name = "TIME", default_value = "2s", value_parser = values::parse_duration)]
     duration: Duration,
     /// Print one JSON value (docs/schema/download.json)
@@ -121,23 +125,23 @@ pub(crate) struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  A file of 1 GB, in the page cache, and what it costs to send it and to receive it:
+  What does it cost to send and to receive a file of 1 GB that is in the page cache?
     head -c 1G /dev/urandom > /tmp/big.img
     linerate download /tmp/big.img
   nginx to curl, over HTTPS:
     linerate download /tmp/big.img --server nginx --tls --client 'curl -sk {url}?[1-1000000]'
   Four connections to Caddy, for a script:
     linerate download /tmp/big.img --server caddy -c 4 --json | jq .throughput_gbit_per_second
-  To wrk, two processes of it with 32 connections each:
+  To two processes of wrk with 32 connections each:
     linerate download /tmp/big.img -c 64 --each 32 --client 'wrk -c {connections} -d 1h {url}'
   What do smaller records cost?
     linerate download /tmp/big.img --tls --record-size 1400
-  Between two machines, the first line on the one and the second on the other:
+  Between two machines, the first line on one and the second on the other:
     linerate download /srv/big/big.img --tls --listen 10.0.0.2:5202
     linerate download --from 10.0.0.2 --mine 10.0.0.2 -c 4";
 
 impl Arguments {
-    /// What is served.
+    /// What the serving end offers.
     pub(super) fn offer(&self) -> anyhow::Result<FileOffer> {
         let file = self.file.clone().context("no file is given")?;
         Ok(FileOffer {
@@ -148,7 +152,7 @@ impl Arguments {
         })
     }
 
-    /// Who downloads what a serving end has; `far` is where that is, if it is elsewhere.
+    /// The clients for what a serving end offers; `far` is its address if it is on another machine.
     pub(super) fn fetching(
         &self,
         served: &ServedFile,
@@ -185,12 +189,12 @@ impl Arguments {
         Ok(())
     }
 
-    /// The longest that nothing is asked of a serving end.
+    /// Longest time for which nothing is asked of a serving end.
     pub(super) fn patience(&self) -> Duration {
         self.settle.max(self.duration)
     }
 
-    /// How a byte leaves our own server; `None` of another.
+    /// Path of a byte out of our own server; `None` for another server.
     fn way(&self) -> Option<&'static str> {
         let (way, _) = match (self.tls, self.kernel_tls) {
             (false, _) => match self.files_by.unwrap_or_default() {
@@ -214,8 +218,8 @@ impl Arguments {
         Ok(FileServer::Service(Box::new(service)))
     }
 
-    /// By itself our server leaves the records to a kernel that makes them, which would be another
-    /// server on another machine.
+    /// Flags of our own server. They always say who makes the TLS records: by default it leaves
+    /// them to a kernel that can, so it would be a different server on another machine.
     fn serve_flags(&self) -> Vec<String> {
         if !self.tls {
             let files_by = self.files_by.unwrap_or_default();
@@ -236,7 +240,7 @@ impl Arguments {
         let words = shell_words::split(line).context("--client")?;
         ensure!(
             line.contains("{url}"),
-            "--client has no `{{url}}`, which is what it shall download"
+            "--client has no `{{url}}`, which is what it must download"
         );
         Ok(words)
     }

@@ -1,28 +1,29 @@
 //! How often each byte of a file crosses between CPU and memory on its way out of our own server:
 //! not measured, but added up along the path that it takes.
 //!
-//! It is the account of D. Gallatin's "Serving Netflix Video at 400Gb/s on FreeBSD" (EuroBSDCon 2021),
-//! from the page cache on, so without the disk's write into it. What stays in a CPU's caches between
-//! two steps does not reach the memory; a buffer of the size of a record mostly does.
+//! The method is that of D. Gallatin's "Serving Netflix Video at 400Gb/s on FreeBSD" (EuroBSDCon
+//! 2021), from the page cache on, so without the disk's write into it. What stays in a CPU's caches
+//! between two steps does not reach the memory; a buffer of the size of a record mostly stays
+//! there.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 /// How often each byte of the file crosses between CPU and memory on its way out of our own
-/// server; null of another server, whose way is not known.
+/// server; null for another server, whose path is not known.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Crossings {
-    /// It is added up along the path that is taken, not measured.
+    /// Where the figures come from: added up along the path that is taken, not measured.
     source: &'static str,
     /// The path, in words.
     path: &'static str,
-    /// Of all steps, from the page cache on; what stays in a CPU's caches between two steps
-    /// does not reach the memory.
+    /// Crossings of all steps per byte, from the page cache on; what stays in a CPU's caches
+    /// between two steps does not reach the memory.
     per_byte: u32,
-    /// Of these, such as reach the memory where buffers that are used again and again stay in caches: bytes of DRAM for
-    /// each byte that is served.
+    /// Those of them that reach the memory if reused buffers stay in the caches: bytes of DRAM
+    /// traffic for each byte that is served.
     dram_per_byte: u32,
-    /// In the order in which they are taken.
+    /// Steps of the path, in order.
     steps: &'static [CrossingStep],
 }
 
@@ -30,18 +31,18 @@ pub(super) struct Crossings {
 pub(super) struct CrossingStep {
     /// What is done to a byte, in words.
     what: &'static str,
-    /// How often it is read or written for that.
+    /// How often the byte is read or written in this step.
     crossings: u32,
-    /// Of these, how often not from or to a buffer that is used again and again.
+    /// How many of these crossings are not from or to a reused buffer.
     to_memory: u32,
 }
 
 /// A path in words, and its steps.
 pub(super) type Path = (&'static str, &'static [CrossingStep]);
 
-/// sendfile(2) in the clear.
+/// sendfile(2) without TLS.
 pub(super) const SENDFILE: Path = ("sendfile", &[OUT]);
-/// Sent from where it is mapped.
+/// Copied into the socket from a memory mapping of the file.
 pub(super) const COPY: Path = (
     "from memory, copied",
     &[step("copied into the socket", 2, 2), OUT],
@@ -70,7 +71,7 @@ pub(super) const OWN_RECORDS: Path = (
 const OUT: CrossingStep = step("a card (on loopback the client) reads it", 1, 1);
 
 impl Crossings {
-    /// Along the path that is called so, whoever says it; `None` of one that is not known here.
+    /// Crossings along the path of this name, whichever end reports it; `None` for an unknown name.
     pub(super) fn of(name: &str) -> Option<Self> {
         let paths = [SENDFILE, COPY, KERNEL_RECORDS, OWN_RECORDS];
         let path = paths.into_iter().find(|(path, _)| *path == name);

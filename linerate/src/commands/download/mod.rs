@@ -1,4 +1,4 @@
-//! `linerate download`: a file from a server to clients, whatever programs both are.
+//! `linerate download`: measures how a server sends a file to clients, whatever programs both are.
 
 mod arguments;
 mod crossings;
@@ -31,21 +31,21 @@ use crate::{listening, ownership, shape, stopping};
 pub(crate) use arguments::Arguments;
 use crossings::Crossings;
 
-/// Where a serving end is found unless a port is given.
+/// Port of a serving end unless another is given.
 const USUAL_PORT: u16 = 5202;
-/// More than this of the CPUs' time for others, and the sides may have waited for theirs.
+/// If others have more than this share of the CPUs' time, the sides may have waited for a CPU.
 const OTHERS_LIMIT_SHARE: f64 = 0.1;
 
-/// One file from a server to clients, over and over, whatever programs both are.
+/// One file sent from a server to clients, over and over, whatever programs both are.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Download {
     /// Version of the program.
     linerate_version: &'static str,
-    /// How the URL began.
+    /// Scheme of the URL.
     #[schemars(extend("enum" = ["http", "https"]))]
     scheme: &'static str,
-    /// What our own client and the server agreed on before the clients were started; null in
-    /// the clear.
+    /// What our own client and the server agreed on before the clients were started; null without
+    /// TLS.
     tls: Option<Agreed>,
     /// Connections of all client processes together.
     connections: u32,
@@ -62,13 +62,13 @@ pub(crate) struct Download {
     throughput_gbit_per_second: f64,
     /// The server, and what all its processes spent within the window.
     server: DownloadServer,
-    /// Gbit/s for each percent that the server had of the time of all its CPUs.
+    /// Gbit/s for each per cent of the time of all its CPUs that the server used.
     gbit_per_second_per_server_cpu_percent: f64,
     /// How often each byte of the file crosses between CPU and memory on its way out of our own
-    /// server; null of another server, whose way is not known.
+    /// server; null for another server, whose path is not known.
     memory_crossings: Option<Crossings>,
-    /// Bytes of DRAM for each acknowledged byte by the memory controllers' counters, whoever
-    /// asked for them; null where the kernel has none for us.
+    /// Bytes of DRAM traffic for each acknowledged byte by the memory controllers' counters,
+    /// whoever caused it; null where the kernel has no such counters for us.
     dram_bytes_per_byte: Option<f64>,
     /// The clients, and what all their processes spent within the window.
     client: DownloadClient,
@@ -77,35 +77,36 @@ pub(crate) struct Download {
     machine_cpu_seconds_per_gb: Option<MachinePerUnit>,
     /// The sides that were busy for 95 % of the window or more: they could not have done more.
     full_sides: Vec<&'static str>,
-    /// What was at its limit: a side or both, or the CPUs that they share, of which both together
-    /// had 95 % of the time or more; unknown where others may have had the CPUs.
+    /// What was at its limit: a side or both, or the CPUs that they share, if both together used
+    /// 95 % of their time or more; unknown where others may have used the CPUs.
     #[schemars(extend("enum" = ["client", "server", "both", "shared_cpus", "neither", "unknown"]))]
     limit: &'static str,
-    /// Of the server's connections, by the kernel's account (struct tcp_info), within the
-    /// window; all connections added up.
+    /// How the server's connections sent within the window, by the kernel's account (struct
+    /// tcp_info); all connections added up.
     sending: Sending,
     /// What makes the figures doubtful.
     doubts: Vec<WordedDoubt>,
 }
 
-/// Of the server's connections, by the kernel's account (struct tcp_info), within the window;
-/// all connections added up.
+/// How the server's connections sent within the window, by the kernel's account (struct
+/// tcp_info); all connections added up.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Sending {
     /// Connections whose times are added up, count.
     connections: u64,
-    /// There was something to send or to be acknowledged (tcpi_busy_time), s.
+    /// Time with something to send or to be acknowledged (tcpi_busy_time), s.
     busy_seconds: f64,
-    /// Of that, the client's window let no more be sent (tcpi_rwnd_limited), s.
+    /// Part of that time in which the client's window let no more be sent (tcpi_rwnd_limited), s.
     rwnd_limited_seconds: f64,
-    /// Of that, the server's own buffer held no more (tcpi_sndbuf_limited), s.
+    /// Part of that time in which the server's own send buffer was the limit
+    /// (tcpi_sndbuf_limited), s.
     sndbuf_limited_seconds: f64,
 }
 
 /// The clients, and what all their processes spent within the window.
 #[derive(Serialize, JsonSchema)]
 struct DownloadClient {
-    /// The command of each as it was typed; null of our own.
+    /// The command of each client as it was typed; null for our own.
     command: Option<String>,
     #[serde(flatten)]
     spent: Spent,
@@ -114,9 +115,9 @@ struct DownloadClient {
 /// The server, and what all its processes spent within the window.
 #[derive(Serialize, JsonSchema)]
 struct DownloadServer {
-    /// What readers call it.
+    /// Name of the server for readers.
     title: String,
-    /// What its program calls its version; null of our own server, whose version is
+    /// Version as its program reports it; null for our own server, whose version is
     /// linerate_version.
     version: Option<String>,
     #[serde(flatten)]
@@ -130,20 +131,20 @@ struct Spent {
     cpus: String,
     /// Its CPU time per 10^9 acknowledged bytes, s.
     cpu_seconds_per_gb: f64,
-    /// How busy it was: the larger one of two shares, %: of the window that its busiest thread had a
-    /// CPU, and of the time of all its CPUs that it had.
+    /// How busy it was, %: the larger of two shares, that of the window in which its busiest thread
+    /// had a CPU, and that of the time of all its CPUs that it used.
     #[schemars(range(min = 0, max = 100))]
     busy_percent: f64,
 }
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
     arguments.check()?;
-    // Both sides are to be ended whatever ends us.
+    // Both sides must be ended whatever ends us.
     let stop = StopSignal::listen(Again::Kills)?;
     if let Some(address) = &arguments.listen {
         return listen(address, arguments, console);
     }
-    let went = match &arguments.from {
+    let downloaded = match &arguments.from {
         Some(host) => from(host, arguments, console),
         None => here(arguments),
     };
@@ -152,12 +153,12 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
         console.error(&format!("stopped by {}", stopping::name(signal)));
         return Ok(stopping::exit_code(signal));
     }
-    let told = Download::of(arguments, went?);
-    told::say(&told, template!("download"), arguments.json, console);
+    let result = Download::of(arguments, downloaded?);
+    told::say(&result, template!("download"), arguments.json, console);
     Ok(ExitCode::SUCCESS)
 }
 
-/// Both ends on this machine.
+/// Downloads with both ends on this machine.
 fn here(arguments: &Arguments) -> anyhow::Result<Downloaded> {
     let offer = arguments.offer()?;
     let end = ServingEnd::start(Path::new(OURSELVES), &offer, Ipv4Addr::LOCALHOST.into());
@@ -166,7 +167,7 @@ fn here(arguments: &Arguments) -> anyhow::Result<Downloaded> {
     fetch(&mut end, &fetching).map_err(words)
 }
 
-/// The clients alone.
+/// Runs only the clients, against a serving end at `host`.
 fn from(host: &str, arguments: &Arguments, console: &Console) -> anyhow::Result<Downloaded> {
     let found = ownership::machine(host, USUAL_PORT, &arguments.hosts, &arguments.mine)?;
     // A host may have more addresses than it listens on.
@@ -186,7 +187,7 @@ fn from(host: &str, arguments: &Arguments, console: &Console) -> anyhow::Result<
     fetch(&mut end, &fetching).map_err(words)
 }
 
-/// The server alone.
+/// Runs only the server, until a signal.
 fn listen(address: &Address, arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
     let Address::Tcp(address) = address else {
         bail!("--listen takes a port or ADDRESS:PORT: what is downloaded goes over TCP");
@@ -264,7 +265,7 @@ impl Spent {
     }
 }
 
-/// The CPUs of both ends are known.
+/// How busy both sides were; here the CPUs of both are known.
 fn sides(went: &Downloaded, doubts: &[Doubt]) -> Sides {
     let (server, client) = (&went.server, &went.client);
     let all: BTreeSet<&usize> = server.cpus.iter().chain(&client.cpus).collect();

@@ -1,4 +1,4 @@
-//! `linerate levers apply`.
+//! `linerate levers apply`: sets a lever.
 
 use std::process::ExitCode;
 
@@ -13,11 +13,12 @@ use crate::console::Console;
 use crate::shape;
 use crate::told::{self, template};
 
-/// Set a lever, to what is recommended or to a value
+/// Set a lever, to the recommended or to a given value
 ///
-/// The old value is on the disk before the new one is set. What was set is read back; what does not
-/// hold, or only in part, is put back at once. What may lock you out goes back by itself unless you
-/// confirm that you can still reach the machine; `show` says at the lever's worst case whether it does.
+/// The old value is on disk before the new one is set. The new value is read back; if it did not
+/// take hold, or only in part, the old one is put back at once. What may lock you out is put back
+/// automatically unless you confirm that you can still reach the machine; `show` says so in the
+/// lever's worst case.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -27,13 +28,13 @@ Examples:
     sudo linerate levers apply mtu=9000 --device eth1
     sudo linerate levers confirm mtu")]
 pub(super) struct Arguments {
-    /// Name of a lever, with `=VALUE` for another value than the recommended
+    /// Name of a lever, with `=VALUE` for another value than the recommended one
     #[arg(value_name = "NAME[=VALUE]")]
     lever: String,
-    /// The network device that is meant; otherwise that of the default route
+    /// The network device [default: that of the default route]
     #[arg(long)]
     device: Option<DeviceName>,
-    /// Show the commands that a person would type, and change nothing
+    /// Show the commands that would set it by hand, and change nothing
     #[arg(long)]
     dry_run: bool,
     /// Seconds after which what may lock you out is put back unless it is confirmed
@@ -44,19 +45,19 @@ pub(super) struct Arguments {
     json: bool,
 }
 
-/// What was set, or would be.
+/// What was set, or would be set.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct LeversApply {
-    /// As it is typed.
+    /// Name of the lever, as it is typed.
     lever: &'static str,
-    /// Its entry in the journal; null where nothing was changed: a dry run, or all was so
-    /// already.
+    /// Its entry in the journal; null where nothing was changed: in a dry run, or where everything
+    /// was set so already.
     entry: Option<u64>,
     /// The knobs that change, in the order in which they are set.
     steps: Vec<StepShape>,
-    /// What a person would type to set it.
+    /// Commands that set it by hand.
     commands: Vec<String>,
-    /// What a person would type to put it back.
+    /// Commands that put it back by hand.
     undo_commands: Vec<String>,
     /// Seconds after which it is put back unless it is confirmed; null where it stays.
     reverts_after_s: Option<u64>,
@@ -90,7 +91,10 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     match carry_out(&plan, &site, arguments.trial) {
         Ok(applied) => tell(&plan, Some(&applied), arguments, console),
         Err(CarryError::LeftChanged(why)) => {
-            let undo = format!("{why}; not all could be put back: {} undo", by_whom());
+            let undo = format!(
+                "{why}; not everything could be put back: {} undo",
+                by_whom()
+            );
             console.error(&undo);
             return Ok(ExitCode::from(LEFT_CHANGED));
         }
@@ -114,7 +118,7 @@ fn carry_out(plan: &Plan, site: &Site, trial_s: u64) -> Result<Applied, CarryErr
     carry::apply(plan, site, &until)
 }
 
-/// Whether it could lock us out: what a rig of ours holds of it cannot.
+/// Whether a plan could lock us out. A change of a namespace inside a rig of ours cannot.
 fn on_trial(plan: &Plan) -> bool {
     plan.is_on_trial && !(machine::rig::is_inside() && plan.is_of_a_namespace())
 }
@@ -122,7 +126,7 @@ fn on_trial(plan: &Plan) -> bool {
 fn tell(plan: &Plan, applied: Option<&Applied>, arguments: &Arguments, console: &Console) {
     let reverts_after_s = applied.filter(|_| on_trial(plan)).map(|_| arguments.trial);
     let steps = applied.map_or(&plan.steps, |applied| &applied.steps);
-    let told = LeversApply {
+    let result = LeversApply {
         lever: plan.lever,
         entry: applied.map(|applied| applied.id),
         steps: steps.iter().map(shape_of).collect(),
@@ -131,17 +135,17 @@ fn tell(plan: &Plan, applied: Option<&Applied>, arguments: &Arguments, console: 
         reverts_after_s,
     };
     if arguments.json {
-        return console.say(&shape::lines(told));
+        return console.say(&shape::lines(result));
     }
     if plan.steps.is_empty() {
         return console.say(&format!(
-            "{} is so already; nothing was changed",
+            "{} is set so already; nothing was changed",
             plan.lever
         ));
     }
     if applied.is_none() {
         let commands = template!("levers-commands");
-        return console.say(&told::page(&told, commands, console.width()));
+        return console.say(&told::page(&result, commands, console.width()));
     }
     let changed = |(step, _): &(&Step, &Step)| step.old != step.new;
     for (step, asked) in steps.iter().zip(&plan.steps).filter(changed) {
@@ -149,7 +153,7 @@ fn tell(plan: &Plan, applied: Option<&Applied>, arguments: &Arguments, console: 
     }
     match reverts_after_s {
         Some(seconds) => console.say(&format!(
-            "put back in {seconds} s unless you say: {} confirm {}",
+            "put back in {seconds} s unless you run: {} confirm {}",
             by_whom(),
             plan.lever
         )),
@@ -161,13 +165,14 @@ fn tell(plan: &Plan, applied: Option<&Applied>, arguments: &Arguments, console: 
     }
 }
 
-/// A step as it was carried out, and what was asked for where the driver has made another of it.
+/// Describes a step as it was carried out, and what was asked for where the driver set another
+/// value.
 fn line(step: &Step, asked: &Step) -> String {
     let Step { knob, old, new, .. } = step;
     let rounded = match (step.follows, new == &asked.new) {
-        (true, _) => " (the kernel moved it along)".to_owned(),
+        (true, _) => " (the kernel changed it as well)".to_owned(),
         (false, true) => String::new(),
-        (false, false) => format!(" (the driver took {} as that)", knob.show(&asked.new)),
+        (false, false) => format!(" (the driver set this for {})", knob.show(&asked.new)),
     };
     format!("{knob}: {} → {}{rounded}", knob.show(old), knob.show(new))
 }

@@ -1,4 +1,4 @@
-//! `linerate levers list` and `show`: what a lever says of itself.
+//! `linerate levers list` and `show`: the known levers and what is known about each.
 
 use machine::levers::{self, Group, Lever, Plan, Scope, Site, TestBench};
 use minijinja::context;
@@ -14,17 +14,17 @@ use crate::told::{self, template};
 /// Columns of a lever's name.
 const NAME_WIDTH: usize = 26;
 
-/// The levers there are.
+/// The known levers.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct LeversList {
-    /// One entry for each that was asked for and is known.
+    /// One entry for each known lever.
     levers: Vec<LeverShape>,
 }
 
-/// What a lever says of itself, whatever machine it is on.
+/// Description of a lever, the same on every machine.
 #[derive(Serialize, JsonSchema)]
 struct LeverShape {
-    /// As it is typed: lower-case words joined by hyphens.
+    /// Name as it is typed: lower-case words joined by hyphens.
     name: &'static str,
     /// What it sets, in a few words.
     title: &'static str,
@@ -34,9 +34,9 @@ struct LeverShape {
     scope: Scope,
     /// What must be redone before a change takes hold.
     binds: Binds,
-    /// The worst that any value which it takes may do.
+    /// The worst that any of its values may do.
     worst_case: WorstCase,
-    /// Whether what is set goes back by itself unless it is confirmed.
+    /// Whether a change is put back automatically unless it is confirmed.
     is_on_trial: bool,
     /// What the kernel does with it.
     about: &'static str,
@@ -44,17 +44,17 @@ struct LeverShape {
     helps: &'static str,
     /// What may be lost.
     hurts: &'static str,
-    /// A gain that somebody has measured, with the source; null where we know of none.
+    /// A published gain, with the source; null where we know of none.
     published: Option<&'static str>,
-    /// The values that it takes, in words.
+    /// The values that it accepts, in words.
     values: String,
     /// Sysctls and files that it sets, with DEVICE and N for what a machine has several of;
-    /// none for a lever that is told and never set.
+    /// empty for a lever that is only shown and never set.
     sets: Vec<String>,
-    /// Where tests of this version set it, look at it and put it back; nowhere for others that are
-    /// told and never set.
+    /// Where tests of this version set it, check it and put it back; empty for levers that are only
+    /// shown and never set.
     tested_in: &'static [TestBench],
-    /// The same in words, or why none does.
+    /// Where it is tested, in words, or why no test sets it.
     tested: String,
 }
 
@@ -63,36 +63,35 @@ struct LeverShape {
 struct WorstCase {
     /// Its kind: none, slower, failures, memory, access or protection.
     harm: &'static str,
-    /// How it comes to that.
+    /// How the harm comes about.
     how: &'static str,
 }
 
 /// One lever on this machine.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct LeversShow {
-    /// What it says of itself.
+    /// Description of the lever.
     lever: LeverShape,
-    /// What it holds, as a person reads it; null where it cannot be read.
+    /// Its present value in readable form; null where it cannot be read.
     now: Option<String>,
     /// Why it cannot be read; null where it can.
     unreadable: Option<String>,
-    /// What is set when no value is given; null where that depends on what the machine is for.
+    /// Value that is set when none is given; null where that depends on what the machine is for.
     recommended: Option<String>,
-    /// What a person would type in our place, where that is not a command for each knob; null
-    /// elsewhere.
+    /// How to set it by hand, where that is not one command for each knob; null elsewhere.
     by_hand: Option<&'static str>,
-    /// What a person would type in a shell; null where there is an obstacle.
+    /// Shell commands that set it by hand; null where there is an obstacle.
     commands: Option<Commands>,
     /// Why nothing can be set when no value is given; null where something can.
     obstacle: Option<String>,
 }
 
-/// What a person would type in a shell.
+/// Shell commands that set a lever by hand and put it back.
 #[derive(Serialize, JsonSchema)]
 struct Commands {
-    /// Lines that set what is recommended; none where it is so already.
+    /// Lines that set the recommended value; empty where it is set already.
     set: Vec<String>,
-    /// Lines that bring back what stands there now.
+    /// Lines that put back the present value.
     put_back: Vec<String>,
 }
 
@@ -113,7 +112,7 @@ pub(super) fn list(as_json: bool, console: &Console) {
     }
 }
 
-/// In the order of the groups, each with its levers in their own order.
+/// Groups the levers, in the order of the groups; within a group they keep their order.
 pub(super) fn by_group(
     levers: impl Iterator<Item = &'static Lever>,
 ) -> Vec<(Group, Vec<&'static Lever>)> {
@@ -173,7 +172,7 @@ fn shown(lever: &'static Lever, site: &Site) -> LeversShow {
     }
 }
 
-/// All that the rows of the levers say, by subject: `docs/levers/README.md`.
+/// Prints everything in the catalogue, by subject: the page `docs/levers/README.md`.
 pub(super) fn page(console: &Console) {
     let lever = |lever: &'static Lever| {
         context! {

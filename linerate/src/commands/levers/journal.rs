@@ -27,9 +27,9 @@ pub(crate) struct LeversJournal {
 struct UnknownShape {
     /// The file of the journal.
     path: PathBuf,
-    /// Number of the line in it, as it was read.
+    /// Number of the line in that file when it was read.
     line: usize,
-    /// What this version does not know of it.
+    /// What this version does not understand in it.
     why: String,
     /// The line as it stands there.
     text: String,
@@ -53,12 +53,12 @@ pub(super) fn run(as_json: bool, console: &Console) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What the page is made of.
+/// Data of the page.
 #[derive(Serialize)]
 struct JournalPage<'a> {
     #[serde(flatten)]
     journal: &'a LeversJournal,
-    /// The unknown lines with what to do.
+    /// The unknown lines in words, with what to do.
     unknown_words: Vec<String>,
     by_whom: &'static str,
 }

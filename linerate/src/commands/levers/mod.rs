@@ -1,4 +1,4 @@
-//! `linerate levers`: settings of this machine, told, set and put back.
+//! `linerate levers`: shows, sets and restores settings of this machine.
 
 pub(crate) mod apply;
 pub(crate) mod catalogue;
@@ -20,20 +20,20 @@ use study::did_you_mean;
 
 use crate::console::Console;
 
-/// The machine was left changed.
+/// Exit code where the machine was left changed.
 const LEFT_CHANGED: u8 = 3;
 
-/// Settings of this machine that decide how fast it serves: told, set, and put back
+/// Show, set and restore the machine's settings that decide how fast it serves
 ///
-/// Each lever is read, planned, applied, verified and undone. What stood there before is written to
-/// a journal, and synced, before anything is changed, so `undo` puts it back after a crash, a kill
-/// or a power cut; a value that somebody else has set meanwhile is left alone and told.
+/// A lever is read, planned, applied, verified and undone. The old value is written to a journal
+/// and synced before anything is changed, so `undo` puts it back after a crash, a kill or a power
+/// cut; a value that somebody else has set in the meantime is left alone and reported.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
   What is set here, what is recommended, and what could be changed?
     linerate levers status
-  One lever, with the commands that a person would type:
+  One lever, with the commands that would set it by hand:
     linerate levers show slow-start-after-idle
     sudo linerate levers apply slow-start-after-idle --dry-run
   What would a setting buy the server that is running?
@@ -41,17 +41,17 @@ Examples:
   Set it, and put it back:
     sudo linerate levers apply slow-start-after-idle
     sudo linerate levers undo slow-start-after-idle
-  Of one program, for as long as it runs:
+  For one program, for as long as it runs:
     linerate levers run nice=10 timer-slack=1us -- ./server
   On a host of a rig, where nothing of this machine is touched:
     linerate rig exec server -- linerate levers apply congestion-control=reno
 
-What reaches a device of this machine, or may cut off access to it or take its memory, is put back
-after 60 seconds unless `sudo linerate levers confirm` says that you can still reach the machine. Where
-that is refused it is tried again until it is done, and the system log says so; where the process that
-does so was killed, the next `apply`, `undo`, `confirm` or `journal` does it. The journal is in /var/lib/linerate for root, else in
-$XDG_STATE_HOME/linerate. Nothing survives a reboot; to keep a setting, write the commands that
-`show` prints where your distribution looks for them.")]
+What reaches a device of this machine, or may cut off access to it or use up its memory, is put back
+after 60 seconds unless `sudo linerate levers confirm` says that you can still reach the machine. If
+that fails it is tried again until it works, and the system log says so; if the process that does it
+was killed, the next `apply`, `undo`, `confirm` or `journal` does it. The journal is in
+/var/lib/linerate for root, else in $XDG_STATE_HOME/linerate. Nothing survives a reboot; to keep a
+setting, write the commands that `show` prints where your distribution looks for them.")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     action: Action,
@@ -59,11 +59,11 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand)]
 enum Action {
-    /// The levers there are, by subject
+    /// List the levers, by subject
     #[command(after_long_help = "\
 Examples:
   linerate levers list
-  Which take protection away at worst, for a script:
+  Those that remove protection at worst, for a script:
     linerate levers list --json | jq -r '.levers[] | select(.worst_case.harm == \"protection\").name'")]
     List {
         /// Print them as one JSON value (docs/schema/levers-list.json)
@@ -71,16 +71,16 @@ Examples:
         json: bool,
     },
     Status(status::Arguments),
-    /// One lever: what it does, whom it helps and hurts, and the commands
+    /// Show one lever: what it does, whom it helps and hurts, and the commands
     #[command(after_long_help = "\
 Examples:
   linerate levers show guest-halt-poll
-  The commands that a person would type, for a script:
+  The commands that would set it by hand, for a script:
     linerate levers show slow-start-after-idle --json | jq -r '.commands.set[]'")]
     Show {
         /// Name of a lever
         lever: String,
-        /// The network device that is meant; otherwise that of the default route
+        /// The network device [default: that of the default route]
         #[arg(long)]
         device: Option<DeviceName>,
         /// Print it as one JSON value (docs/schema/levers-show.json)
@@ -91,7 +91,7 @@ Examples:
     Apply(apply::Arguments),
     Run(run::Arguments),
     Undo(undo::Arguments),
-    /// What was set and not put back yet
+    /// List what was set and not put back yet
     #[command(after_long_help = "\
 Examples:
   linerate levers journal")]
@@ -100,12 +100,12 @@ Examples:
         #[arg(long)]
         json: bool,
     },
-    /// Let what was to be put back by itself stay
+    /// Keep a change that would be put back automatically
     #[command(after_long_help = "\
 Examples:
   sudo linerate levers confirm mtu")]
     Confirm {
-        /// The lever; otherwise all that wait
+        /// The lever [default: all that wait to be confirmed]
         lever: Option<String>,
     },
     /// Wait for the time of an entry, and put it back; for Linerate itself
@@ -120,7 +120,7 @@ Examples:
         /// Number of the process
         holder: u32,
     },
-    /// Wait for the end of a process, and take the control groups away that it made; for Linerate
+    /// Wait for the end of a process, and remove the control groups that it made; for Linerate
     /// itself
     #[command(hide = true)]
     Sweep {
@@ -168,8 +168,8 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     Ok(ExitCode::SUCCESS)
 }
 
-/// How a command that changes what we have set begins: root's journal is root's alone, and on a host
-/// of a rig everybody is root.
+/// Beginning of a command that changes what we have set. Root's journal needs `sudo`, but not on a
+/// host of a rig, where every user is root.
 fn by_whom() -> &'static str {
     match sys::user::ours() == 0 && !machine::rig::is_inside() {
         true => "sudo linerate levers",
@@ -177,7 +177,7 @@ fn by_whom() -> &'static str {
     }
 }
 
-/// The lever of that name; else an error that names the nearest.
+/// The lever of that name, or an error that suggests the nearest name.
 fn find(name: &str) -> anyhow::Result<&'static Lever> {
     levers::find(name).ok_or_else(|| {
         let meant = did_you_mean(name, levers::all().map(|lever| lever.name.as_str()));

@@ -1,20 +1,23 @@
-//! The processes that put a change back when nobody comes to do it: after its trial unless it is
-//! confirmed, and after the end of whoever held it. Both try until it is done: nobody else may come.
+//! The background processes that put a change back: one after its trial, unless it is confirmed,
+//! and one after the end of the process that held it. Both try until it is done, because nobody
+//! else may.
 
 use machine::levers::carry::{self, CarryError, KnobFate, Undone};
 
 use super::system_log::{self, Weight};
 use super::undo;
 
-/// Between two tries; the pauses grow.
+/// Pause after the first failed try; each further pause is twice as long.
 const FIRST_PAUSE_MS: u64 = 1000;
+/// Longest pause between two tries.
 const LONGEST_PAUSE_MS: u64 = 60_000;
-/// How soon it is seen that an entry was confirmed or is back: until then this keeps its network namespace alive.
+/// Time between two looks whether an entry was confirmed or is back. Until it is seen, this process
+/// keeps the entry's network namespace alive.
 const LOOK_AGAIN_MS: u64 = 1000;
 /// `ESRCH`.
 const NO_SUCH_PROCESS: i32 = 3;
 
-/// Waits for the time of an entry, which is put off once all of it is set, and puts it back.
+/// Waits until an entry is due, and puts it back. The due time is put off once all of it is set.
 pub(super) fn in_time(id: u64) -> anyhow::Result<()> {
     be_spared();
     let mut tries = Tries::default();
@@ -41,7 +44,7 @@ pub(super) fn in_time(id: u64) -> anyhow::Result<()> {
 pub(super) fn after(holder: u32) -> anyhow::Result<()> {
     be_spared();
     match sys::pidfd::open_any(holder) {
-        // The holder may have ended before we looked, and its number be another's.
+        // The holder may have ended before we looked, and its number belong to another process.
         Ok(_) if matches!(carry::has_left(holder), Ok(true)) => {}
         Ok(process) => sys::pidfd::wait(&process)?,
         Err(error) if error.raw_os_error() == Some(NO_SUCH_PROCESS) => {}
@@ -58,17 +61,18 @@ pub(super) fn after(holder: u32) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What is changed may have taken the memory. Who may not be spared is as safe as others.
+/// Asks the kernel to spare this process when memory runs out, because the change may have used it
+/// up. Where that is refused, this process is as safe as any other.
 fn be_spared() {
     let _ = sys::memory_killer::spare_this();
 }
 
-/// What came of it so far.
+/// The tries so far.
 #[derive(Default)]
 struct Tries {
     pause_ms: u64,
-    /// What the log was told last.
-    told: String,
+    /// Last line that was written to the log.
+    last_line: String,
 }
 
 impl Tries {
@@ -78,23 +82,23 @@ impl Tries {
         Ok(sys::clock::sleep_until_since_boot_ms(next_ms)?)
     }
 
-    /// Tells the system's log what a try came to, once each.
+    /// Writes the outcome of a try to the system log, unless it is the line written last.
     fn tell(&mut self, outcome: &Result<Vec<Undone>, CarryError>) {
         let lines: Vec<(Weight, String)> = match outcome {
             Ok(undone) => undone.iter().map(line).collect(),
             Err(error) => vec![(Weight::Warning, format!("{AGAIN}: {error}"))],
         };
         for (weight, line) in lines {
-            if line != self.told {
+            if line != self.last_line {
                 system_log::write(weight, &line);
-                self.told = line;
+                self.last_line = line;
             }
         }
     }
 }
 
 const AGAIN: &str =
-    "what nobody confirmed or held any longer could not be put back, and is tried again";
+    "what nobody confirmed or held any longer could not be put back, and will be tried again";
 
 fn line(undone: &Undone) -> (Weight, String) {
     let knobs = undo::lines(undone).collect::<Vec<_>>().join("; ");

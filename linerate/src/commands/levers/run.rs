@@ -1,4 +1,4 @@
-//! `linerate levers run`: a program with levers of its own, in our place.
+//! `linerate levers run`: becomes a program that has levers of its own.
 
 use std::ffi::OsString;
 use std::process::{Command, ExitCode, Stdio};
@@ -16,33 +16,34 @@ use crate::ourselves::OURSELVES;
 
 /// `ESRCH`.
 const NO_SUCH_PROCESS: i32 = 3;
-/// How long a control group is waited for until nobody is in it any more.
+/// How long to wait until a control group is empty.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Start a program with levers of its own
 ///
 /// They are set before the program takes our place, and end with it: nothing has to be undone. A
-/// control group that was made for `cpu-weight` is taken away when nobody is in it any more, and what
-/// `cpu-dma-latency` holds for all CPUs, or `packet-programs` for a device, goes with the last descriptor. What the
-/// kernel shows is compared with what was asked for before the program starts; what was refused is named with its
-/// errno or its reason, and then it is not started.
+/// control group that was made for `cpu-weight` is removed when it is empty, and what
+/// `cpu-dma-latency` holds for all CPUs, or `packet-programs` for a device, ends with the last
+/// descriptor. Before the program starts, what the kernel shows is compared with what was asked
+/// for. A lever that is refused is named with the errno or the reason, and the program is not
+/// started.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
   sudo linerate levers run scheduler=fifo:10 timer-slack=1us -- ./server
   linerate levers run nice=10 scheduler=batch -- make -j8
-  A share of its own for it and all that it starts:
+  A CPU share of its own for it and all that it starts:
     sudo linerate levers run cpu-weight=300 -- ./server
   No idle state that takes time to leave, on any CPU, for as long as it runs:
     sudo linerate levers run cpu-dma-latency=0s -- ./server
-  A program on each packet of a device that lets it pass (XDP), to see what that costs:
+  An XDP program that lets each packet of a device pass, to see what that costs:
     sudo linerate levers run packet-programs=generic:eth0 -- ./server
-  Which levers are of programs, and what has one that is started from here?
+  Which levers belong to programs, and what would one started from here have?
     linerate levers status | grep 'of a program'
 
 The program takes our place: its exit code is ours, signals and the terminal are its own. Under root
-the levers are set by root and the program then runs as the user `nobody`, as all that Linerate
-measures, and has no controlling terminal; for another user, let the program change to him.")]
+the levers are set by root and the program then runs as the user `nobody`, like everything that
+Linerate measures, without a controlling terminal; for another user, let the program switch to it.")]
 pub(super) struct Arguments {
     /// Levers of programs, each with its value
     #[arg(required = true, value_name = "NAME=VALUE")]
@@ -61,7 +62,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let start = Start::prepare(parts(&arguments.levers)?)?;
     let descent = Descent::from_here().context("/proc/self/uid_map")?;
     if start.leaves_a_group() {
-        start_sweeper().context("starting who takes the control group away afterwards")?;
+        start_sweeper()
+            .context("starting the process that removes the control group afterwards")?;
     }
     start.take_on()?;
     let mut command = Command::new(program);
@@ -89,20 +91,20 @@ fn part(wanted: &LeverSetting) -> anyhow::Result<ProgramPart> {
     match lever.at_start(wanted.value.as_deref()) {
         Some(Ok(AtStart::Program(part))) => Ok(part),
         Some(Ok(AtStart::Server(_))) => Err(anyhow!(
-            "{} is of our own server alone: `linerate help serve` has it",
+            "{} belongs to our own server alone: see `linerate help serve`",
             wanted.name
         )),
         Some(Err(obstacle)) => Err(obstacle.into()),
         None => Err(anyhow!(
-            "{0} is of the {1}, not of a program: `linerate levers show {0}` says how it is set",
+            "{0} belongs to the {1}, not to a program: `linerate levers show {0}` says how it is set",
             wanted.name,
             lever.scope
         )),
     }
 }
 
-/// Whoever becomes the program cannot clean up behind it, and it must not find a child that it does
-/// not know.
+/// Starts a detached process that removes the control group afterwards. We become the program, so
+/// we cannot clean up after it, and it must not find a child that it does not know.
 fn start_sweeper() -> anyhow::Result<()> {
     let mut command = Command::new(OURSELVES);
     command
@@ -117,8 +119,8 @@ fn start_sweeper() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Waits for the end of a process that has made a control group, and takes that away. What it has
-/// left behind in there is not waited for for long: the next group that is made takes it away.
+/// Waits for the end of a process that made a control group, and removes the group. It does not
+/// wait long for processes left in the group: the group is removed when the next one is made.
 pub(super) fn sweep(maker: u32) -> anyhow::Result<()> {
     match sys::pidfd::open_any(maker) {
         Ok(process) => sys::pidfd::wait(&process)?,

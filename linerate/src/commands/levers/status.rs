@@ -13,21 +13,21 @@ use crate::console::Console;
 use crate::shape;
 use crate::told::{self, template};
 
-/// What each lever is set to, what is recommended, and whether it can be set here
+/// Show what each lever is set to, what is recommended, and whether it can be set here
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
   linerate levers status
   linerate levers status congestion-control accept-queue
-  What differs from what is recommended, for a script:
+  Levers that are not as recommended, for a script:
     linerate levers status --json | jq -r '.levers[] | select(.is_recommended == false).name'
 
-It looks and changes nothing, and needs no rights. In front of each lever: `=` it is as recommended,
-`!` it is not, `?` what is right depends on what the machine is for, `-` this machine has none.")]
+It changes nothing and needs no rights. In front of each lever: `=` it is as recommended, `!` it is
+not, `?` what is right depends on what the machine is for, `-` this machine does not have it.")]
 pub(super) struct Arguments {
-    /// The levers; otherwise all
+    /// The levers [default: all]
     levers: Vec<String>,
-    /// The network device that is meant; otherwise that of the default route
+    /// The network device [default: that of the default route]
     #[arg(long)]
     device: Option<DeviceName>,
     /// Print it as one JSON value (docs/schema/levers-status.json)
@@ -40,42 +40,42 @@ pub(super) struct Arguments {
 pub(crate) struct LeversStatus {
     /// One entry for each lever that was asked for.
     levers: Vec<LeverNow>,
-    /// Why the journal, or its first line of which that is so, cannot be read, so that a set_in
-    /// may not be known; null where all can.
+    /// Why the journal, or the first bad line of it, cannot be read, so that a set_in may be
+    /// unknown; null where all of it can be read.
     journal_unreadable: Option<String>,
 }
 
 /// A lever on this machine.
 #[derive(Serialize, JsonSchema)]
 struct LeverNow {
-    /// As it is typed.
+    /// Name of the lever, as it is typed.
     name: &'static str,
-    /// What it holds, as a person reads it; knobs that hold the same are told once; null where
-    /// it cannot be read.
+    /// Its present value in readable form, which knobs with the same value share; null where it
+    /// cannot be read.
     now: Option<String>,
     /// Why it cannot be read; null where it can.
     unreadable: Option<String>,
-    /// What is set when no value is given; null where that depends on what the machine is for.
+    /// Value that is set when none is given; null where that depends on what the machine is for.
     recommended: Option<String>,
-    /// Whether it holds what is recommended; null where nothing is.
+    /// Whether it has the recommended value; null where none is recommended.
     is_recommended: Option<bool>,
     /// Why it cannot be set here, with the errno; null where it can.
     obstacle: Option<String>,
     /// Entry of the journal in which we have set it for this network namespace; null where we
     /// have not.
     set_in: Option<u64>,
-    /// Whether it should have been put back by itself by now, and was not.
+    /// Whether it should have been put back automatically by now, and was not.
     is_overdue: bool,
 }
 
-/// What the page has of a lever.
+/// Row of a lever on the page.
 #[derive(Serialize)]
 struct LeverRow {
     #[serde(flatten)]
     shape: LeverNow,
-    /// Whether a person must set it, which is no obstacle to be told.
+    /// Whether it must be set by hand, which the page does not report as an obstacle.
     is_advice: bool,
-    /// What has it from its start; how it is set then stands in `show`.
+    /// What takes it on when it starts; `show` says how it is set then.
     at_start_of: Option<&'static str>,
 }
 
@@ -112,7 +112,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<()
     console.say(&page);
     if let Some(why) = unknown {
         console.error(&format!(
-            "what was set by Linerate is not known, or not all of it: {why}"
+            "not everything that Linerate has set is known: {why}"
         ));
     }
     Ok(())

@@ -1,14 +1,15 @@
-//! A line in the system's log, for what nobody waits for at a terminal.
+//! Writes lines to the system log, for processes that nobody watches at a terminal.
 
 use std::fs;
 use std::os::unix::net::UnixDatagram;
 
 /// Where syslogd and journald listen.
 const DAEMONS: &str = "/dev/log";
-/// The kernel's own ring, which keeps what processes write there too (`Documentation/ABI/testing/dev-kmsg`).
+/// The kernel's own log buffer, which also stores what processes write to it
+/// (`Documentation/ABI/testing/dev-kmsg`).
 const KERNELS: &str = "/dev/kmsg";
 
-/// How much it matters, as a priority of syslog(3) with the facility of daemons.
+/// How much a line matters, as a priority of syslog(3) with the facility of daemons.
 #[derive(Clone, Copy)]
 pub(super) enum Weight {
     Notice,
@@ -25,7 +26,7 @@ impl Weight {
     }
 }
 
-/// Writes it where there is a log; elsewhere there is nobody to tell.
+/// Writes a line to the daemon, or else to the kernel's log. Without either the line is dropped.
 pub(super) fn write(weight: Weight, words: &str) {
     let words: String = words
         .chars()
@@ -36,12 +37,12 @@ pub(super) fn write(weight: Weight, words: &str) {
         weight.priority(),
         std::process::id()
     );
-    let told = UnixDatagram::unbound().and_then(|socket| {
-        // Where the daemon hangs, what is to be put back does not wait for it.
+    let sent = UnixDatagram::unbound().and_then(|socket| {
+        // Putting a change back must not wait for a daemon that hangs.
         socket.set_nonblocking(true)?;
         socket.send_to(line.as_bytes(), DAEMONS)
     });
-    if told.is_err() {
+    if sent.is_err() {
         let _ = fs::OpenOptions::new()
             .write(true)
             .open(KERNELS)

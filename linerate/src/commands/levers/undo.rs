@@ -15,20 +15,20 @@ use crate::shape;
 
 /// Put back what was set
 ///
-/// What somebody else has set since is left alone and told, as is what is not there any more; exit
-/// code 3 says that not everything is as it was before.
+/// A value that somebody else has set since is left alone and reported, as is a knob that no longer
+/// exists; exit code 3 says that not everything is as it was before.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
   All that was set, the newest first:
     sudo linerate levers undo
   sudo linerate levers undo mtu
-  An entry that is not to be believed, or that you put back by hand, by its number in the journal:
+  Drop an entry that is wrong, or that you put back by hand, by its number in the journal:
     sudo linerate levers undo --forget 3")]
 pub(super) struct Arguments {
-    /// The lever; otherwise all
+    /// The lever [default: all]
     lever: Option<String>,
-    /// Take this entry out of the journal, leave the machine as it is, and say what is left
+    /// Remove this entry from the journal, leave the machine as it is, and say what is left set
     #[arg(long, value_name = "ENTRY", conflicts_with = "lever")]
     forget: Option<u64>,
     /// Print what was done as one JSON value (docs/schema/levers-undo.json)
@@ -48,20 +48,20 @@ pub(crate) struct LeversUndo {
 struct UndoneShape {
     /// Its entry in the journal.
     entry: u64,
-    /// As it is typed.
+    /// Name of the lever, as it is typed.
     lever: String,
     /// Its knobs, the last that was set first.
     knobs: Vec<KnobShape>,
 }
 
-/// A knob of it.
+/// A knob of a lever that was to be put back.
 #[derive(Serialize, JsonSchema)]
 struct KnobShape {
     /// A sysctl by its name, or the path of a file.
     knob: String,
-    /// What became of it; the exit code is 3 where one is set_by_others, changed_hands,
-    /// elsewhere, foreign or refused; of an entry that is forgotten, where one is elsewhere,
-    /// refused or forgotten; and where the journal has a line that cannot be read.
+    /// What became of it. The exit code is 3 where one is set_by_others, changed_hands, elsewhere,
+    /// foreign or refused; for an entry that is forgotten, where one is elsewhere, refused or
+    /// forgotten; and where the journal has a line that cannot be read.
     #[schemars(extend("enum" = ["put_back", "was_back", "set_by_others", "gone", "changed_hands", "rebooted", "elsewhere", "foreign", "refused", "forgotten"]))]
     fate: &'static str,
     /// What became of it in words, with values.
@@ -72,7 +72,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     if let Some(id) = arguments.forget {
         return forget(id, arguments.json, console);
     }
-    // A name that the catalogue has not may still stand in the journal of another version.
+    // A name that is not in the catalogue may still be in a journal of another version.
     let undone = carry::undo(arguments.lever.as_deref())?;
     if undone.is_empty() {
         arguments.lever.as_deref().map(find).transpose()?;
@@ -98,7 +98,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     Ok(exit_code(is_as_before && unknown.is_empty()))
 }
 
-/// A foreign entry leaves nothing of ours behind.
+/// Removes an entry from the journal. A foreign entry leaves nothing of ours behind.
 fn forget(id: u64, as_json: bool, console: &Console) -> anyhow::Result<ExitCode> {
     let forgotten = carry::forget(id)?.with_context(|| {
         format!(
@@ -138,15 +138,15 @@ fn exit_code(is_as_before: bool) -> ExitCode {
 }
 
 pub(super) fn confirm(lever: Option<&str>, console: &Console) -> anyhow::Result<()> {
-    let kept = carry::confirm(lever)?;
-    if kept.is_empty() {
+    let confirmed = carry::confirm(lever)?;
+    if confirmed.is_empty() {
         lever.map(find).transpose()?;
     }
     anyhow::ensure!(
-        !kept.is_empty(),
-        "nothing waits to be confirmed: it was put back, or was never to be"
+        !confirmed.is_empty(),
+        "nothing waits to be confirmed: it was put back already, or would never have been"
     );
-    for lever in kept {
+    for lever in confirmed {
         console.say(&format!(
             "{lever} stays; to put it back: {} undo {lever}",
             by_whom()
@@ -162,7 +162,7 @@ fn nothing(lever: Option<&str>) -> String {
     )
 }
 
-/// What became of each knob.
+/// One line for each knob that says what became of it.
 pub(super) fn lines(undone: &Undone) -> impl Iterator<Item = String> {
     undone
         .knobs
@@ -177,15 +177,15 @@ fn line(lever: &str, knob: &Knob, fate: &KnobFate) -> String {
         KnobFate::SetByOthers { now, ours } => {
             format!("{knob}: left at {now}, which somebody else has set; ours was {ours}")
         }
-        KnobFate::Gone => format!("{knob}: has gone, and our value with it"),
+        KnobFate::Gone => format!("{knob}: no longer exists, nor does our value"),
         KnobFate::ChangedHands { now } => {
-            format!("{knob}: left as it is: it was given out anew, and is of {now} now")
+            format!("{knob}: left as it is: it was assigned again, and belongs to {now} now")
         }
         KnobFate::Rebooted => {
-            format!("{knob}: the machine has been started since, which put it back")
+            format!("{knob}: the machine was rebooted since, which put it back")
         }
         KnobFate::Elsewhere { namespace } => format!(
-            "{knob}: is in the network namespace {namespace}; say it there, as with linerate rig exec"
+            "{knob}: is in the network namespace {namespace}; run this there, as with linerate rig exec"
         ),
         KnobFate::Foreign => format!(
             "{knob}: the journal says that `{lever}` set it, which `{lever}` never does; left alone"

@@ -41,8 +41,8 @@ pub(crate) struct LinkShape {
     exit_code: u8,
     /// How long the command ran, s.
     elapsed_seconds: f64,
-    /// Whether the link's threads went before all ordinary ones (SCHED_FIFO), which needs root;
-    /// null where the kernel carried.
+    /// Whether the link's threads had priority over all ordinary ones (SCHED_FIFO), which needs
+    /// root; null where the kernel carried the packets.
     goes_first: Option<bool>,
     /// What was carried from the client to the server.
     up: CarriedDirection,
@@ -52,22 +52,23 @@ pub(crate) struct LinkShape {
     doubts: Vec<WordedDoubt>,
 }
 
-/// What one direction did.
+/// What one direction carried.
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 enum CarriedDirection {
-    /// Our own process carried.
+    /// Carried by our own process.
     Userspace {
         /// What became of the packets; offered is the sum of carried, lost, dropped, unheld,
         /// unfinished, refused and held.
         tally: LinkTally,
-        /// Packets that came while the link had no time to take them, not in the tally, count.
+        /// Packets that arrived while the link had no time to receive them, not in the tally,
+        /// count.
         missed_packets: u64,
         /// How much later than due packets left, by the link's own clock, µs; a quantile with fewer
         /// than ten packets beyond it is null.
         late_us: Late,
     },
-    /// A queueing discipline of the kernel carried, and told its own counters.
+    /// Carried by a queueing discipline of the kernel, with its own counters.
     Kernel(QdiscReading),
 }
 
@@ -98,7 +99,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     drop(other_end);
     let carried = link.finish().map_err(words)?;
     let link = LinkShape::of(plan, &carried, exit_code, elapsed);
-    // The figures stand beside what the command has said, unless they alone are asked for.
+    // The figures go beside what the command has printed, unless they alone are asked for.
     match arguments.json {
         true => console.say(&shape::lines(link)),
         false => console.note(&told::page(&link, template!("link"), console.width())),
@@ -144,8 +145,8 @@ impl CarriedDirection {
     }
 }
 
-/// Starts the other end and waits until it listens, but for no longer than that and not once we
-/// are asked to stop. It is out of reach of the terminal's Ctrl-C: it ends when we say so.
+/// Starts the server and waits until it listens, for at most `patience` and only until we are asked
+/// to stop. The terminal's Ctrl-C does not reach it: it ends when we end it.
 fn serve<'a>(
     line: &str,
     patience: Duration,
@@ -154,9 +155,9 @@ fn serve<'a>(
 ) -> anyhow::Result<Party<'a>> {
     let mut command = arguments::shell(line, server.1, client.1);
     let mut party = Party::start(command.process_group(0), server.0)?;
-    let begun =
+    let may_go_on =
         |party: &mut Party<'_>| party.is_over() || party.listens() || sys::stop::heard().is_some();
-    let in_time = patience.is_zero() || sys::clock::wait_until(patience, || begun(&mut party));
+    let in_time = patience.is_zero() || sys::clock::wait_until(patience, || may_go_on(&mut party));
     if party.is_over() {
         return Err(anyhow!(
             "the server has ended before the command began: {line}"

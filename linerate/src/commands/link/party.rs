@@ -1,4 +1,4 @@
-//! A command on a host of the rig: started there as an ordinary user, awaited, ended.
+//! A command on a host of the rig: starts it there as an ordinary user, waits for it, and ends it.
 
 use std::io::{self, ErrorKind};
 use std::os::fd::AsFd as _;
@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// `TCP_LISTEN` as `/proc/net/tcp` writes it.
 const LISTENING: &str = "0A";
 
-/// A command that runs. Dropping it ends it and everybody else on its host.
+/// A running command. Dropping it ends it and every other process on its host.
 pub(super) struct Party<'a> {
     child: Child,
     host: &'a Host,
@@ -39,8 +39,8 @@ impl<'a> Party<'a> {
         Ok(Self { child, host })
     }
 
-    /// Waits until it has ended, or was ended because we were asked to stop. Its exit code, as
-    /// shells give it.
+    /// Waits until the command has ended, or ends it when we are asked to stop. Returns its exit
+    /// code as shells give it.
     pub(super) fn wait(mut self, stop: &StopSignal) -> anyhow::Result<u8> {
         let ended = sys::pidfd::open(&self.child)?;
         let epoll = Epoll::new()?;
@@ -67,9 +67,10 @@ impl<'a> Party<'a> {
         })
     }
 
-    /// What it has started ends with it, also where that has left its process group.
+    /// Ends the command with everything that it has started, even what left its process group.
     fn end(&mut self) {
-        // Where they cannot be told, the command itself can; it may have gone into a network of its own.
+        // If the processes of the host cannot be found, the command itself can be ended. It may
+        // also have moved into a network namespace of its own.
         let _ = self.host.end_all();
         if !self.is_over() {
             let _ = sys::process::terminate(&self.child);
@@ -87,18 +88,20 @@ impl Drop for Party<'_> {
     }
 }
 
-/// Where a folder of the PATH may not be searched, the kernel says that of a program that is in none of them, too.
+/// The error of a program that did not start. If a folder of the PATH may not be searched, the
+/// kernel reports "permission denied" even for a program that is in none of them.
 fn not_started(program: &str, error: io::Error) -> anyhow::Error {
     if error.kind() == ErrorKind::PermissionDenied && !program.contains('/') {
         return anyhow!(
             "{program} could not be started: it is not on the PATH, or may not be run by the ordinary user as whom it \
-             runs (folders of root's PATH are closed to him)"
+             runs (folders of root's PATH are closed to that user)"
         );
     }
     anyhow::Error::new(error).context(format!("{program} could not be started"))
 }
 
-/// On an ordinary user's rig a child is root over it, and so comes down too.
+/// How the command loses root rights. On an ordinary user's rig a child would be root over the rig,
+/// so it gives that up too.
 fn descent() -> io::Result<Descent> {
     match Descent::from_here()? {
         Descent::Stay => Ok(Descent::IntoNamespace),

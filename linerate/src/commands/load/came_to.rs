@@ -1,4 +1,4 @@
-//! What one load came to: as JSON, and what its page is made of.
+//! The result of one load, as JSON and as the data of its page.
 
 use model::doubt::{WordedDoubt, worded};
 use model::load_run::HttpVersion;
@@ -15,7 +15,7 @@ use super::target::Target;
 use crate::commands::quantiles::Quantiles;
 use crate::shape;
 
-/// A quantile that moves by less is told as it is.
+/// A quantile that moves by less than this factor is reported as it is.
 const ABOUT: f64 = 1.05;
 
 /// One load: what was asked for and how it went.
@@ -42,11 +42,11 @@ pub(crate) struct LoadResult {
     threads: u32,
     /// Load before the scored window, s.
     settle_seconds: f64,
-    /// Requests asked for by -n, count; null for a load of a time.
+    /// Requests asked for by -n, count; null for a load of a given time.
     requests_asked: Option<u64>,
     /// Length of the scored window as it was, s.
     window_seconds: f64,
-    /// What was answered beforehand.
+    /// The first answer, before the load.
     look: FirstAnswer,
     /// HTTP status of the first answer; 0 when there was none.
     first_status: u16,
@@ -54,12 +54,13 @@ pub(crate) struct LoadResult {
     sent: u64,
     /// Right answers, settling included, count.
     answered: u64,
-    /// Requests not rightly answered, settling included, by fate.
+    /// Requests without a right answer, settling included, by what became of them.
     errors: Errors,
     /// Open loop: requests that were due in the scored window and were never sent, count.
     due_unsent: u64,
-    /// Open loop: of the requests in `latency_us.response`, those without an answer: never sent, given up or out
-    /// at the end. They count with the time for which they had waited, which is too low, count.
+    /// Open loop: requests in `latency_us.response` without an answer: never sent, given up, or
+    /// still under way at the end. They are in it with the time for which they had waited, which is
+    /// too low; count.
     due_unanswered: u64,
     /// Right answers within the scored window, count.
     answered_in_window: u64,
@@ -71,8 +72,9 @@ pub(crate) struct LoadResult {
     throughput_rps: f64,
     /// CPU time of the client per right answer, µs; null when there was none.
     client_cpu_us_per_request: Option<f64>,
-    /// CPU time of all CPUs of this machine per right answer, µs; null where it is hidden, there was none,
-    /// or the ticks that it is counted in missed so much that the client's is a tenth more.
+    /// CPU time of all CPUs of this machine per right answer, µs; null where it is hidden, where
+    /// there was no right answer, or where the ticks that it is counted in missed so much that it
+    /// is less than nine tenths of the client's.
     machine_us_per_request: Option<MachinePerUnit>,
     /// Share of the window in which the busiest load thread worked, 0 to 1.
     client_busy_share: f64,
@@ -87,13 +89,13 @@ pub(crate) struct LoadResult {
     connections_failed: u64,
     /// Connections opened again, count.
     connections_reopened: u64,
-    /// What TLS came to; null in the clear.
+    /// TLS of the load; null without TLS.
     tls: Option<Tls>,
     /// Requests of several kinds, or with numbers to draw; null for one and the same request.
     mix: Option<MixShape>,
     /// Right answers in each 100 ms from the start on, settling included, count.
     answered_per_100_ms: Vec<u64>,
-    /// What a sceptic would ask about.
+    /// What makes the figures doubtful.
     doubts: Vec<WordedDoubt>,
     /// Remarks about how it was measured.
     notes: Vec<String>,
@@ -110,14 +112,14 @@ struct FirstAnswer {
     body_bytes: u64,
 }
 
-/// A load by TLS: what the first handshake agreed on, and all those of the load.
+/// TLS of a load: what the first handshake agreed on, and all handshakes of the load.
 #[derive(Serialize, JsonSchema)]
 struct Tls {
     #[serde(flatten)]
     agreed: Agreed,
     /// Handshakes that were done, settling included, count.
     handshakes: Option<u64>,
-    /// Those of them that went on with an earlier session, count.
+    /// Those of them that resumed an earlier session, count.
     resumed: Option<u64>,
     /// From the connection to the end of its handshake, while others were opened too, µs.
     handshake_us: Option<Counted>,
@@ -134,7 +136,7 @@ struct Latency {
     lateness: Option<Counted>,
 }
 
-/// Quantiles of one distribution, and what is behind them.
+/// Quantiles of one distribution, and how many values are behind them.
 #[derive(Serialize, JsonSchema)]
 struct Counted {
     /// Requests, or handshakes, behind the quantiles, count.
@@ -156,7 +158,7 @@ impl LoadResult {
             let answered = outcome.answered;
             (answered > 0).then(|| cpu_ns as f64 / 1e3 / answered as f64)
         };
-        // A tenth is what ticks may miss of a load of seconds.
+        // Ticks may miss a tenth of a load that lasts seconds.
         let is_whole = |spent: &MachineCpu| spent.busy_ns() >= outcome.client_cpu_ns / 10 * 9;
         let latency = outcome.latency.as_ref();
         let is_open = matches!(plan.pace, Pace::Open { .. });
@@ -209,8 +211,8 @@ impl LoadResult {
     }
 }
 
-/// Whether so large a share of the requests were answered within about their quantile, however long those would have
-/// taken that had no answer: they are in the distribution with the time for which they had waited.
+/// Whether a quantile of the response time would be about the same however long the unanswered
+/// requests had taken. They are in the distribution with the time for which they had waited.
 pub(super) fn is_firm(quantile: f64, outcome: &LoadOutcome) -> bool {
     let Some(latency) = &outcome.latency else {
         return false;

@@ -1,4 +1,4 @@
-//! A target that was looked at and how it is to be loaded: what a search and a sweep repeat.
+//! A target that answers and how it is to be loaded: what a search and a sweep repeat.
 
 use agent::Window;
 use machine::instruments::cpu::CpuWatch;
@@ -20,7 +20,7 @@ const PLAIN_LINES: usize = 10;
 pub(super) struct Case<'a> {
     pub(super) arguments: &'a Arguments,
     pub(super) target: &'a Target,
-    /// With the pace left open.
+    /// The plan of a single load; a search or a sweep sets another pace for each block.
     pub(super) plan: LoadPlan,
     pub(super) requests: Requests,
     /// Remarks about how it is measured, each a sentence.
@@ -28,7 +28,7 @@ pub(super) struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// As it is saved: without what may be secret.
+    /// The study as it is saved: without what may be secret.
     pub(super) fn study(&self, workload: LoadWorkload) -> LoadStudy {
         let plan = &self.plan;
         LoadStudy {
@@ -48,13 +48,13 @@ impl Case<'_> {
         }
     }
 
-    /// What one block takes, ns.
+    /// How long one block takes, ns.
     pub(super) fn block_ns(&self) -> u64 {
         self.plan.settle_ns + self.plan.score_ns
     }
 }
 
-/// The load generator of this process, block by block.
+/// Puts load on from this process, block by block.
 pub(super) struct Blocks<'a> {
     case: &'a Case<'a>,
     /// The processes of the server, where they can be seen.

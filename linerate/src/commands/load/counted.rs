@@ -1,4 +1,4 @@
-//! A load of so many requests (`-n`): its plan, and how it is told.
+//! A load of a given number of requests (`-n`): its checks, its warm-up and its remarks.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use anyhow::ensure;
 use report::numbers;
 use traffic::load::{LoadOutcome, LoadPlan};
 
-/// How long a load of so many requests may take where nobody says: as long as any load may.
+/// Longest time for a load of `-n` requests where no time is given: as long as any load may take.
 pub(super) const LONGEST: Duration = Duration::from_secs(86_400);
 
 /// Refuses connections that would never be used.
@@ -25,7 +25,8 @@ pub(super) fn check(requests: Option<u32>, connections: u32) -> anyhow::Result<(
     Ok(())
 }
 
-/// What goes before a load of so many requests that is to be settled: the same, thrown away.
+/// The load before one of `-n` requests for which `--settle` is given: the same load, which is
+/// discarded.
 pub(super) fn warm_up(plan: &LoadPlan, settle: Option<Duration>) -> Option<LoadPlan> {
     plan.requests?;
     let settle_ns = super::arguments::nanoseconds(settle.filter(|time| !time.is_zero())?);
@@ -36,7 +37,7 @@ pub(super) fn warm_up(plan: &LoadPlan, settle: Option<Duration>) -> Option<LoadP
     })
 }
 
-/// Why fewer requests were sent than were asked for, where no signal ended them.
+/// Says why fewer requests ended than were asked for, where no signal stopped them.
 pub(super) fn shortfall(plan: &LoadPlan, outcome: &LoadOutcome) -> Option<String> {
     let asked = plan.requests?;
     let sent = outcome.ledger.sent;
@@ -50,7 +51,7 @@ pub(super) fn shortfall(plan: &LoadPlan, outcome: &LoadOutcome) -> Option<String
             numbers::duration(plan.score_ns)
         ),
         false => format!(
-            "for {} not one connection was to be had",
+            "for {} no connection could be opened",
             numbers::duration(plan.timeout_ns)
         ),
     };

@@ -1,5 +1,5 @@
-//! `linerate load URL --download`: how fast long bodies come, what they cost each side, and which
-//! side had no more to give.
+//! `linerate load URL --download`: how fast long bodies arrive, what they cost each side, and which
+//! side was at its limit.
 
 use std::net::SocketAddr;
 use std::os::fd::{AsFd as _, BorrowedFd};
@@ -30,7 +30,7 @@ use crate::console::Console;
 use crate::told::{self, template};
 use crate::{ownership, shape, stopping};
 
-/// One download: how fast long bodies came, and what they cost each side.
+/// One download: how fast long bodies arrived, and what they cost each side.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct LoadDownload {
     /// Version of the program.
@@ -49,9 +49,10 @@ pub(crate) struct LoadDownload {
     window_seconds: f64,
     /// HTTP status of the first answer.
     first_status: u16,
-    /// Length of the body by the head of the first answer, bytes; null where its end tells it.
+    /// Length of the body by the head of the first answer, bytes; null where only the end of the
+    /// body shows it.
     body_bytes: Option<u64>,
-    /// What the first handshake agreed on; null in the clear.
+    /// What the first handshake agreed on; null without TLS.
     tls: Option<Agreed>,
     /// Bytes received within the scored window: heads, bodies and chunk framing, without TLS's
     /// records.
@@ -62,9 +63,9 @@ pub(crate) struct LoadDownload {
     sent: u64,
     /// Whole right bodies, settling included, count.
     answered: u64,
-    /// Requests without a whole right body, settling included, by fate.
+    /// Requests without a whole right body, settling included, by what became of them.
     errors: Errors,
-    /// CPU time of the load threads per GB (1e9 bytes) received, s; null when nothing came.
+    /// CPU time of the load threads per GB (1e9 bytes) received, s; null when nothing arrived.
     client_cpu_seconds_per_gb: Option<f64>,
     /// Share of the window in which the busiest load thread worked, 0 to 1.
     client_busy_share: f64,
@@ -76,16 +77,16 @@ pub(crate) struct LoadDownload {
     /// Why the server's side is not known; null where it is.
     server_unknown: Option<String>,
     /// CPU time of all CPUs of this machine per GB (1e9 bytes) received, s; null where it is
-    /// hidden, or nothing came.
+    /// hidden, or nothing arrived.
     machine_cpu_seconds_per_gb: Option<MachinePerUnit>,
     /// Sides of which one thread had a CPU for 95 % of the window or more.
     full_sides: Vec<&'static str>,
-    /// What was at its limit: a side or both, or the CPU that they share, of which both together
-    /// had 95 % of the time or more; unknown where one may have waited for a CPU that others had,
-    /// and neither also where the server's side is not known and the client was not.
+    /// What was at its limit: a side or both, or the CPU that they share, if both together used
+    /// 95 % of its time or more; unknown where one may have waited for a CPU that others used;
+    /// neither also where the server's side is not known and the client was not at its limit.
     #[schemars(extend("enum" = ["client", "server", "both", "shared_cpus", "neither", "unknown"]))]
     limit: &'static str,
-    /// What a sceptic would ask about.
+    /// What makes the figures doubtful.
     doubts: Vec<WordedDoubt>,
     /// Remarks about how it was measured.
     notes: Vec<String>,
@@ -100,14 +101,14 @@ struct LoadedServer {
     /// Share of the window in which its busiest thread had a CPU, 0 to 1; null where it cannot
     /// be read.
     busy_share: Option<f64>,
-    /// Why its connections sent no faster; null where the kernel does not tell, or none was
-    /// left.
+    /// What held the sending of its connections back; null where the kernel does not report it, or
+    /// no connection was left.
     sending: Option<Sending>,
 }
 
 pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
     let [url] = &arguments.urls[..] else {
-        bail!("--download takes one URL: start one for each");
+        bail!("--download takes one URL: start one download for each");
     };
     let url = HttpUrl::parse(url)?;
     let spec = arguments
@@ -132,13 +133,13 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     let server = watch.server(outcome.window_ns);
     drop(stop);
     outcome.doubts.extend(super::cpu_doubts(&plan)?);
-    let told = LoadDownload::of((&url, &plan), first, &outcome, (server, machine));
-    let page = || told::page(&told, template!("load-download"), console.width());
-    arguments.tell(&told, page, console);
+    let result = LoadDownload::of((&url, &plan), first, &outcome, (server, machine));
+    let page = || told::page(&result, template!("load-download"), console.width());
+    arguments.tell(&result, page, console);
     if let Some(signal) = sys::stop::heard() {
         return Ok(stopping::exit_code(signal));
     }
-    // A body came, or is on its way after others.
+    // Success is a whole body, or one still on its way where none failed.
     let ledger = &outcome.ledger;
     let is_well =
         outcome.received_bytes > 0 && (ledger.answered > 0 || ledger.errors.failed() == 0);
@@ -204,11 +205,11 @@ fn sides(outcome: &LoadOutcome, server_share: Option<f64>) -> Sides {
     }
 }
 
-/// What a server on this machine spent, and why it sent no faster.
+/// What a server on this machine spent, and what held its sending back.
 struct ServerSpent {
-    /// All its processes, in the scored window.
+    /// CPU time of all its processes in the scored window, ns.
     cpu_ns: Option<u64>,
-    /// Of its busiest thread, 0 to 1.
+    /// Share of the window in which its busiest thread had a CPU, 0 to 1.
     busy_share: Option<f64>,
     sending: Option<SenderReading>,
 }
@@ -226,7 +227,7 @@ fn plan(arguments: &Arguments, url: &HttpUrl) -> anyhow::Result<LoadPlan> {
     Ok(plan)
 }
 
-/// The first address that answers, and the head of its answer: the body may be very long.
+/// The first address that answers, and only the head of its answer: the body may be very long.
 fn find(
     url: &HttpUrl,
     arguments: &Arguments,
@@ -255,9 +256,9 @@ fn notes(first: &HeadProbe, plan: &LoadPlan) -> Vec<String> {
 
 /// Reads both sides in step with the load, and lets a signal end it early.
 struct Watch<'a> {
-    /// The beginning waits for the end of standard input, or for this to be readable.
+    /// If set, the load begins at the end of standard input, or when this becomes readable.
     holds: Option<BorrowedFd<'a>>,
-    /// Why a server of this machine is not known, where it is not.
+    /// Why the server's side is not known, if it is not.
     unknown: Option<String>,
     cpu: CpuWatch,
     threads: ThreadWatch,

@@ -1,5 +1,4 @@
-//! `linerate load --sweep` and `--slo`: from the order to the answer, with a folder of the run where one
-//! is asked for.
+//! Runs `linerate load --sweep` and `--slo`, and saves the run in a folder if one is asked for.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -28,10 +27,10 @@ use crate::request::KEPT_BACK;
 use crate::strangers::OwnWord;
 use crate::{repeat, shown, stopping};
 
-/// A block is so many times as long as the longest time that is asked about.
+/// A block must be this many times as long as the longest time limit of the objective.
 const LIMITS_IN_A_BLOCK: u64 = 10;
 
-/// Holds what is asked for against itself, before any server is.
+/// Checks that what is asked for is consistent, before any server is contacted.
 pub(super) fn check(
     workload: &LoadWorkload,
     arguments: &Arguments,
@@ -43,7 +42,7 @@ pub(super) fn check(
     }
 }
 
-/// Measures all blocks, or those that the folder does not have, and says what they came to.
+/// Measures all blocks that the folder does not have yet, and prints the result.
 pub(super) fn run(
     workload: LoadWorkload,
     case: &Case<'_>,
@@ -74,7 +73,7 @@ pub(super) fn run(
     Ok(stopping::exit_code(signal))
 }
 
-/// The run as it is asked for, with what its folder has of it already.
+/// The run as it is asked for, with the blocks that its folder has already.
 fn opened(
     workload: LoadWorkload,
     case: &Case<'_>,
@@ -101,12 +100,12 @@ fn opened(
     Ok((saved, blocks, KeptIn::Open(store)))
 }
 
-/// What goes on must be what was begun.
+/// Checks that the run to resume is the one that the folder holds.
 fn check_same(saved: &SavedLoad, asked: &SavedLoad, folder: &Path) -> anyhow::Result<()> {
     let question = |run: &SavedLoad| {
         let mut study = run.study.clone();
         study.notes.clear();
-        // Older folders have none.
+        // Older folders have no mark.
         study.mark = study.mark.filter(|_| saved.study.mark.is_some());
         (study, run.seed)
     };
@@ -120,7 +119,7 @@ fn check_same(saved: &SavedLoad, asked: &SavedLoad, folder: &Path) -> anyhow::Re
     Ok(())
 }
 
-/// Goes on with a run in a folder; the exit code to give.
+/// Resumes the run in a folder. Returns the exit code to give.
 pub(crate) fn resume(
     folder: &Path,
     word: &OwnWord,
@@ -150,7 +149,7 @@ pub(crate) fn resume(
     super::run(&arguments, console)
 }
 
-/// Whether every level can be offered at all, and nothing was asked for that it leaves out.
+/// Checks that every level can be offered, and that no flag was given that a sweep leaves out.
 fn check_levels(range: Sweep, arguments: &Arguments, plan: &LoadPlan) -> anyhow::Result<()> {
     if range.axis == Axis::Connections {
         ensure!(
@@ -159,7 +158,7 @@ fn check_levels(range: Sweep, arguments: &Arguments, plan: &LoadPlan) -> anyhow:
         );
         ensure!(
             arguments.arrivals.is_none(),
-            "--sweep connections is a closed loop, in which --arrivals has no say: leave it out"
+            "--sweep connections is a closed loop, in which --arrivals has no effect: leave it out"
         );
     }
     for load in range.loads() {
@@ -177,9 +176,9 @@ fn check_levels(range: Sweep, arguments: &Arguments, plan: &LoadPlan) -> anyhow:
     Ok(())
 }
 
-/// A request is given up after the timeout, so that no longer limit could be seen to fail. Nor could
-/// one in a block too short for a queue to grow so long: what waits when it ends is cut off there. And
-/// what hangs is no error before the timeout.
+/// Refuses limits that could not be seen to fail. A request is given up after the timeout, so no
+/// limit may be longer. A block must be long enough for a queue to grow to the limit, because what
+/// waits when the block ends is cut off. And a request that hangs is no error before the timeout.
 fn check_limits(objective: &Objective, plan: &LoadPlan) -> anyhow::Result<()> {
     for term in objective.terms() {
         let Term::Response { below_ns, .. } = term else {
@@ -206,7 +205,7 @@ fn check_limits(objective: &Objective, plan: &LoadPlan) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether what hangs can fail within a block.
+/// Checks that a request that hangs can fail within a block.
 fn check_timeout(term: &Term, plan: &LoadPlan) -> anyhow::Result<()> {
     let longest_ns = plan.score_ns / TIMEOUTS_IN_A_BLOCK;
     ensure!(
@@ -221,7 +220,8 @@ fn check_timeout(term: &Term, plan: &LoadPlan) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Says how long it takes, before it begins or goes on; of what is over, that it is told again.
+/// Says how long the run takes, before it begins or is resumed; or that one that is over is only
+/// reported again.
 fn forecast(run: &SavedLoad, blocks: &[BlockRecord], case: &Case<'_>, console: &Console) {
     let target = &run.study.target;
     let folder = case.arguments.out.as_deref();
@@ -232,7 +232,9 @@ fn forecast(run: &SavedLoad, blocks: &[BlockRecord], case: &Case<'_>, console: &
             LoadWorkload::Capacity { .. } => "search",
         };
         if is_over(run, blocks) {
-            return console.note(&format!("this {what} is over; told again from {folder}"));
+            return console.note(&format!(
+                "this {what} is over; reported again from {folder}"
+            ));
         }
         console.note(&format!("going on with the {what} in {folder}"));
     }
@@ -248,7 +250,7 @@ fn forecast(run: &SavedLoad, blocks: &[BlockRecord], case: &Case<'_>, console: &
             numbers::duration(case.block_ns() * run.remaining(blocks).len() as u64)
         ),
         LoadWorkload::Capacity { objective } => format!(
-            "searching the highest rate at which {target} holds {objective}: some {BLOCKS_AS_A_RULE} blocks \
+            "searching for the highest rate at which {target} meets {objective}: some {BLOCKS_AS_A_RULE} blocks \
              of {} after {} of settling, {}; Ctrl-C ends it with what is known",
             numbers::duration(case.plan.score_ns),
             numbers::duration(case.plan.settle_ns),
@@ -257,7 +259,7 @@ fn forecast(run: &SavedLoad, blocks: &[BlockRecord], case: &Case<'_>, console: &
     });
 }
 
-/// Whether nothing of it is left to be measured.
+/// Whether nothing of the run is left to be measured.
 fn is_over(run: &SavedLoad, blocks: &[BlockRecord]) -> bool {
     match &run.study.workload {
         LoadWorkload::Sweep { .. } => run.remaining(blocks).is_empty(),
@@ -267,7 +269,7 @@ fn is_over(run: &SavedLoad, blocks: &[BlockRecord]) -> bool {
     }
 }
 
-/// What is left of a search as a rule, unless it has taken longer already, and at most.
+/// How long the rest of a search usually takes, unless it has taken longer already, and at most.
 fn time_of_search(blocks: &[BlockRecord], block_ns: u64) -> String {
     let offered = blocks.iter().filter(|block| block.arm == OFFERED);
     let done = offered.count() as u64;

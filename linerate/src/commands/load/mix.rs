@@ -5,10 +5,10 @@ use model::request::{KindSpec, MixSpec};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What was mixed, and what became of it.
+/// The kinds of request that were mixed, and what became of each.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct MixShape {
-    /// With it each connection sends the same sequence again.
+    /// Seed with which each connection sends the same sequence again.
     seed: u64,
     /// Each kind of request, in the order in which they were given.
     kinds: Vec<KindShape>,
@@ -19,15 +19,15 @@ pub(super) struct MixShape {
 struct KindShape {
     /// Its name, or method and path without the query.
     name: String,
-    /// How often it comes, beside the weights of the others.
+    /// How often it is sent, relative to the weights of the others.
     weight: u32,
-    /// Of all requests that were sent, 0 to 1.
+    /// Its share of all requests that were sent, 0 to 1.
     share: f64,
     /// Requests sent, count.
     sent: u64,
     /// Right answers, count.
     answered: u64,
-    /// Requests not rightly answered, by fate.
+    /// Requests without a right answer, by what became of them.
     errors: Errors,
 }
 
@@ -56,7 +56,7 @@ fn sent(ledgers: &[Ledger]) -> u64 {
     ledgers.iter().map(|ledger| ledger.sent).sum()
 }
 
-/// Of all requests that were sent, 0 to 1.
+/// Share of one kind in all requests that were sent, 0 to 1.
 fn share(ledger: &Ledger, all: u64) -> f64 {
     ledger.sent as f64 / all.max(1) as f64
 }

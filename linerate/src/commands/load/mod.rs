@@ -38,7 +38,7 @@ use settling::Settling;
 use target::Target;
 use watching::Watching;
 
-/// Heading of flags in its help.
+/// Heading, in the help, of the flags for output.
 const OUTPUT: &str = "Output";
 
 /// The version of HTTP that a plan is for.
@@ -86,7 +86,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     }
 }
 
-/// One load, and the page about it.
+/// Runs one load, and prints the page about it.
 fn once(case: Case<'_>, console: &Console) -> anyhow::Result<ExitCode> {
     let Case {
         arguments,
@@ -98,17 +98,17 @@ fn once(case: Case<'_>, console: &Console) -> anyhow::Result<ExitCode> {
     announce(&plan, target, console);
     let (mut outcome, machine) = load(arguments, &mut plan, &requests, &mut notes, console)?;
     outcome.doubts.extend(cpu_doubts(&plan)?);
-    let told = LoadResult::of((target, &plan), &outcome, machine, requests.mix(), notes);
+    let result = LoadResult::of((target, &plan), &outcome, machine, requests.mix(), notes);
     let page = || {
         let page = context! {
             in_full => arguments.latency,
             p50_is_firm => came_to::is_firm(0.5, &outcome),
             p99_is_firm => came_to::is_firm(0.99, &outcome),
-            ..Serde(&told)
+            ..Serde(&result)
         };
         told::page(&page, template!("load"), console.width())
     };
-    arguments.tell(&told, page, console);
+    arguments.tell(&result, page, console);
     if let Some(signal) = sys::stop::heard() {
         return Ok(stopping::exit_code(signal));
     }
@@ -119,7 +119,7 @@ fn once(case: Case<'_>, console: &Console) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// Why a load was shorter than it was to be, where a signal ended it.
+/// Says why a load was shorter than planned, where a signal ended it.
 fn stopped_early(plan: &LoadPlan) -> Option<String> {
     let by = stopping::name(sys::stop::heard()?);
     let asked = match plan.requests {
@@ -131,8 +131,8 @@ fn stopped_early(plan: &LoadPlan) -> Option<String> {
     ))
 }
 
-/// Puts the load on; once more, with a longer start left out, when throughput settled late and
-/// nobody said how long to wait.
+/// Puts the load on, and once more with a longer time to settle when throughput settled late and
+/// no such time was given.
 fn load(
     arguments: &Arguments,
     plan: &mut LoadPlan,
@@ -170,7 +170,9 @@ fn load(
     match settling::of(&outcome, plan.settle_ns) {
         Settling::InTime => Ok((outcome, machine)),
         Settling::Never => {
-            let longer = plan.requests.map_or("a longer -d", |_| "more of -n");
+            let longer = plan
+                .requests
+                .map_or("a longer -d", |_| "more requests (-n)");
             notes.push(format!(
                 "throughput was still changing at the end: ask for {longer}"
             ));
@@ -186,7 +188,7 @@ fn load(
         Settling::Late { after_ns } => {
             let late = report::numbers::duration(after_ns);
             notes.push(format!(
-                "throughput settled after {late}; measured again without that"
+                "throughput settled after {late}; measured again without that time"
             ));
             plan.settle_ns = after_ns;
             run(plan)
@@ -209,7 +211,7 @@ fn cpu_doubts(plan: &LoadPlan) -> anyhow::Result<Vec<Doubt>> {
     Ok([sharing, quota, apart].into_iter().flatten().collect())
 }
 
-/// Says what comes and how long it takes, where that is long enough to wonder.
+/// Announces the load and how long it takes, where that is long enough for a reader to wonder.
 fn announce(plan: &LoadPlan, target: &Target, console: &Console) {
     let total_ns = plan.settle_ns + plan.score_ns;
     if total_ns > 2_000_000_000 && console.may_draw() {

@@ -22,8 +22,8 @@ impl Requests {
         let spec = request.spec(urls, &arguments.urls[0], None, arguments.seed())?;
         ensure!(
             arguments.seed.is_none() || spec.mix.is_some() || arguments.is_searched_or_open(),
-            "--seed has nothing to decide where one and the same request follows upon the answer to \
-             the last: it is for --rate, --slo and --sweep, and for requests that are mixed (--mix, \
+            "--seed has no effect where the same request is sent again after the answer to the \
+             last: it is for --rate, --slo and --sweep, and for requests that are mixed (--mix, \
              several URLs) or hold a number to draw ({{id:1..1000}})"
         );
         Ok(Self {
@@ -32,7 +32,7 @@ impl Requests {
         })
     }
 
-    /// Sends that of one kind once, on a connection of its own.
+    /// Sends the request of one kind once, on a connection of its own.
     pub(super) fn ask(
         &self,
         kind: usize,
@@ -43,9 +43,9 @@ impl Requests {
         self.prepared.ask(kind, address, tls, plan.timeout_ns)
     }
 
-    /// Makes the best of a first look, takes one at each other kind of request, and says what a
-    /// reader should know of them. Where a body differs from the next, those of that kind are not
-    /// compared.
+    /// Evaluates two answers of each kind of request, of which those of the first kind are given,
+    /// and returns remarks for the reader. Where the two bodies of a kind differ, bodies of that
+    /// kind are not compared.
     pub(super) fn look(
         mut self,
         address: &Address,
@@ -61,7 +61,7 @@ impl Requests {
                     .ask_twice(kind, address, plan)
                     .with_context(|| format!("{who} is not answered"))?,
             };
-            // Bodies of other numbers may well be others.
+            // Requests with different numbers may well have different bodies.
             look.body_is_steady |= self.prepared.draws_numbers(kind);
             if !look.body_is_steady {
                 self.prepared.compare_no_bodies(kind);
@@ -81,7 +81,7 @@ impl Requests {
         Ok(TwoAnswers::of(once()?, &once()?))
     }
 
-    /// What a reader knows a kind by.
+    /// Name of a kind for readers.
     fn name(&self, kind: usize) -> String {
         match self.mix() {
             None => "the target".to_owned(),
@@ -98,13 +98,13 @@ impl Requests {
         self.prepared.load(plan, observer)
     }
 
-    /// What they are drawn from; `None` of one and the same.
+    /// The mix that requests are drawn from; `None` for one and the same request.
     pub(super) fn mix(&self) -> Option<&MixSpec> {
         self.spec.mix.as_ref()
     }
 
-    /// By which they are told from others in a folder that does not keep them: two bytes of their hash.
-    /// Whose certificates vouch for the server is left out, as a system renews its own.
+    /// Mark that distinguishes these requests from others in a folder that does not save them: two
+    /// bytes of their hash. The root certificates are left out, because a system renews its own.
     pub(super) fn mark(&self, plan: &LoadPlan) -> String {
         let mut spec = self.spec.clone();
         spec.tls.roots = spec.tls.roots.map(|_| String::new());
@@ -115,7 +115,7 @@ impl Requests {
         hash
     }
 
-    /// The URL without its query, or the server alone and how many kinds of request.
+    /// The URL without its query, or only the server and the number of kinds of request.
     pub(super) fn shown(&self, url: &HttpUrl) -> String {
         let Some(mix) = self.mix() else {
             return url.without_query();
@@ -135,7 +135,7 @@ impl Requests {
     }
 }
 
-/// The URLs in their parts; a load goes to one server.
+/// Parses the URLs, which must all be of one server.
 pub(super) fn urls(arguments: &Arguments) -> anyhow::Result<Vec<HttpUrl>> {
     let parse = |(number, text): (usize, &String)| match arguments.urls.len() {
         1 => Ok(HttpUrl::parse(text)?),

@@ -10,16 +10,16 @@ const WORTH_LEAVING_OUT: f64 = 0.03;
 /// When throughput settled, from the start of the block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Settling {
-    /// Before scoring, or near enough, or there is too little to tell.
+    /// Before scoring began, or near enough, or there is too little data to tell.
     InTime,
     /// Scoring began too early.
     Late { after_ns: u64 },
-    /// Not by the end.
+    /// It had not settled by the end.
     Never,
 }
 
-/// Looks at a block of which the first `settle_ns` were not scored. One whose server stopped answering did not
-/// settle late, and no longer one would.
+/// Judges a block of which the first `settle_ns` were not scored. One whose server stopped
+/// answering did not settle late, and a longer one would not settle either.
 pub(super) fn of(outcome: &LoadOutcome, settle_ns: u64) -> Settling {
     let has_stopped = |doubt: &Doubt| matches!(doubt, Doubt::StoppedAnswering { .. });
     match outcome.doubts.iter().any(has_stopped) {
@@ -28,7 +28,7 @@ pub(super) fn of(outcome: &LoadOutcome, settle_ns: u64) -> Settling {
     }
 }
 
-/// Looks at the answers of each tick.
+/// Judges by the answers in each tick.
 fn look(counts: &[u64], settle_ns: u64) -> Settling {
     let settled = usize::try_from(settle_ns.div_ceil(TICK_NS)).unwrap_or(usize::MAX);
     let Some(scored) = counts.get(settled..) else {

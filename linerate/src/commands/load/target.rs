@@ -1,4 +1,4 @@
-//! What is loaded: the address pinned, and a first look.
+//! The target of a load: its address, looked up once, and its first answers.
 
 use anyhow::Context as _;
 use sys::address::Address;
@@ -12,7 +12,7 @@ use crate::failure::words;
 use crate::ownership;
 use crate::request::tls;
 
-/// A target that answers: its address is looked up once and kept.
+/// A target that answers. Its address is looked up only once.
 #[derive(Debug)]
 pub(super) struct Target {
     /// The URL without its query, or the server alone where requests are mixed.
@@ -22,7 +22,7 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// Looks the host up, sees that it may be loaded, and takes the first address that answers.
+    /// Looks the host up, checks that it may be loaded, and chooses the first address that answers.
     pub(super) fn find(
         url: &HttpUrl,
         arguments: &Arguments,
@@ -63,8 +63,8 @@ pub(super) fn first_answer<Place: Clone, Answer>(
     Err(refusal.map_or_else(none, unix_socket::advised))
 }
 
-/// Where the target may be: at the addresses of its host, or at the socket that was named, which
-/// is on this machine whatever the host is.
+/// Possible addresses of the target: those of its host, or the socket that was given, which is on
+/// this machine whatever the host is.
 fn addresses(url: &HttpUrl, arguments: &Arguments) -> anyhow::Result<Vec<Address>> {
     if let Some(socket) = &arguments.unix_socket {
         unix_socket::check(socket)?;

@@ -1,4 +1,4 @@
-//! A first look at what is loaded: two answers to one request.
+//! A first look at the target: two answers to one request.
 
 use agent::request::Asked;
 use traffic::load::Probe;
@@ -7,7 +7,7 @@ use traffic::load::Probe;
 #[derive(Clone, Debug)]
 pub(super) struct TwoAnswers {
     pub(super) first: Probe,
-    /// Both had the same body.
+    /// Whether both had the same body.
     pub(super) body_is_steady: bool,
 }
 
@@ -19,7 +19,7 @@ impl TwoAnswers {
         }
     }
 
-    /// What a reader should know about how this is taken.
+    /// Remarks for the reader about how these answers are treated.
     pub(super) fn notes(&self, who: &str) -> Vec<String> {
         let mut notes = Vec::new();
         let status = self.first.status;

@@ -1,4 +1,4 @@
-//! A socket among the files as a target: is there one, and what to do where it takes nobody.
+//! A Unix socket as a target: checks that it exists, and advises where it accepts no connection.
 
 use std::fs::FileType;
 use std::io::ErrorKind;
@@ -10,12 +10,12 @@ use clap::builder::{PathBufValueParser, TypedValueParser};
 use sys::address::{self, Address, SocketPath};
 use traffic::load::ProbeError;
 
-/// Takes the path of a socket from the command line.
+/// Parser for the path of a socket on the command line.
 pub(crate) fn parser() -> impl TypedValueParser<Value = SocketPath> {
     PathBufValueParser::new().try_map(|path: PathBuf| SocketPath::new(path))
 }
 
-/// Sees that there is a socket.
+/// Checks that there is a socket.
 pub(crate) fn check(socket: &SocketPath) -> anyhow::Result<()> {
     let shown = socket.path().display();
     let found = std::fs::metadata(socket.path()).with_context(|| {
@@ -25,7 +25,7 @@ pub(crate) fn check(socket: &SocketPath) -> anyhow::Result<()> {
         return Ok(());
     }
     bail!(
-        "--unix-socket {shown} is {}, and no socket: give the path that the server listens on, as \
+        "--unix-socket {shown} is {}, not a socket: give the path that the server listens on, as \
          `ss -lx` shows it",
         kind(found.file_type())
     );
@@ -41,7 +41,7 @@ fn kind(found: FileType) -> &'static str {
     }
 }
 
-/// The error of a first look, with what to do.
+/// The error of a first request, with what to do.
 pub(super) fn advised(error: ProbeError) -> anyhow::Error {
     let ProbeError::Connect {
         address: at @ Address::Unix(_),
@@ -55,12 +55,11 @@ pub(super) fn advised(error: ProbeError) -> anyhow::Error {
             "nobody listens on it: the server that made it has ended; start it again"
         }
         ErrorKind::PermissionDenied => {
-            "to connect takes the right to write to it: become its owner, or have the server make \
+            "connecting needs the right to write to it: become its owner, or have the server make \
              it with another mode"
         }
         ErrorKind::WouldBlock => {
-            "the queue of those who wait to be accepted was full all the while; is the server at \
-             work?"
+            "its queue of connections to be accepted was full all the time; is the server at work?"
         }
         _ if address::carries_no_stream(source) => {
             "it is a socket of datagrams or packets, and HTTP takes a stream; give another one"

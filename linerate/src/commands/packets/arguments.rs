@@ -16,42 +16,46 @@ use crate::commands::traffic_price::Spending;
 use crate::rig_flags::HostsFlag;
 use crate::values;
 
-/// What a path with an MTU of 1,280 bytes carries, the least that IPv6 has, as QUIC begins with.
+/// Default payload, bytes: what QUIC begins with, and what fits an MTU of 1,280 bytes, the smallest
+/// that IPv6 has.
 const USUAL_BYTES: usize = 1200;
-/// What small frames are measured with; these have no checksum.
+/// Default length of a raw frame, bytes: the usual small frame, here without its checksum.
 const USUAL_FRAME_BYTES: usize = 64;
-/// More than any CPU sends, packets/s.
+/// Rate of a flood, packets/s: more than any CPU sends.
 const FLOOD: f64 = 1e9;
 
-/// What packets of UDP or raw frames cost both ends, how many come, and when
+/// Measure what UDP packets or raw frames cost both ends, how many arrive, and when
 ///
-/// Both ends are on this machine, each on a CPU of its own that it keeps busy at once, also where the
-/// machine is at work. They speak UDP over its loopback, or, with --raw, whole Ethernet frames through
-/// packet sockets between two network namespaces of our own: raw frames go nowhere else. With --rig hosts
-/// they are on the two machines of your hosts file, started there by SSH, and speak UDP at a rate.
+/// Both ends are on this machine, each on a CPU of its own that it keeps busy from the start, even
+/// where the machine is at work. They send UDP over its loopback or, with --raw, whole Ethernet
+/// frames through packet sockets between two network namespaces of our own: raw frames go nowhere
+/// else. With --rig hosts they are on the two machines of your hosts file, started there by SSH,
+/// and send UDP at a rate.
 ///
-/// The sender gives packets to the kernel one by one, several with one call (sendmmsg), as one send that
-/// the kernel cuts into segments (UDP_SEGMENT, GSO), or raw out of memory (PACKET_TX_RING); the receiver
-/// takes them one by one, several with one call (recvmmsg), or as the kernel merges them (UDP_GRO), and
-/// raw out of memory. Each has a number, and its size is checked. Raw frames are cut by the kernel where it
-/// can, which costs least, and else come out of a ring: mixes, and past the queueing discipline.
+/// The sender gives packets to the kernel one by one, several with one call (sendmmsg), as one send
+/// that the kernel cuts into segments (UDP_SEGMENT, GSO), or raw from a memory ring
+/// (PACKET_TX_RING); the receiver takes them one by one, several with one call (recvmmsg), or as
+/// the kernel merges them (UDP_GRO), and raw from a memory ring. Each has a number, and its size is
+/// checked. By default the kernel cuts raw frames where it can, which costs least; mixes of sizes,
+/// and frames that bypass the queueing discipline, come from a ring.
 ///
-/// Without --rate no more are under way than the receiver's buffer holds, so that what is lost was lost by
-/// the kernel; the CPU time is that of the calls, without the waiting of one end for the other. Where
-/// nothing comes, or nothing of five bursts in a row, it ends with an error.
+/// Without --rate no more are under way than the receiver's buffer holds, so that what is lost was
+/// lost by the kernel; the CPU time is that of the calls, without the waiting of one end for the
+/// other. If nothing arrives, or nothing of five bursts in a row, it ends with an error.
 ///
-/// With --rate they leave by a clock, whatever becomes of them: what is lost, late or came twice is
-/// counted by the numbers, and the one-way time runs from before a packet's call until it was received,
-/// the receiver's being woken included. --find searches for the highest rate without loss.
+/// With --rate they leave by a clock, whatever becomes of them: lost, late and duplicate packets
+/// are counted by their numbers, and the one-way time runs from before a packet's call until it was
+/// received, including the time to wake the receiver. --find searches for the highest rate without
+/// loss.
 ///
-/// Over loopback, and between virtual devices, the sender's calls bring each packet to the receiver's
-/// socket, and only what was sent as segments is merged.
+/// Over loopback, and between virtual devices, the sender's calls bring each packet to the
+/// receiver's socket, and only what was sent as segments is merged.
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Bytes of each, from 8 (16 at a rate, raw 60), or several with their shares as 64:7,576:4,1500:1 [default: 1200, raw 64]
+    /// Bytes of each, from 8 (16 at a rate, raw 60), or several with shares: 64:7,576:4,1500:1 [default: 1200, raw 64]
     ///
-    /// Of UDP its payload; of raw frames all from the Ethernet header on but the checksum behind them.
+    /// For UDP the payload; for raw frames everything from the Ethernet header on but the checksum.
     #[arg(long, value_name = "BYTES")]
     size: Option<PacketSizes>,
     /// How they are sent: single, batch:N (sendmmsg), segments:N (GSO), raw ring:N [default: single, raw segments:64]
@@ -60,24 +64,24 @@ pub(crate) struct Arguments {
     /// How they are received: single, batch:N (recvmmsg) or merged (UDP_GRO) [default: single]
     #[arg(long, value_name = "HOW", conflicts_with = "raw")]
     receive: Option<ReceiveWay>,
-    /// Ethernet frames between two namespaces of our own, by packet sockets
+    /// Send Ethernet frames between two namespaces of our own, by packet sockets
     #[arg(long)]
     pub(super) raw: bool,
-    /// Where they go: loopback, hosts (your two machines, over SSH) or, raw, netns (two namespaces)
+    /// Where they go: loopback, hosts (your two machines, over SSH) or, with --raw, netns (two namespaces)
     #[arg(long, value_name = "RIG", value_parser = values::one_of::<RigKind>(RigKind::ALL.map(RigKind::name)), hide_possible_values = true)]
     rig: Option<RigKind>,
     #[command(flatten)]
     pub(super) hosts: HostsFlag,
-    /// Past the device's queueing discipline (PACKET_QDISC_BYPASS)
+    /// Bypass the device's queueing discipline (PACKET_QDISC_BYPASS)
     #[arg(long, requires = "raw")]
     qdisc_bypass: bool,
-    /// Packets a second, such as 100k, whatever becomes of them
+    /// Packets per second to send, such as 100k, whatever becomes of them
     #[arg(long, value_name = "N", value_parser = parse_rate)]
     rate: Option<f64>,
-    /// How they are spread: uniform or poisson [default: uniform]
+    /// How they are spread over time: uniform or poisson [default: uniform]
     #[arg(long, value_name = "SPREAD", value_parser = values::one_of::<Arrivals>(Arrivals::ALL.map(Arrivals::name)), hide_possible_values = true)]
     arrivals: Option<Arrivals>,
-    /// Packets that leave at once, of a rate
+    /// Packets that leave at once, at a rate
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
     burst: u32,
     /// Find the highest rate that loses nothing
@@ -86,10 +90,10 @@ pub(crate) struct Arguments {
     /// Per cent that may be lost at that rate, such as 0.1%
     #[arg(long, value_name = "PERCENT", requires = "find", value_parser = values::parse_percent)]
     loss: Option<f64>,
-    /// For how long
+    /// How long to send
     #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = values::parse_duration)]
     duration: Duration,
-    /// Send so many, however long that takes
+    /// Send this many, however long that takes
     #[arg(short = 'n', long, value_name = "N", conflicts_with = "duration", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
     /// Print one JSON value (docs/schema/packets.json)
@@ -103,20 +107,20 @@ Examples:
     linerate packets
   And 32 with one call at both ends?
     linerate packets --send batch:32 --receive batch:32
-  And as segments of one send, merged for the receiver, as QUIC has them?
+  And as segments of one send, merged for the receiver, as QUIC does?
     linerate packets --send segments:32 --receive merged
   A million small ones, for a script:
     linerate packets --size 64 --count 1000000 --json | jq .sender.cpu_seconds_per_million
-  What becomes of a mix at a rate, and how long is each on its way?
+  What becomes of a mix at a rate, and how long does each packet take?
     linerate packets --rate 20k --arrivals poisson --size 64:7,576:4,1400:1
-  Raw frames of 64 bytes, as many as go, and out of a ring of memory as trafgen sends:
+  Raw frames of 64 bytes, as many as possible, and from a memory ring as trafgen sends:
     linerate packets --raw
     linerate packets --raw --send ring:128
   The highest rate at which none is lost, here, and between two machines of yours:
     linerate packets --find --size 64
     linerate packets --find --size 64 --rig hosts --hosts hosts.toml";
 
-/// A number of packets, in thousands or millions with a letter.
+/// Parses packets per second, in thousands or millions with the letter k or m.
 fn parse_rate(text: &str) -> Result<f64, String> {
     let (digits, unit) = match text.strip_suffix(['k', 'K']) {
         Some(digits) => (digits, 1e3),
@@ -128,12 +132,12 @@ fn parse_rate(text: &str) -> Result<f64, String> {
     let rate = digits.parse::<f64>().ok().map(|rate| rate * unit);
     rate.filter(|rate| (1.0..=1e9).contains(rate))
         .ok_or_else(|| {
-            format!("`{text}` is no rate from 1 to 1000M packets a second, such as 100k")
+            format!("`{text}` is no rate from 1 to 1000M packets per second, such as 100k")
         })
 }
 
 impl Arguments {
-    /// The sender where a server would be.
+    /// The plan that the flags ask for. The sender gets the CPU that a server would have.
     pub(super) fn plan(&self, cpus: &CpuSplit) -> anyhow::Result<PacketPlan> {
         let place = self.place()?;
         ensure!(
@@ -150,7 +154,7 @@ impl Arguments {
         );
         ensure!(
             !(self.qdisc_bypass && matches!(self.send, Some(SendWay::Segments(_)))),
-            "what the kernel cuts goes by the queueing discipline: leave out --qdisc-bypass, or send by single, \
+            "what the kernel cuts goes through the queueing discipline: leave out --qdisc-bypass, or --send single, \
              batch:N or ring:N"
         );
         let first = |cpus: &[usize]| cpus.first().copied().unwrap_or_default();
@@ -169,7 +173,8 @@ impl Arguments {
             false => (SendWay::Single, ReceiveWay::Single),
         };
         let (arrivals, burst) = self.arrivals();
-        // The search begins with as many as come, which elsewhere are those of a flood.
+        // The search starts from the rate that arrives, which between two machines is that of a
+        // flood.
         let is_flood = self.find && place == RigKind::Hosts;
         let rate = if is_flood { Some(FLOOD) } else { self.rate };
         Ok(PacketPlan {
@@ -191,7 +196,7 @@ impl Arguments {
         })
     }
 
-    /// Raw frames go between hosts of a rig, and UDP over loopback or between machines.
+    /// Where packets go: raw frames between hosts of a rig, UDP over loopback or between machines.
     pub(super) fn place(&self) -> anyhow::Result<RigKind> {
         let named = self.hosts.hosts.as_ref().map(|_| RigKind::Hosts);
         let rig = self.rig.or(named).unwrap_or(match self.raw {
@@ -212,7 +217,7 @@ impl Arguments {
         }
     }
 
-    /// What a plan sends between two machines; of a search the time of its blocks.
+    /// What a plan sends between two machines; for a search, the time of its blocks.
     pub(super) fn spending(&self, plan: &PacketPlan) -> Spending {
         if self.find {
             return Spending::Time(find::searching_time(RigKind::Hosts));
@@ -225,7 +230,7 @@ impl Arguments {
         Spending::Bytes(packets * plan.sizes.mean())
     }
 
-    /// How long sending takes at most; so many packets take as long as they take.
+    /// How long sending takes at most; a given number of packets may take as long as is possible.
     pub(super) fn sending_time(&self) -> Duration {
         match self.count {
             Some(_) => LONGEST,
@@ -233,7 +238,7 @@ impl Arguments {
         }
     }
 
-    /// How packets of a rate are spread, and how many leave at once.
+    /// How packets are spread over time at a rate, and how many leave at once.
     pub(super) fn arrivals(&self) -> (Arrivals, u32) {
         (self.arrivals.unwrap_or_default(), self.burst)
     }

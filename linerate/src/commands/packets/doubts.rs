@@ -1,4 +1,4 @@
-//! What about exchanged packets a reader should know before the figures are used.
+//! Doubts about an exchange of packets that a reader should know before the figures are used.
 
 use judge::capacity::KEPT_UP_SHARE;
 use model::rig::RigKind;
@@ -7,7 +7,8 @@ use traffic::packets::{Exchanged, PacketPlan, ReceiveWay};
 
 use super::find::sending_ns;
 
-/// To which CPUs what comes by lo is handed, as a mask: whole groups of hexadecimal digits.
+/// The CPUs to which packets that arrive over lo are handed, as a mask: whole groups of hexadecimal
+/// digits.
 const STEERING: &str = "/sys/class/net/lo/queues/rx-0/rps_cpus";
 
 pub(super) fn doubts(place: RigKind, plan: &PacketPlan, went: &Exchanged) -> Vec<Doubt> {
@@ -36,7 +37,7 @@ fn behind(plan: &PacketPlan, went: &Exchanged) -> Option<PacketDoubt> {
     let asked_per_second = plan.pace?.rate;
     let sent_per_second = went.sent.packets as f64 / sending_ns(went) as f64 * 1e9;
     let is_behind = sent_per_second < KEPT_UP_SHARE * asked_per_second;
-    // The gaps of few packets by chance add up to more or less.
+    // The random gaps of few packets may add up to more or less time.
     let asked = asked_per_second * went.window_ns as f64 / 1e9;
     (is_behind && asked > 10_000.0).then_some(PacketDoubt::Behind {
         asked_per_second,

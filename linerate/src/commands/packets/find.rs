@@ -1,4 +1,5 @@
-//! The highest rate that loses nothing, or no more than is tolerated, by the search that `load --slo` has.
+//! Finds the highest rate that loses nothing, or no more than is tolerated, by the search of
+//! `load --slo`.
 
 use std::time::Duration;
 
@@ -13,20 +14,22 @@ use traffic::packets::{Exchanged, PacketPace, PacketPlan, Until};
 
 use crate::console::Console;
 
-/// Long enough that a queue which grows is full: a socket's here, and that of a network elsewhere.
+/// Length of a block: long enough that a growing queue is full, that of a socket on this machine or
+/// that of a network between two.
 fn block(place: RigKind) -> Duration {
     Duration::from_millis(if place == RigKind::Hosts { 500 } else { 200 })
 }
 
-/// What a search takes, as a rule.
+/// How long a search usually takes.
 pub(super) fn searching_time(place: RigKind) -> Duration {
     block(place) * BLOCKS_AS_A_RULE
 }
 
-/// So much longer than a block the sender may take for it; a longer one has not kept up. Of the time and not of the rate,
-/// which varies by chance where gaps do.
+/// A sender that takes longer for a block than this many times its length has not kept up. The time
+/// is compared and not the rate, which varies by chance with random gaps.
 const KEPT_UP_IN: f64 = 1.02;
-/// Rates that are tried, by the one at which the ends wait for each other, or of two machines by what comes of a flood.
+/// Lowest, first and highest rate to try, relative to the rate at which the ends wait for each
+/// other, or between two machines to what arrives of a flood.
 const RANGE: [f64; 3] = [0.02, 0.25, 2.0];
 
 /// What a search for the highest rate without loss found.
@@ -36,17 +39,19 @@ pub(crate) struct HighestRate {
     tolerated_share: f64,
     /// The highest rate that was confirmed to hold, packets/s; null where none was.
     holds_per_second: Option<f64>,
-    /// The lowest that was confirmed not to, or could not be sent, packets/s; null where none was.
+    /// The lowest rate that was confirmed not to hold, or could not be sent, packets/s; null where
+    /// none was.
     fails_per_second: Option<f64>,
-    /// Whether at fails_per_second it was the sender that went no faster.
+    /// Whether at fails_per_second the sender was the limit.
     is_sender_limit: bool,
-    /// Between these lies nine tenths of what the search weighed, packets/s.
+    /// Range in which nine tenths of the weight lie that the search gave to rates, packets/s.
     likely_per_second: [f64; 2],
-    /// Blocks of 0.2 s, of 0.5 s between two machines, that were measured.
+    /// Measured blocks, of 0.2 s each, between two machines of 0.5 s, count.
     blocks: u32,
 }
 
-/// Searches, until we are asked to stop; with the last block that held.
+/// Searches until done, or until we are asked to stop. Returns the last block that held, with its
+/// plan, and what was found.
 pub(super) fn highest(
     place: RigKind,
     plan: &PacketPlan,
@@ -58,17 +63,17 @@ pub(super) fn highest(
     let mut plan = plan.clone();
     let block = block(place);
     plan.until = Until::Time(block);
-    let together = exchange(&plan)?;
-    let together = together.received.packets as f64 / together.window_ns.max(1) as f64 * 1e9;
+    let first = exchange(&plan)?;
+    let reference_rps = first.received.packets as f64 / first.window_ns.max(1) as f64 * 1e9;
     ensure!(
-        together > 0.0,
-        "nothing came; see `linerate packets` without --find"
+        reference_rps > 0.0,
+        "nothing arrived; see `linerate packets` without --find"
     );
     console.note(&format!(
         "searching in about {BLOCKS_AS_A_RULE} blocks of {} ms",
         block.as_millis()
     ));
-    let [lowest_rps, first_rps, highest_rps] = RANGE.map(|share| together * share);
+    let [lowest_rps, first_rps, highest_rps] = RANGE.map(|share| reference_rps * share);
     let range = Range {
         lowest_rps,
         first_rps,
@@ -84,7 +89,7 @@ pub(super) fn highest(
             burst,
         });
         let went = exchange(&plan);
-        // What a block has come to that was cut short says nothing of the rate.
+        // A block that was cut short says nothing about the rate.
         if sys::stop::heard().is_some() {
             break;
         }
@@ -127,14 +132,14 @@ fn seen(went: &Exchanged, tolerated_share: f64, place: RigKind) -> Seen {
     } else if is_late(sending_ns(went)) {
         Seen::NotOffered
     } else if place == RigKind::Hosts && is_late(coming_ns) {
-        // A queue of the network that grew without being full yet.
+        // A queue in the network grew without being full yet.
         Seen::Fails
     } else {
         Seen::Holds
     }
 }
 
-/// From when the first was due until the last was sent.
+/// Time from when the first packet was due until the last was sent, ns.
 pub(super) fn sending_ns(went: &Exchanged) -> u64 {
     went.sent.ended_ns.saturating_sub(went.sent.begun_ns).max(1)
 }

@@ -1,4 +1,5 @@
-//! `linerate packets`: UDP or raw frames from one CPU to another, by one system call for each or for many.
+//! `linerate packets`: sends UDP or raw frames from one CPU to another, by one system call for each
+//! or for many.
 
 mod arguments;
 mod doubts;
@@ -45,29 +46,30 @@ pub(crate) struct Packets {
     /// Where both ends were: loopback, netns (raw frames between two namespaces) or hosts over SSH.
     #[schemars(extend("enum" = ["loopback", "netns", "hosts"]))]
     place: &'static str,
-    /// Bytes of each, or several with their shares: of UDP its payload, of raw frames all but their checksum.
+    /// Bytes of each packet, or several sizes with their shares: for UDP the payload, for raw
+    /// frames everything but the checksum.
     size: String,
-    /// The same in the mean, bytes.
+    /// Mean size of a packet, bytes.
     packet_bytes: f64,
-    /// Rate at which they were to leave, packets/s; null where as many left as fitted.
+    /// Rate at which packets were to leave, packets/s; null where as many left as fitted.
     asked_per_second: Option<f64>,
-    /// How these were spread: uniform or poisson; null where there is no rate.
+    /// How packets were spread over time: uniform or poisson; null where there is no rate.
     arrivals: Option<&'static str>,
     /// From before the first was sent until the last was received, s; between two machines the longer of the
     /// sending and of the receiving.
     window_seconds: f64,
     /// Packets that were given to the kernel, count.
     sent: u64,
-    /// Packets that came, each of the size that was sent, count.
+    /// Packets that arrived, each of the size that was sent, count.
     received: u64,
-    /// Those that had not come a second after the others of their burst, or, of a rate, a tenth of a
-    /// second after the last, count.
+    /// Packets that had not arrived a second after the others of their burst, or, at a rate, a
+    /// tenth of a second after the last, count.
     lost: u64,
     /// lost ÷ sent, 0 to 1.
     lost_share: f64,
-    /// Of those received, such as came after one that was sent later, count.
+    /// Received packets that arrived after one that was sent later, count.
     out_of_order: u64,
-    /// Of those received, such as had come before, count.
+    /// Received packets that had arrived before, count.
     duplicates: u64,
     /// received ÷ window_seconds.
     packets_per_second: f64,
@@ -75,8 +77,9 @@ pub(crate) struct Packets {
     throughput_gbit_per_second: f64,
     /// CPU time of both ends' calls per 10⁹ bytes received, as `size` counts them, s.
     cpu_seconds_per_gb: f64,
-    /// CPU time of all CPUs of this machine per 10⁹ bytes received, getting ready and, of a rate, the
-    /// sender's waiting awake included, s; null where it is hidden, with --find, and where the ends are elsewhere.
+    /// CPU time of all CPUs of this machine per 10⁹ bytes received, preparation and, at a rate, the
+    /// sender's busy waiting included, s; null where it is hidden, with --find, and where the ends
+    /// are on other machines.
     machine_cpu_seconds_per_gb: Option<MachinePerUnit>,
     /// The end that sends.
     sender: Sender,
@@ -85,11 +88,12 @@ pub(crate) struct Packets {
     /// From before the call that sent a packet until it was received, by one clock; null where there is no
     /// rate, and between two machines.
     one_way_us: Option<Times>,
-    /// How much later than due packets left; a burst once; null where there is no rate.
+    /// How much later than due packets left, a burst counted once; null where there is no rate.
     sent_late_us: Option<Times>,
     /// Packets that may be under way at once, count; null where there is a rate.
     outstanding_most: Option<u64>,
-    /// What --find found, the figures around it being of the last block that held; null unasked.
+    /// What --find found; the other figures are then of the last block that held. Null without
+    /// --find.
     highest: Option<HighestRate>,
     /// Where the two ends were not as they should be.
     doubts: Vec<WordedDoubt>,
@@ -107,20 +111,21 @@ struct Times {
 /// The end that receives.
 #[derive(Serialize, JsonSchema)]
 struct Receiver {
-    /// As it was asked for: single, batch:N or merged; ring of raw frames.
+    /// How it receives, as asked for: single, batch:N or merged; ring for raw frames.
     how: String,
     /// The CPU that it runs on, by the kernel's number.
     cpu: usize,
-    /// System calls that received, of a ring turns at which something stood in it, count.
+    /// System calls that received packets, or for a ring the turns that found something in it,
+    /// count.
     calls: u64,
-    /// Whether the kernel says that it may merge what came in a row (UDP_GRO).
+    /// Whether the kernel says that it may merge packets that arrive in a row (UDP_GRO).
     may_merge: bool,
-    /// Packets that came in one piece with others, count.
+    /// Packets that arrived in one piece with others, count.
     merged: u64,
-    /// The most that came in one piece, bytes.
+    /// The largest piece that arrived, bytes.
     largest_bytes: usize,
-    /// The socket's receive buffer (SO_RCVBUF as the kernel tells it), its own account
-    /// included, bytes; 0 of a ring.
+    /// The socket's receive buffer (SO_RCVBUF as the kernel reports it), the kernel's own
+    /// bookkeeping included, bytes; 0 for a ring.
     buffer_bytes: u32,
     #[serde(flatten)]
     cost: Cost,
@@ -129,31 +134,31 @@ struct Receiver {
 /// The end that sends.
 #[derive(Serialize, JsonSchema)]
 struct Sender {
-    /// As it was asked for: single, batch:N, segments:N or ring:N.
+    /// How it sends, as asked for: single, batch:N, segments:N or ring:N.
     how: String,
     /// The CPU that it runs on, by the kernel's number.
     cpu: usize,
     /// System calls that sent, count.
     calls: u64,
-    /// What the kernel says that it cuts each send into (UDP_SEGMENT), bytes; null where that
-    /// was not asked for.
+    /// Length of the segments into which the kernel says that it cuts each send (UDP_SEGMENT),
+    /// bytes; null where that was not asked for.
     segment_bytes: Option<u32>,
     #[serde(flatten)]
     cost: Cost,
 }
 
-/// What an end spent on what the receiver got.
+/// What an end spent on the packets that were received.
 #[derive(Serialize, JsonSchema)]
 struct Cost {
-    /// Packets that it sent or received, for each of its calls.
+    /// Packets that it sent or received per call.
     packets_per_call: f64,
     /// CPU time of the calls per 10⁹ bytes received, as `size` counts them, s.
     cpu_seconds_per_gb: f64,
     /// CPU time of the calls per 10⁶ packets received, s.
     cpu_seconds_per_million: f64,
-    /// The same for one packet, ns.
+    /// CPU time of the calls per packet received, ns.
     cpu_ns_per_packet: f64,
-    /// Packets received for a second of this end's CPU.
+    /// Packets received per second of this end's CPU time.
     packets_per_cpu_second: f64,
 }
 
@@ -195,7 +200,7 @@ impl Carrier {
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
     let place = arguments.place()?;
-    // What was measured until then is told.
+    // What was measured until a signal is still reported.
     let stop = StopSignal::listen(Again::Kills)?;
     let cpus = match place {
         RigKind::Hosts => CpuSplit::default(),
@@ -229,7 +234,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     };
     let when = match &packets {
         Err(_) => ", before there were figures",
-        Ok(_) if arguments.find => ", in the midst of the search",
+        Ok(_) if arguments.find => ", in the middle of the search",
         Ok(_) => "",
     };
     console.error(&format!("stopped by {}{when}", stopping::name(signal)));
@@ -249,7 +254,7 @@ impl From<&Histogram> for Times {
 }
 
 impl Packets {
-    /// What became of a plan; the machine's time is with getting ready for it.
+    /// The result of a plan; the machine's CPU time includes the preparation for it.
     fn of(
         place: RigKind,
         plan: &PacketPlan,
@@ -261,7 +266,7 @@ impl Packets {
         let bytes = received.bytes as f64;
         let cost = |packets: u64, calls: u64, cpu_ns: u64| Cost {
             packets_per_call: packets as f64 / calls as f64,
-            // ns per byte are s per GB, and ns for each are s for a thousand million.
+            // ns per byte are s per GB, and ns per packet are s per thousand million packets.
             cpu_seconds_per_gb: cpu_ns as f64 / bytes,
             cpu_seconds_per_million: cpu_ns as f64 / received.packets as f64 / 1e3,
             cpu_ns_per_packet: cpu_ns as f64 / received.packets as f64,

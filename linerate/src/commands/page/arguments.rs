@@ -9,30 +9,30 @@ use traffic::page::SMALLEST_BYTES;
 
 /// A page that takes this much longer than a hundred round trips has failed.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Of larger ones the buffers could be what bounds a window.
+/// For larger pages the buffers could be what limits a window.
 const LARGEST_BYTES: usize = tcp::ROOM_BYTES as usize;
-/// What Linux starts with since 2.6.39 (`TCP_INIT_CWND`), after RFC 6928.
+/// Initial window of Linux since 2.6.39 (`TCP_INIT_CWND`), after RFC 6928.
 const USUAL_WINDOW: u32 = 10;
 
-/// How many round trips a page of a given size takes on a fresh connection
+/// Measure how many round trips a page of a given size takes on a fresh connection
 ///
 /// Pages of exactly the sizes asked for, HTTP head included, are fetched over an emulated link
 /// with the round trip asked for, each over a connection of its own. The time from the request to
-/// its last byte is told in ms and in round trips, beside the round trips that slow start predicts:
-/// the first window carries 10 segments, and each round trip doubles it.
+/// the last byte is reported in ms and in round trips, beside the round trips that slow start
+/// predicts: the first window carries 10 segments, and each round trip doubles it.
 ///
-/// A round trip is what the shortest of the handshakes took. Nothing is remembered from
-/// one connection to the next, and the buffers have room for any page, so what is seen is the
-/// congestion window. Where this kernel lets a client take in less at first than the initial window
-/// sends, that is refused. BBR paces, and so comes between the steps of the others.
+/// A round trip is the time of the shortest handshake. Nothing is remembered from one connection to
+/// the next, and the buffers have room for any page, so only the congestion window has an effect.
+/// An initial window that is larger than what this kernel lets a client receive at first is
+/// refused. BBR paces, and so its times lie between the steps of the others.
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Sizes of pages, bytes, head included; the defaults are the last of each step and the next
+    /// Sizes of pages, bytes, head included; the defaults are the last of each step and the next size
     #[arg(long, value_name = "BYTES", value_delimiter = ',', value_parser = parse_size,
           default_value = "14480,14481,43440,43441,101360,101361")]
     size: Vec<usize>,
-    /// There and back
+    /// Round-trip time of the link
     #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = spelling::parse_delay, allow_hyphen_values = true)]
     rtt: u64,
     /// Segments that the server sends before it hears from the client
@@ -61,7 +61,7 @@ Examples:
     linerate page --congestion bbr";
 
 impl Arguments {
-    /// Half of the round trip each way.
+    /// The link, with half of the round trip in each direction.
     pub(super) fn link(&self) -> Result<LinkPlan, ImpossibleLink> {
         let one_way = |delay_ns| LinkShape {
             delay_ns,
@@ -91,8 +91,8 @@ fn parse_size(text: &str) -> Result<usize, String> {
     size.filter(|bytes| (SMALLEST_BYTES..=LARGEST_BYTES).contains(bytes))
         .ok_or_else(|| {
             format!(
-                "`{text}` is no size of a page: bytes from {SMALLEST_BYTES}, which the head takes, \
-                 to {LARGEST_BYTES}"
+                "`{text}` is no size of a page: give bytes from {SMALLEST_BYTES}, which the head \
+                 takes, to {LARGEST_BYTES}"
             )
         })
 }

@@ -22,8 +22,8 @@ use crate::shape;
 use crate::told::{self, template};
 pub(crate) use arguments::Arguments;
 
-/// Further from a whole number of round trips than this is not what slow start predicts: paced, as BBR is, a page
-/// comes between the steps.
+/// A page further than this from the predicted number of round trips is not as slow start predicts:
+/// with pacing, as by BBR, it arrives between the steps.
 const CLOSE: f64 = 0.5;
 
 /// Pages fetched over an emulated link, each over a fresh connection.
@@ -33,7 +33,7 @@ pub(crate) struct Pages {
     linerate_version: &'static str,
     /// The link's delay there and back, as asked for, ms.
     round_trip_ms: f64,
-    /// From the SYN to the connection, the shortest of all: what a round trip took, ms.
+    /// Shortest time from the SYN to the connection, which counts as a round trip, ms.
     handshake_ms: f64,
     /// The server's initial congestion window, segments.
     initial_window_segments: u32,
@@ -41,7 +41,7 @@ pub(crate) struct Pages {
     congestion_control: String,
     /// Payload of a full segment, bytes.
     segment_bytes: u32,
-    /// Each size, in the order asked for.
+    /// The pages of each size, in the order asked for.
     pages: Vec<PageShape>,
     /// How much later than due the latest packet of either direction left the link, by its own
     /// clock, ms; null where none did.
@@ -57,17 +57,17 @@ struct PageShape {
     page_bytes: usize,
     /// Fetches, count.
     samples: usize,
-    /// From the request to the last byte, the median, ms.
+    /// Median time from the request to the last byte, ms.
     response_ms: f64,
-    /// The shortest, ms.
+    /// Shortest time from the request to the last byte, ms.
     response_ms_low: f64,
-    /// The longest, ms.
+    /// Longest time from the request to the last byte, ms.
     response_ms_high: f64,
     /// response_ms ÷ handshake_ms.
     round_trips: f64,
-    /// By slow start from the initial window, count.
+    /// Round trips that slow start predicts from the initial window, count.
     predicted_round_trips: u32,
-    /// Whether it took those: not further from them than half of one.
+    /// Whether it took as many as predicted, to within half a round trip.
     is_as_predicted: bool,
     /// predicted_round_trips × handshake_ms.
     predicted_response_ms: f64,
@@ -118,7 +118,7 @@ impl PageShape {
     ) -> Self {
         let mut responses_ns: Vec<u64> = fetches.iter().map(|fetch| fetch.response_ns).collect();
         responses_ns.sort_unstable();
-        // The lower one of an even number.
+        // The lower one of the two in the middle, where their number is even.
         let response_ms = ms(responses_ns[(responses_ns.len() - 1) / 2]);
         let (round_trips, predicted) =
             (response_ms / handshake_ms, f64::from(predicted_round_trips));

@@ -1,4 +1,4 @@
-//! `linerate plan`: what to rent, from what was measured or published.
+//! `linerate plan`: which machine to rent, by measured or published figures.
 
 pub(crate) mod network;
 mod overheads;

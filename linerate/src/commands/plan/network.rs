@@ -1,4 +1,4 @@
-//! `linerate plan network`: the cheapest machine that carries a rate for ever.
+//! `linerate plan network`: the cheapest machine that carries a rate indefinitely.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -16,15 +16,15 @@ use crate::console::Console;
 use crate::shape;
 use crate::told::{self, template};
 
-/// Hours of a month, as clouds reckon it.
+/// Hours in a month, as clouds bill it.
 const HOURS_A_MONTH: f64 = 730.0;
 
-/// The cheapest machine that carries so much for ever, by the network
+/// Find the cheapest machine whose network carries a rate indefinitely
 ///
-/// The baseline counts, which a machine carries once its credit is spent. Machines, prices and overheads are those of
-/// an article unless --prices gives others; a machine that you have measured (linerate stream HOST --for 1h
-/// --until-sure --out FOLDER) has its own figure by --measured, and what tunnels add is measured by linerate study run vpn
-/// and given by --overheads.
+/// What counts is the baseline, the rate that a machine carries once its credit is spent.
+/// Machines, prices and overheads are those of an article unless --prices gives others. --measured
+/// gives the figure of a machine that you have measured (linerate stream HOST --for 1h --until-sure
+/// --out FOLDER). --overheads gives what tunnels add, as measured by linerate study run vpn.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -37,22 +37,22 @@ Examples:
 
 Exit codes:
   0    some machine carries it
-  1    none of the list does
+  1    no machine in the list does
   2    could not run")]
 pub(crate) struct Arguments {
-    /// Payload to be carried for ever, such as 550Mbit/s
+    /// Payload to carry indefinitely, such as 550Mbit/s
     #[arg(long, value_name = "RATE", value_parser = units::parse_rate)]
     need: u64,
-    /// What goes over the wire besides, by its name in the list or as NAME=SHARE
+    /// Overheads on the wire, each by its name in the list or as NAME=SHARE
     #[arg(long, value_name = "NAME[=SHARE],…", value_delimiter = ',')]
     over: Vec<String>,
-    /// What the overheads of the list were measured to be: the run folder of linerate study run vpn
+    /// Measured values of the list's overheads: the run folder of linerate study run vpn
     #[arg(long, requires = "over", value_name = "FOLDER", value_hint = clap::ValueHint::DirPath)]
     overheads: Option<PathBuf>,
-    /// Machines, prices and overheads (TOML), in the place of the article's
+    /// Machines, prices and overheads (TOML), instead of the article's
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     prices: Option<PathBuf>,
-    /// What a machine was measured to carry: the run folder of linerate stream --out
+    /// Measured rate of a machine: the run folder of linerate stream --out
     #[arg(long, value_name = "MACHINE=FOLDER", value_parser = parse_measured)]
     measured: Vec<(String, PathBuf)>,
     /// Print one JSON value (docs/schema/plan-network.json)
@@ -60,74 +60,77 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// Which machine carries a rate.
+/// The machines that carry a rate, and the cheapest of them.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct NetworkPlan {
     /// Version of the program.
     linerate_version: &'static str,
-    /// Payload to be carried, bit/s.
+    /// Payload to carry, bit/s.
     needed_bits_per_second: u64,
-    /// What each overhead makes of it, one after another.
+    /// Overheads in the order in which they are added.
     overheads: Vec<PlannedOverhead>,
-    /// What a machine has to carry, bit/s.
+    /// Rate that a machine has to carry, overheads included, bit/s.
     on_the_wire_bits_per_second: f64,
-    /// Where machines and prices are from.
+    /// Source of machines and prices.
     prices: PriceSource,
     /// All machines, the cheapest first.
     machines: Vec<PlannedMachine>,
-    /// The cheapest that carries it; null where none does.
+    /// Name of the cheapest machine that carries the rate; null if none does.
     cheapest: Option<String>,
-    /// What must be read with it.
+    /// Remarks that qualify the answer.
     notes: Vec<String>,
 }
 
-/// What goes over the wire besides.
+/// An overhead on the wire.
 #[derive(Serialize, JsonSchema)]
 struct PlannedOverhead {
-    /// Its name.
+    /// Name of the overhead.
     name: String,
-    /// Of what it carries, a share.
+    /// Bytes that it adds, as a share of those that it carries.
     share: f64,
-    /// Who says so.
+    /// Source of the share.
     source: String,
-    /// What is carried with it, bit/s.
+    /// Rate with this overhead and those before it, bit/s.
     bits_per_second: f64,
 }
 
-/// Where machines and prices are from.
+/// Source of machines and prices.
 #[derive(Serialize, JsonSchema)]
 struct PriceSource {
-    /// Who found them, and how.
+    /// Who collected them, and how.
     source: String,
-    /// Where these prices hold.
+    /// Region in which these prices hold.
     region: String,
-    /// When they held.
+    /// Date at which they held.
     date: String,
 }
 
 /// A machine, and whether it carries the rate.
 #[derive(Serialize, JsonSchema)]
 struct PlannedMachine {
-    /// Its kind.
+    /// Name of its kind.
     name: String,
     /// Price, USD an hour.
     usd_per_hour: f64,
     /// Price of 730 hours, USD.
     usd_per_month: f64,
-    /// What it carries for ever, bit/s.
+    /// Rate that it carries indefinitely, bit/s.
     base_bits_per_second: f64,
-    /// The run folder that says so; null of the list's figure.
+    /// Run folder that this rate was measured in; null if it is the list's figure.
     measured: Option<PathBuf>,
-    /// What it carries while there is credit, bit/s; null where the list does not say.
+    /// Rate that it carries while it has credit, bit/s; null if the list does not say.
     burst_bits_per_second: Option<f64>,
-    /// Whether it carries the rate for ever.
+    /// Whether it carries the rate indefinitely.
     carries: bool,
-    /// What is left of what it carries, a share; below 0 where it lacks.
+    /// Share of what it carries that is left over; below 0 if it carries too little.
     spare: f64,
 }
 
 pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
-    ensure!(arguments.need > 0, "--need 0 takes no machine");
+    ensure!(
+        arguments.need > 0,
+        "--need 0 needs no machine; give a rate above 0"
+    );
     let list = PriceList::read(arguments.prices.as_deref())?;
     let plan = NetworkPlan::of(arguments, list)?;
     told::say(&plan, template!("plan-network"), arguments.json, console);
@@ -148,7 +151,7 @@ impl NetworkPlan {
             let is_known = list.machines.iter().any(|offer| offer.name == *name);
             ensure!(
                 is_known,
-                "--measured {name}=…: the list has no such machine, and so no price"
+                "--measured {name}=…: the list has no machine of this name, and so no price; add it by --prices"
             );
         }
         notes.extend(list.notes);
@@ -190,7 +193,7 @@ impl NetworkPlan {
 }
 
 impl PlannedOverhead {
-    /// One upon another, with a note on each that was to be measured and was not.
+    /// Adds the overheads one upon another, and notes each that the run did not measure.
     fn all(
         arguments: &Arguments,
         list: &PriceList,
@@ -199,7 +202,7 @@ impl PlannedOverhead {
         let folder = arguments.overheads.as_deref();
         ensure!(
             folder.is_none() || arguments.over.iter().any(|over| !over.contains('=')),
-            "--overheads measures what the list names, and --over names none of that"
+            "--overheads gives figures for overheads of the list, and --over names none of these; leave it out"
         );
         let measured = folder.map(MeasuredOverheads::of).transpose()?;
         notes.extend(measured.as_ref().and_then(MeasuredOverheads::note));
@@ -237,7 +240,7 @@ impl PlannedMachine {
     }
 }
 
-/// Its name, its share and who says so.
+/// Returns the name of an overhead, its share and the source of the share.
 fn overhead(
     over: &str,
     list: &PriceList,
@@ -246,9 +249,9 @@ fn overhead(
 ) -> anyhow::Result<(String, f64, String)> {
     let Some((name, share)) = over.split_once('=') else {
         let known = list.overhead(over)?;
-        let told = measured.map(|run| run.share(known)).transpose();
-        let (share, source) = match told {
-            Ok(Some(told)) => told,
+        let found = measured.map(|run| run.share(known)).transpose();
+        let (share, source) = match found {
+            Ok(Some(found)) => found,
             Ok(None) => (known.share, known.source.clone()),
             Err(why) => {
                 notes.push(why);
@@ -263,15 +266,15 @@ fn overhead(
         OVERHEADS.contains(&share),
         "--over {over}: an overhead is a share of the payload, 0 % to 1000 %"
     );
-    Ok((name.to_owned(), share, "as it was given".to_owned()))
+    Ok((name.to_owned(), share, "as given".to_owned()))
 }
 
-/// What stays by a test of streams.
+/// The rate that a machine sustains, by a saved test of streams.
 struct MeasuredBase {
     folder: PathBuf,
-    /// The base rate of the way that carries least, or all of it where no credit was spent, bit/s.
+    /// Base rate of the way that carries least, or its mean rate if no credit was spent, bit/s.
     base: f64,
-    /// For how long that was measured where no credit was spent, s.
+    /// How long that way was measured, s; `None` if credit was spent.
     unspent_seconds: Option<f64>,
 }
 
@@ -281,14 +284,14 @@ impl MeasuredBase {
         let is_test = report::folder::kind(folder)? == RunKind::Streams;
         ensure!(
             is_test,
-            "{place} is no run folder of `linerate stream --out`"
+            "{place} is not a run folder of `linerate stream --out`"
         );
         let (run, blocks) = report::folder::read_streams(folder)?;
         let judged = judge::judge_streams(&run, &blocks);
         let mut ways = judged.ways.iter();
         ensure!(
             ways.all(|way| run.study.carrier.is_known(way.way)),
-            "{place}: who sends datagrams does not know what arrived; have the server send them (-R)"
+            "{place}: the sender of datagrams does not know what arrived; have the server send them (-R)"
         );
         let bases = judged.ways.iter().map(|way| match &way.credit {
             Some(credit) => (credit.base_bits_per_second.value, None),
@@ -308,7 +311,7 @@ impl MeasuredBase {
     fn note(&self) -> Option<String> {
         let seconds = self.unspent_seconds?;
         Some(format!(
-            "{}: no credit was spent in {}, so what it carried may be a burst; a longer test tells",
+            "{}: no credit was spent in {}, so this rate may be a burst; a longer test would show it",
             self.folder.display(),
             numbers::seconds(seconds)
         ))

@@ -1,4 +1,4 @@
-//! What goes over the wire besides, as a run of the study `vpn` measured it.
+//! Overheads on the wire, as a run of the study `vpn` measured them.
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,7 @@ impl MeasuredOverheads {
         let place = folder.display();
         ensure!(
             report::folder::kind(folder)? == RunKind::Commands,
-            "--overheads {place}: it is no run of `linerate study run vpn`"
+            "--overheads {place}: it is not a run of `linerate study run vpn`"
         );
         let (run, blocks, _) = report::folder::read_commands(folder)?;
         Ok(Self {
@@ -29,7 +29,7 @@ impl MeasuredOverheads {
         })
     }
 
-    /// What stands against its figures.
+    /// Returns a remark if doubts or missing rounds weaken its figures.
     pub(super) fn note(&self) -> Option<String> {
         let (judged, place) = (&self.judged, self.folder.display());
         let is_whole = judged.rounds_done >= judged.rounds_planned;
@@ -43,22 +43,22 @@ impl MeasuredOverheads {
         })
     }
 
-    /// The share of an overhead and who says so.
+    /// Returns the share of an overhead and the source of the share.
     ///
     /// # Errors
-    /// Why the run does not tell.
+    /// When the run has no usable figure of it: says why.
     pub(super) fn share(&self, overhead: &Overhead) -> Result<(f64, String), String> {
         let (name, place) = (&overhead.name, self.folder.display());
         let by = overhead.measured.as_ref();
         let by = by.ok_or_else(|| format!("{name}: the list names no arm that measures it"))?;
         let found = self.arm(by).and_then(|arm| Some((arm, figure(arm, by)?)));
         let (arm, figure) = found.ok_or_else(|| {
-            format!("{name}: {place} has no figure of it, so it is as the list has it")
+            format!("{name}: {place} has no figure for it, so the list's figure is used")
         })?;
         let share = figure.value / 100.0;
         if !OVERHEADS.contains(&share) {
             return Err(format!(
-                "{name}: {place} has {} %, which is no overhead, so it is as the list has it",
+                "{name}: {place} has {} %, which cannot be an overhead, so the list's figure is used",
                 figure.value
             ));
         }

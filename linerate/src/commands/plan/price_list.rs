@@ -1,4 +1,4 @@
-//! What machines carry and cost, as a file has it.
+//! The list of machines, with what they carry and cost.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -9,19 +9,19 @@ use serde::Deserialize;
 
 /// The list that comes with the program.
 const OURS: &str = include_str!("../../../data/network-prices.toml");
-/// The most that a list may have, bytes: thousands of machines.
+/// Largest size of a list's file, bytes: enough for thousands of machines.
 const MOST_BYTES: u64 = 1 << 20;
-/// A Tbit/s and a million an hour are more than anything is sold with.
+/// Nothing that is sold carries more than a Tbit/s or costs more than a million USD an hour.
 const MOST_MBIT: f64 = 1e6;
 const MOST_USD: f64 = 1e6;
-/// What an overhead may be, as a share of the payload.
+/// Range of an overhead, as a share of the payload.
 pub(super) const OVERHEADS: RangeInclusive<f64> = 0.0..=10.0;
 
 /// A list of prices.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PriceList {
-    /// Who found it, and how.
+    /// Who collected it, and how.
     pub(super) source: String,
     pub(super) region: String,
     pub(super) date: String,
@@ -39,22 +39,22 @@ pub(super) struct PriceList {
 pub(super) struct MachineOffer {
     pub(super) name: String,
     pub(super) usd_per_hour: f64,
-    /// For ever.
+    /// Rate that it carries indefinitely, Mbit/s.
     pub(super) baseline_mbit: f64,
-    /// While there is credit.
+    /// Rate that it carries while it has credit, Mbit/s.
     pub(super) burst_mbit: Option<f64>,
     pub(super) note: Option<String>,
 }
 
-/// What goes over the wire beside each byte.
+/// What something on the way, such as a tunnel, adds to the bytes on the wire.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Overhead {
     pub(super) name: String,
-    /// Of the payload.
+    /// Bytes that it adds, as a share of the payload.
     pub(super) share: f64,
     pub(super) source: String,
-    /// What measures it.
+    /// Arm of a study that measures it.
     pub(super) measured: Option<MeasuredBy>,
 }
 
@@ -62,14 +62,14 @@ pub(super) struct Overhead {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct MeasuredBy {
-    /// Factor to level, of the arm.
+    /// Level of each factor of the arm, by the factor's name.
     pub(super) levels: BTreeMap<String, String>,
-    /// The metric that is the overhead in percent.
+    /// Name of the metric that is the overhead in per cent.
     pub(super) percent: String,
 }
 
 impl PriceList {
-    /// Of a file, or ours.
+    /// Reads the list of a file, or the built-in one.
     pub(super) fn read(file: Option<&Path>) -> anyhow::Result<Self> {
         let Some(file) = file else {
             return Self::parse(OURS);
@@ -131,7 +131,7 @@ impl Overhead {
         let measured = self.measured.as_ref();
         ensure!(
             measured.is_none_or(|by| !by.levels.is_empty()),
-            "{}: measured names no levels, so that any arm would do",
+            "{}: measured names no levels, so any arm would match",
             self.name
         );
         Ok(())

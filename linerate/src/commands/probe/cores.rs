@@ -1,4 +1,4 @@
-//! `linerate probe cores`: what a cache line takes between each two CPUs.
+//! `linerate probe cores`: how long a cache line takes between each two CPUs.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -21,21 +21,22 @@ use crate::shape;
 use crate::stopping;
 use crate::told::{self, template};
 
-/// More of the CPUs' time than that, stolen by the hypervisor, is told beside the answer.
+/// Share of the CPUs' time stolen by the hypervisor from which on a note beside the answer says so.
 const STOLEN_MUCH: f64 = 0.01;
-/// Plain lines of progress where nothing can be drawn, of pairs that take so long that somebody waits.
+/// Plain lines of progress where nothing can be drawn.
 const PLAIN_LINES: usize = 10;
+/// Least number of pairs for which progress is worth plain lines: fewer take too short a time.
 const PAIRS_OF_A_WAIT: usize = 60;
 
-/// How long a cache line takes from one CPU to another, between each two, and who is near whom
+/// Measure how long a cache line takes between each two CPUs, and which CPUs are near one another
 ///
-/// Two threads, each held on a CPU of its own, hand a cache line to and fro, for at most 50 ms a pair: eight
-/// lines in memory that nobody had before, half of it near either CPU, and the pairs in random order. Exchange is what
-/// locks do, and how core-to-core-latency measures: both compare and exchange the number on one line.
-/// Handover is what rings do: each writes a line that the other reads. Times are one way, half of a
-/// round trip, as medians, since a mean says more of what interrupted it; the interval is of eight
-/// lines. CPUs that are nearer to one another than to others are found from the times alone, not from
-/// what the kernel tells of the machine.
+/// Two threads, each pinned to its own CPU, pass a cache line back and forth, for at most 50 ms a
+/// pair: eight lines in fresh memory, half of it near either CPU, and the pairs in random order.
+/// Exchange is what locks do, and what core-to-core-latency measures: both threads compare and
+/// exchange the number on one line. Handover is what rings do: each thread writes a line that the
+/// other reads. Times are one way, half of a round trip. They are medians, since a mean says more
+/// about interruptions; the interval is over the eight lines. Which CPUs are near one another is
+/// found from the times alone, not from what the kernel reports about the machine.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -43,7 +44,7 @@ Examples:
     linerate probe cores
   Between four of them, with every pair's interval and p99:
     linerate probe cores --cpus 0-3 --json
-  As core-to-core-latency --csv prints them, with medians in the place of means:
+  In the format of core-to-core-latency --csv, with medians instead of means:
     linerate probe cores --csv > cores.csv
   A heat map for a browser:
     linerate probe cores --html cores.html")]
@@ -61,20 +62,21 @@ pub(crate) struct Arguments {
     html: Option<PathBuf>,
 }
 
-/// What a cache line takes between each two CPUs of this machine.
+/// How long a cache line takes between each two CPUs of this machine.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ProbeCores {
     /// Version of the program.
     linerate_version: &'static str,
     /// The answer in one sentence.
     answer: String,
-    /// Cache lines of each pair, count.
+    /// Cache lines measured for each pair, count.
     lines: u32,
     #[serde(flatten)]
     distances: CoreDistances,
-    /// Time that the hypervisor kept from all CPUs meanwhile, as a share of theirs, 0 to 1; null where it is hidden.
+    /// Share of the CPUs' time that the hypervisor stole during the measurement, 0 to 1; null
+    /// where it is hidden.
     stolen_share: Option<f64>,
-    /// What must be read with the answer.
+    /// Remarks that qualify the answer.
     notes: Vec<String>,
 }
 
@@ -105,7 +107,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     Ok(stopped.unwrap_or(ExitCode::SUCCESS))
 }
 
-/// None where it was stopped before there was anything to tell.
+/// Measures each pair of CPUs; returns `None` if it was stopped before the first was measured.
 fn measure(cpus: &[usize], console: &Console) -> anyhow::Result<Option<ProbeCores>> {
     let planned = cpus.len() * (cpus.len() - 1) / 2;
     let plain_lines = if planned < PAIRS_OF_A_WAIT {
@@ -157,11 +159,13 @@ fn stopped_too_early(console: &Console) -> ExitCode {
 }
 
 fn notes(stopped: Option<&str>, stolen_share: Option<f64>) -> Vec<String> {
-    let stopped = stopped.map(|by| format!("stopped by {by} before each two were measured"));
+    let stopped = stopped.map(|by| format!("stopped by {by} before all pairs were measured"));
     let much = stolen_share.filter(|share| *share >= STOLEN_MUCH);
     let stolen = much.map(|share| {
         let share = report::numbers::share(share);
-        format!("the hypervisor kept {share} of the CPUs' time meanwhile: medians bear that, p99 does not")
+        format!(
+            "the hypervisor stole {share} of the CPUs' time: medians are robust to that, p99 is not"
+        )
     });
     stopped.into_iter().chain(stolen).collect()
 }

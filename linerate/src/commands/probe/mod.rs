@@ -1,4 +1,4 @@
-//! `linerate probe`: what this machine can do at most.
+//! `linerate probe`: the ceilings of this machine.
 
 pub(crate) mod cores;
 pub(crate) mod quick;
@@ -10,14 +10,15 @@ use clap::Subcommand;
 
 use crate::console::Console;
 
-/// What this machine can do at most: ceilings, each with its interval, in seconds
+/// Measure what this machine can do at most, in seconds: ceilings with intervals
 ///
-/// Without a word behind it all that take a moment: system calls, switches and wake-ups of threads, timers, TCP over
-/// loopback and a pair of devices, memory, cryptography, the page cache and a disk. Each has a value in each of 16 rounds, in random
-/// order, and is told as their median. It keeps the CPUs that it measures busy at once, also where the machine is at
-/// work, for about four seconds; needs no root but for the pair of devices, changes nothing, and measures on CPUs that
-/// this process may use. A file of
-/// 64 MiB at most has no name, and is gone however it ends. docs/probes.md says what each is and how it can lie.
+/// Without a subcommand it measures all that take only a moment: system calls, switches and
+/// wake-ups of threads, timers, TCP over loopback and a pair of devices, memory, cryptography, the
+/// page cache and a disk. Each is measured once in each of 16 rounds, in random order, and reported
+/// as the median. For about four seconds it keeps the CPUs that it measures busy, even if the
+/// machine is at work. It changes nothing, measures on CPUs that this process may use, and needs
+/// root only for the pair of devices. It uses a file of at most 64 MiB, which has no name and is
+/// gone however it ends. docs/probes.md says what each probe is and how it can mislead.
 #[derive(clap::Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -27,7 +28,7 @@ Examples:
     linerate probe
   With the disk that a folder is on, for a script:
     linerate probe --folder /srv --json | jq '.ceilings[] | {name, value: .found.value}'
-  And how far is my other machine, through the network's devices?
+  How far is my other machine, through the network's devices?
     linerate probe --to 10.0.0.2 --mine 10.0.0.2
   Which CPUs are near one another, and how far is it to the others?
     linerate probe cores"
@@ -54,13 +55,13 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
 /// The CPUs that are measured.
 #[derive(clap::Args)]
 struct CpuChoice {
-    /// Measure on these alone, such as 0-3,8; without it, on all that this process may use
+    /// CPUs to measure on, such as 0-3,8 [default: all that this process may use]
     #[arg(long, value_name = "LIST")]
     cpus: Option<String>,
 }
 
 impl CpuChoice {
-    /// One or more in ascending order, all of which may be used.
+    /// Returns the CPUs in ascending order: at least one, and all usable by this process.
     fn chosen(&self) -> anyhow::Result<Vec<usize>> {
         let mut cpus = match &self.cpus {
             None => sys::cpu::allowed().context("reading which CPUs may be used")?,

@@ -1,4 +1,4 @@
-//! `linerate probe`: all ceilings that take a moment each.
+//! `linerate probe`: all ceilings that take only a moment to measure.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -26,23 +26,24 @@ use crate::{ownership, shape, stopping};
 
 /// Two-sided error of the intervals.
 const ALPHA: f64 = 0.05;
-/// A rate's name ends so, and a time's otherwise.
+/// Ending of the name of each rate; all other ceilings are times.
 const RATE: &str = "_bytes_per_second";
-/// Hardly anybody listens there (discard), and a refusal is a round trip too; sshd(8) shuts out who connects often and says
-/// nothing.
+/// Default port of `--to` (discard). Hardly anybody listens there, and a refusal is a round trip
+/// too; sshd(8) would shut out a client that connects often and says nothing.
 const DISCARD: u16 = 9;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     cpus: CpuChoice,
-    /// Write the file that is read from disk into this folder; it has no name there, and is gone afterwards
+    /// Folder for the file that is read from disk; the file has no name, and is gone afterwards
     #[arg(long, value_name = "DIR")]
     folder: Option<PathBuf>,
-    /// Also how long a connection to this machine takes to be opened, by HOST or HOST:PORT
+    /// Also measure how long it takes to open a connection to this HOST or HOST:PORT
     ///
-    /// It is one round trip through the network's devices, which the kernel there answers, also where nobody
-    /// listens; port 9 unless given. It is opened 80 times: at port 22 sshd may shut you out for a minute.
+    /// It is one round trip through the network's devices: the kernel there answers even if nobody
+    /// listens. The port is 9 unless given. 80 connections are opened: on port 22 sshd may shut you
+    /// out for a minute.
     #[arg(long, value_name = "HOST")]
     to: Option<String>,
     /// This host is mine: needed beyond this machine's loopback
@@ -60,13 +61,13 @@ pub(crate) struct Arguments {
 pub(crate) struct Probed {
     /// Version of the program.
     linerate_version: &'static str,
-    /// The CPUs that were measured on, by the kernel's numbers.
+    /// CPUs that were measured on, by the kernel's numbers.
     cpus: Vec<usize>,
-    /// Each figure, in the order of the page.
+    /// Each ceiling that has a figure, in the order of the page.
     ceilings: Vec<Ceiling>,
-    /// Probes that have none.
+    /// Probes that have no figure.
     missing: Vec<NoCeiling>,
-    /// What must be read with them.
+    /// Remarks that qualify the figures.
     notes: Vec<String>,
 }
 
@@ -92,7 +93,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     let mut probed = Probed::of(&cpus, measured?);
     probed
         .notes
-        .extend(far.map(|far| format!("tcp_connect_ns is of {far}")));
+        .extend(far.map(|far| format!("tcp_connect_ns was measured to {far}")));
     console.say(&match arguments.json {
         true => shape::lines(&probed),
         false => probed.page(console.width()),
@@ -102,21 +103,22 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
 }
 
 impl Arguments {
-    /// Where the file is to be. Who names a folder asks for its disk, so that without it there is nothing to measure.
+    /// Returns the folder for the file that is read. A user who names a folder asks for its disk,
+    /// so one that cannot be used is an error.
     fn folder(&self) -> anyhow::Result<PathBuf> {
         let Some(folder) = &self.folder else {
             return Ok(std::env::temp_dir());
         };
         unnamed(folder).map_err(|why| {
             anyhow!(
-                "--folder {}: no file can be written there: {why}; name a folder that you may write to, on a file system that has files without a name (O_TMPFILE), or leave --folder out",
+                "--folder {}: no file can be written there: {why}; name a folder that you may write to, on a file system that supports unnamed files (O_TMPFILE), or leave --folder out",
                 folder.display()
             )
         })?;
         Ok(folder.clone())
     }
 
-    /// Where on another machine.
+    /// Returns the address of the other machine, if `--to` names one.
     fn far(&self) -> anyhow::Result<Option<SocketAddr>> {
         ensure!(
             self.to.is_some() || self.hosts.hosts.is_none(),
@@ -147,7 +149,7 @@ impl Probed {
                     what,
                     why: why.map_or_else(
                         || "it was stopped before".to_owned(),
-                        |why| told(&why.into()),
+                        |why| error_words(&why.into()),
                     ),
                 }),
             }
@@ -171,7 +173,7 @@ impl Probed {
     }
 }
 
-/// What, how much, and from where to where.
+/// Returns what a ceiling is, its figure, and its interval.
 fn row(ceiling: &Ceiling) -> [String; 3] {
     let (found, is_rate) = (&ceiling.found, ceiling.name.ends_with(RATE));
     let (unit, per) = if is_rate { ("bytes", "/s") } else { ("ns", "") };
@@ -183,7 +185,7 @@ fn row(ceiling: &Ceiling) -> [String; 3] {
     ]
 }
 
-fn told(error: &anyhow::Error) -> String {
+fn error_words(error: &anyhow::Error) -> String {
     format!("{error:#}")
 }
 

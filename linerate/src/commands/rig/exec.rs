@@ -1,4 +1,4 @@
-//! `linerate rig exec`: a program on a host of a rig, in our place.
+//! `linerate rig exec`: replaces this process by a program on a host of a rig.
 
 use std::ffi::OsString;
 use std::process::{Command, ExitCode};
@@ -12,8 +12,8 @@ use crate::in_our_place::become_it;
 
 /// Becomes the program; returns only when it could not be started.
 ///
-/// In its place there is nothing between it and whoever called: no exit code to translate, no
-/// signal to pass on, no terminal to share.
+/// That leaves nothing between the program and its caller: no exit code to translate, no signal to
+/// pass on, no terminal to share.
 pub(super) fn run(
     name: Option<&RigName>,
     host: &str,

@@ -18,17 +18,17 @@ use crate::told::{self, template};
 use crate::values;
 use shapes::{RigClean, RigStatus, RigUp};
 
-/// A rig could not be taken down.
+/// Exit code if a rig could not be taken down.
 const COULD_NOT_RUN: u8 = 2;
-/// The machine was left changed.
+/// Exit code if the machine was left changed.
 const LEFT_CHANGED: u8 = 3;
 
-/// Client and server with a network of their own between them, all on this machine
+/// Build a client and a server with their own network between them, all on this machine
 ///
-/// A rig is a few hosts that are network namespaces, joined by virtual devices that are never seen
-/// outside. Nothing of this machine's own network is touched. Root gets plain network namespaces;
-/// anybody else gets them within a user namespace, where the kernel allows that, and may do in
-/// them what root may.
+/// A rig is a few hosts, each a network namespace, joined by virtual devices that are never seen
+/// outside. This machine's own network is not touched. Root gets plain network namespaces; any
+/// other user gets them within a user namespace, where the kernel allows that, and may do in them
+/// what root may.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -46,9 +46,9 @@ Kinds, with the addresses of client and server:
   router  client 198.18.0.1 – router – server 198.18.1.1; the router forwards
   tunnel  as router, with a VXLAN between client 198.18.2.1 and server 198.18.2.2
 
-198.18.0.0/15 is kept for benchmarks (RFC 2544), so no network that this machine is in has these
-addresses. A rig is held by one small process. When that ends, however it ends, the kernel takes
-the rig down as soon as no program runs in it.")]
+198.18.0.0/15 is reserved for benchmarks (RFC 2544), so no network that this machine is in has
+these addresses. A rig is held by one small process. When that ends, however it ends, the kernel
+takes the rig down as soon as no program runs in it.")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     action: Action,
@@ -56,50 +56,52 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Put a rig up, which stays until it is cleaned
+    /// Put up a rig that stays until it is cleaned
     #[command(after_long_help = "\
 Examples:
   linerate rig up
-  Another beside it, and its addresses for a script:
+  Another one beside it, and the addresses of one for a script:
     linerate rig up router --name other
     linerate rig up tunnel --json | jq -r '.rig.hosts[] | [.name, .address] | @tsv'")]
     Up {
         /// Hosts and links: netns, router or tunnel
-        // What carries nothing by itself would as a rig to stay only puzzle.
+        // Without `wire`: it carries nothing by itself, so a rig of it that stays would only
+        // puzzle.
         #[arg(default_value = "netns", value_parser = values::one_of::<Topology>(["netns", "router", "tunnel"]))]
         kind: Topology,
-        /// What to call it; otherwise it has the name of its kind
+        /// Name of the rig [default: its kind]
         #[arg(long)]
         name: Option<RigName>,
         /// Print it as one JSON value (docs/schema/rig-up.json)
         #[arg(long)]
         json: bool,
     },
-    /// The rigs of this user, those left by a crash included
+    /// List the rigs of this user, including those left by a crash
     #[command(after_long_help = "\
 Examples:
   linerate rig status
-  With another program's own eyes:
+  As another program sees a host:
     sudo nsenter --net=$(linerate rig status --json | jq -r '.rigs[0].hosts[0].enter') ip address")]
     Status {
         /// Print them as one JSON value (docs/schema/rig-status.json)
         #[arg(long)]
         json: bool,
     },
-    /// Take a rig down with all that runs in it, or what a crash left of one; without a name, all
+    /// Take down a rig and all that runs in it, or what a crash left of one; without a name, all
     #[command(after_long_help = "\
 Examples:
   linerate rig clean netns
-  All that there are, and what a crash left:
+  All rigs, and what a crash left:
     linerate rig clean
 
-What `rig exec` started there, and what that started, is asked to end and killed after two seconds,
-also as another user, as a daemon or in network namespaces of its own: it shares a UTS namespace
-with the rig. Of a rig whose holder has ended, only what is still on one of its hosts is found. A
-process that somebody else put into a rig's network namespaces, or that has left that UTS namespace,
-is not ours to end: it is named, and exit code 3 says that the namespaces stay until it has ended.")]
+Processes that `rig exec` started there, and their children, are asked to end and killed after two
+seconds, even as another user, as a daemon or in network namespaces of their own: they share a UTS
+namespace with the rig. Of a rig whose holder has ended, only processes still on one of its hosts
+are found. A process that somebody else put into a rig's network namespaces, or that has left that
+UTS namespace, is not ended: it is named, and exit code 3 says that the namespaces stay until it
+has ended.")]
     Clean {
-        /// The rig; otherwise all
+        /// Name of the rig [default: all]
         name: Option<RigName>,
         /// Print what was done as one JSON value (docs/schema/rig-clean.json)
         #[arg(long)]
@@ -109,27 +111,27 @@ is not ours to end: it is named, and exit code 3 says that the namespaces stay u
     #[command(after_long_help = "\
 Examples:
   linerate rig exec client -- curl http://198.18.0.2:8080/json
-  On a rig with a name, as one of several:
+  On one of several rigs, by its name:
     linerate rig exec --name vpn server -- tcpdump -n -i lr-tunnel
   A shell there:
     linerate rig exec router -- bash
 
-The program takes our place: its exit code is ours, signals and the terminal are its own. It runs
-as the user who calls; where the rig is an ordinary user's, he is root in it and nowhere else. The
-file system is the machine's, and with it /sys, which goes on showing the machine's own devices.
-The host name is a copy, in a UTS namespace of the rig's by which `rig clean` knows what to end.
+The program replaces this process: its exit code is ours, signals and the terminal are its own. It
+runs as the calling user; in a rig of an ordinary user, that user is root in it and nowhere else.
+The file system is the machine's, including /sys, which still shows the machine's own devices. The
+host name is a copy, in the rig's own UTS namespace, by which `rig clean` knows what to end.
 LINERATE_RIG is set to the rig's name.")]
     Exec {
         /// client, server or router
         host: String,
-        /// The rig, where there are several
+        /// Name of the rig, if there are several
         #[arg(long)]
         name: Option<RigName>,
         /// The program and its arguments
         #[arg(last = true, required = true, value_name = "CMD")]
         command: Vec<std::ffi::OsString>,
     },
-    /// Hold a rig as standard input orders; for Linerate itself
+    /// Hold a rig as commanded on standard input; for Linerate itself
     #[command(hide = true)]
     Hold { kind: Topology },
 }
@@ -157,8 +159,8 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     }
 }
 
-/// Here an ordinary user is root, whose rigs are others than his, and root's `clean` would end
-/// itself.
+/// Whether this is a host of a rig. An ordinary user is root here, and root's rigs are not the
+/// user's own; and a `clean` by root would end itself.
 fn is_on_a_host() -> bool {
     std::env::var_os(machine::rig::MARK).is_some() || machine::rig::is_inside()
 }
@@ -193,18 +195,18 @@ fn clean(name: Option<&RigName>, as_json: bool, console: &Console) -> anyhow::Re
     }
     let kept: Vec<String> = taken.iter().filter_map(kept).collect();
     let failed = failed.iter().map(ToString::to_string);
-    let told: Vec<String> = failed.chain(kept.iter().cloned()).collect();
-    for words in &told {
-        console.error(words);
+    let errors: Vec<String> = failed.chain(kept.iter().cloned()).collect();
+    for error in &errors {
+        console.error(error);
     }
-    Ok(match (kept.is_empty(), told.is_empty()) {
+    Ok(match (kept.is_empty(), errors.is_empty()) {
         (true, true) => ExitCode::SUCCESS,
         (true, false) => ExitCode::from(COULD_NOT_RUN),
         (false, _) => ExitCode::from(LEFT_CHANGED),
     })
 }
 
-/// What still keeps a rig's namespaces, and what to do.
+/// Says which processes still keep a rig's namespaces, and what to do.
 fn kept(rig: &TakenDown) -> Option<String> {
     let pids: Vec<String> = rig.kept_by.iter().map(ToString::to_string).collect();
     let pids = pids.join(" ");
@@ -218,13 +220,13 @@ fn kept(rig: &TakenDown) -> Option<String> {
     })
 }
 
-/// One that cannot be taken down keeps no other from it.
+/// Takes down all rigs. If one cannot be taken down, the others still are.
 fn take_all_down() -> Result<(Vec<TakenDown>, Vec<StandingError>), StandingError> {
     let (mut taken, mut failed) = (Vec::new(), Vec::new());
     for rig in Standing::all()? {
         match Standing::take_down(rig.name()) {
             Ok(down) => taken.push(down),
-            // Somebody else was faster.
+            // Another process has taken it down first.
             Err(StandingError::Unknown { .. }) => {}
             Err(error) => failed.push(error),
         }

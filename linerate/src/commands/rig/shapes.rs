@@ -1,4 +1,4 @@
-//! What `linerate rig` says of rigs, as JSON.
+//! The JSON values that `linerate rig` prints.
 
 use machine::rig::standing::{StandingRig, TakenDown};
 use schemars::JsonSchema;
@@ -11,14 +11,14 @@ pub(crate) struct RigUp {
     pub(super) rig: StandingRig,
 }
 
-/// The rigs there are.
+/// The rigs of this user.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct RigStatus {
     /// One entry for each rig, the oldest first.
     pub(super) rigs: Vec<StandingRig>,
 }
 
-/// What was taken down.
+/// The rigs that were taken down.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct RigClean {
     /// One entry for each rig, the oldest first.

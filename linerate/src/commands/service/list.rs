@@ -11,36 +11,36 @@ use crate::failure::words;
 use crate::told::{self, template};
 use crate::trust::TrustFlag;
 
-/// The services there are, whether their programs are installed, and which run.
+/// All services, whether their programs are installed, and which run.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct List {
     /// One entry for each service, by name.
     services: Vec<Entry>,
     /// One entry for each service that was started here and runs, by name.
     running: Vec<Running>,
-    /// One entry for each service that ended unasked in the background, until it is started or
+    /// One entry for each service that ended on its own in the background, until it is started or
     /// stopped again.
     failed: Vec<Failed>,
 }
 
-/// A service that ended unasked while nobody was there to be told.
+/// A service that ended on its own in the background, where nobody saw it.
 #[derive(Serialize, JsonSchema)]
 struct Failed {
-    /// What `service stop` takes.
+    /// Name for `service stop`.
     name: String,
-    /// What readers call it.
+    /// Title for a reader.
     title: String,
-    /// What happened, with the ends of its logs.
+    /// What happened, with the last lines of its logs.
     why: String,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct Entry {
-    /// What `--target` takes.
+    /// Name for `--target`.
     name: String,
-    /// What readers call it; its name where its file is wrong.
+    /// Title for a reader; its name where its file is wrong.
     title: String,
-    /// What it speaks on its port; null where its file is wrong.
+    /// Protocol that it speaks; null where its file is wrong.
     protocol: Option<model::service::Protocol>,
     /// Its file, below the current folder; null where it is built in.
     file: Option<String>,
@@ -50,7 +50,7 @@ struct Entry {
     serves: Vec<String>,
     /// Path of its program here; null where it is not installed.
     program: Option<String>,
-    /// What the program calls its version; null where it is not installed, or where it may not be
+    /// Version that the program reports; null where it is not installed, or where it may not be
     /// asked without --trust.
     version: Option<String>,
     /// What is missing and how to install it, or what is wrong in its file; null where the program
@@ -78,7 +78,8 @@ pub(super) fn run(json: bool, trust: TrustFlag, console: &Console) {
     told::say(&list, template!("service-list"), json, console);
 }
 
-/// Asking a program for its version runs it, so one of somebody else's is only looked for.
+/// Returns the entry of a service. Asking a program for its version runs it, so the program of a
+/// service that is not trusted is only located.
 fn entry(known: &KnownService, trust: TrustFlag) -> Entry {
     let service = &known.service;
     let (program, version, missing) = if trust.check(service).is_ok() {
@@ -105,7 +106,7 @@ fn entry(known: &KnownService, trust: TrustFlag) -> Entry {
     }
 }
 
-/// One whose file is wrong: the others are there all the same.
+/// Returns the entry of a service whose file is wrong, so that the others are still listed.
 fn unusable(name: String, error: &Refusal) -> Entry {
     Entry {
         title: name.clone(),

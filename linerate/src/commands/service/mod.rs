@@ -17,21 +17,21 @@ use crate::console::Console;
 use crate::shape;
 use crate::trust::TrustFlag;
 
-/// Programs that a study can measure: found, started and stopped as files say
+/// Find, start and stop programs that a study can measure, as their files say
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
   What can be measured here, and what is missing?
     linerate service list
-  A Redis of one's own, until Ctrl-C:
+  A Redis of your own, until Ctrl-C:
     linerate service start redis
-  A ladder with nginx in the place of our own server:
+  A ladder with nginx instead of our own server:
     linerate study run http-json --target nginx
 
-A service is one TOML file: how to find a program and tell its version, how to configure it in a
-folder of its own, how to start it without root on a socket or an address, when it is ready, what it
-must answer, and how to stop it. `services/NAME.toml` in the current folder wins over the one that
-is built in; what is not Linerate's own runs only with --trust.")]
+A service is one TOML file: how to find a program and its version, how to configure it in a folder
+of its own, how to start it without root on a socket or an address, when it is ready, what it must
+answer, and how to stop it. `services/NAME.toml` in the current folder takes precedence over the
+built-in one; a service that is not Linerate's own runs only with --trust.")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     action: Action,
@@ -39,13 +39,13 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand)]
 enum Action {
-    /// The services there are, whether their programs are installed, and which run
+    /// List all services, whether their programs are installed, and which run
     #[command(after_long_help = "\
 Examples:
   linerate service list
   What would have to be installed, for a script:
     linerate service list --json | jq -r '.services[].missing // empty'
-  What connects to redis:
+  The command that connects to redis:
     linerate service list --json | jq -r '.running[] | select(.name == \"redis\").connect'")]
     List {
         /// Print them as one JSON value (docs/schema/services.json)
@@ -54,7 +54,7 @@ Examples:
         #[command(flatten)]
         trust: TrustFlag,
     },
-    /// A service's file
+    /// Show a service's file
     #[command(after_long_help = "\
 Examples:
   Read how nginx is found, configured, started and stopped:
@@ -70,15 +70,15 @@ Examples:
         json: bool,
     },
     Start(start::Arguments),
-    /// End a service that was started, and take its folder away
+    /// Stop a service that was started, and remove its folder
     ///
-    /// It is asked to end, and killed when its grace is over; what it started goes with it. What a
-    /// crash left of a service is taken away too.
+    /// It is asked to end, and killed when its grace period is over, with all that it started. What
+    /// a crash left of a service is removed too.
     #[command(after_long_help = "\
 Examples:
   linerate service stop redis")]
     Stop {
-        /// Name of a service that runs; `linerate service list` shows which do
+        /// Name of a running service; `linerate service list` shows which run
         service: String,
         /// Print what was done as one JSON value (docs/schema/service-stop.json)
         #[arg(long)]
@@ -89,7 +89,7 @@ Examples:
     Keep,
 }
 
-/// One service, its defaults filled in.
+/// One service, with its defaults filled in.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ServiceShow {
     /// Its file, below the current folder; null where it is built in.

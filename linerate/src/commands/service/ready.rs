@@ -1,4 +1,4 @@
-//! What `linerate service start` says once a service is ready.
+//! What `linerate service start` prints once a service is ready.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -13,27 +13,27 @@ use crate::told::{self, template};
 /// A service that is ready; one line.
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Ready {
-    /// What `service stop` takes.
+    /// Name for `service stop`.
     name: String,
-    /// What readers call it.
+    /// Title for a reader.
     title: String,
-    /// What the program calls its version.
+    /// Version that the program reports.
     version: String,
-    /// Where it answers, ADDR:PORT; null where that is its socket alone.
+    /// Where it answers, ADDR:PORT; null where it has only its socket.
     address: Option<SocketAddr>,
-    /// Its port; null where it has its socket alone.
+    /// Port of that address; null where it has only its socket.
     port: Option<u16>,
     /// Path of the Unix socket that it listens on; null for none.
     socket: Option<String>,
     /// Path of the file with its password; null where it has none.
     password_file: Option<PathBuf>,
-    /// The command of a shell that speaks with it; null for none.
+    /// Shell command that connects to it; null for none.
     connect: Option<String>,
-    /// What an HTTP service serves; empty for others.
+    /// URLs that an HTTP service serves; empty for other services.
     urls: Vec<String>,
-    /// Its own folder, which goes with it.
+    /// Its own folder, which is removed when it ends.
     folder: String,
-    /// The process of Linerate that has it in its charge; SIGTERM ends both.
+    /// Process of Linerate that keeps it; SIGTERM ends both.
     pid: u32,
 }
 
@@ -57,7 +57,7 @@ impl Ready {
         }
     }
 
-    /// In one line for a program, in several for a reader.
+    /// Returns one line of JSON for a program, or several lines for a reader.
     pub(super) fn shown(&self, as_json: bool) -> String {
         match as_json {
             true => shape::line(self),

@@ -1,4 +1,4 @@
-//! `linerate service start`: a service of one's own, until Ctrl-C or `linerate service stop`.
+//! `linerate service start`: runs a service until Ctrl-C or `linerate service stop`.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::AsFd as _;
@@ -23,18 +23,19 @@ use crate::trust::TrustFlag;
 
 /// Start a service and wait until it is ready
 ///
-/// It runs without root and in a folder of its own, which nobody else may enter. Caches and databases listen on a Unix
-/// socket there, and on an address where one is asked for; HTTP services on a port of loopback unless you give another
-/// address. It stays until Ctrl-C, SIGTERM, SIGHUP or `linerate service stop` ends it; then nothing of it is
-/// left, neither a process nor a file, but for the cache that a few services keep. That holds when
-/// Linerate itself is killed too; where its keeper was killed with it, the next `linerate service
-/// list`, `start` or `stop` takes away what is left. Its data starts empty each time.
+/// It runs without root and in a folder of its own, which no other user may enter. Caches and
+/// databases listen on a Unix socket there, and on an address if you ask for one; HTTP services
+/// listen on a port of loopback unless you give another address. It stays until Ctrl-C, SIGTERM,
+/// SIGHUP or `linerate service stop` ends it; then no process and no file of it is left, except the
+/// cache that a few services keep. That holds even if Linerate itself is killed; if its keeper was
+/// killed with it, the next `linerate service list`, `start` or `stop` removes what is left. Its
+/// data starts empty each time.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
   nginx until Ctrl-C, on any free port:
     linerate service start nginx
-  PostgreSQL in the background, and its end:
+  PostgreSQL in the background, with a client, and how to stop it:
     linerate service start postgresql --detach
     sh -c \"$(linerate service list --json | jq -r '.running[].connect')\"
     linerate service stop postgresql
@@ -53,19 +54,20 @@ pub(crate) struct Arguments {
     cpus: Option<std::vec::Vec<usize>>,
     /// Address of this machine to listen on
     ///
-    /// Without it, and without --port, caches and databases listen on their socket alone, all others on 127.0.0.1. Beyond
-    /// loopback, whoever reaches that address reaches the service. Caches and databases ask for a password, which is
-    /// in a file of their folder; PostgreSQL and MariaDB let nobody in from another host all the same.
+    /// Without it, and without --port, caches and databases listen only on their socket, all others
+    /// on 127.0.0.1. Beyond loopback, anyone who reaches that address reaches the service. Caches
+    /// and databases ask for a password, which is in a file of their folder; even so, PostgreSQL
+    /// and MariaDB let nobody in from another host.
     #[arg(long, value_name = "ADDR")]
     address: Option<IpAddr>,
-    /// Port there, or on 127.0.0.1 [default: any free one]
+    /// Port of --address, or of 127.0.0.1 [default: any free one]
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     port: Option<u16>,
-    /// Come back when it is ready, and leave it running
+    /// Return when it is ready, and leave it running
     #[arg(long)]
     detach: bool,
-    /// Leave word in the register when it ends unasked, since nobody reads it here; stay only if it
-    /// can be told that it is ready
+    /// Record in the register that it ended on its own, since nobody reads the output; stay only if
+    /// the caller can be told that it is ready
     #[arg(long, hide = true)]
     unattended: bool,
     #[command(flatten)]
@@ -76,7 +78,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// The address that is asked for; a port alone is one of loopback.
+    /// Returns the address asked for; a port alone means loopback.
     fn network_address(&self) -> Option<IpAddr> {
         let loopback = self.port.map(|_| Ipv4Addr::LOCALHOST.into());
         self.address.or(loopback)
@@ -135,20 +137,21 @@ fn serve(
     if !ended_before(&running, stop)? {
         return Ok(());
     }
-    // What it says once it has ended is why.
+    // The check of a service that has ended says why it did.
     let Err(why) = running.check() else {
         return Ok(());
     };
     let why = words(why);
     if arguments.unattended {
-        // Its folder goes before its entry tells of its end.
+        // Its folder is removed before its entry reports its end.
         drop(running);
         claim.fail(entry, why.to_string()).map_err(words)?;
     }
     Err(why)
 }
 
-/// Says that it is ready. In the background it stays only if whoever asked for it is told so.
+/// Reports that the service is ready. In the background it stays only if the process that asked for
+/// it receives the report.
 fn tell(ready: &Ready, arguments: &Arguments, console: &Console) -> anyhow::Result<()> {
     let shown = ready.shown(arguments.json || arguments.unattended);
     if !arguments.unattended {
@@ -159,7 +162,7 @@ fn tell(ready: &Ready, arguments: &Arguments, console: &Console) -> anyhow::Resu
     Console::tell(&shown).context("nobody is there to be told that it is ready")
 }
 
-/// Claims the service's name among those that run.
+/// Claims the service's name in the register of those that run.
 fn enter(service: &Service) -> Result<(Claim, Entry), Failure> {
     let entry = Entry {
         name: service.name.clone(),
@@ -210,7 +213,8 @@ fn ended_before(running: &RunningService, stop: &StopSignal) -> anyhow::Result<b
     Ok(sys::stop::heard().is_none())
 }
 
-/// The command that starts a service in a process that stays, with what was typed behind `start`.
+/// Returns the command that starts a service in a process that stays, with the arguments that were
+/// typed after `start`.
 fn unattended() -> Command {
     let typed = std::env::args_os().skip(1);
     let typed = typed.skip_while(|word| word != "start").skip(1);

@@ -8,13 +8,13 @@ use crate::console::Console;
 use crate::failure::words;
 use crate::shape;
 
-/// What became of a service that was to be stopped.
+/// What became of a service that was asked to stop.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ServiceStop {
-    /// Its name.
+    /// Name of the service.
     service: String,
-    /// `ended`: it ran and has ended; `failed`: it had ended unasked; `cleared`: a crash had left it,
-    /// and what was left is gone.
+    /// `ended`: it ran and has ended; `failed`: it had already ended on its own; `cleared`: a crash
+    /// had left remains of it, which are now removed.
     #[schemars(extend("enum" = ["ended", "failed", "cleared"]))]
     outcome: &'static str,
 }
@@ -25,10 +25,10 @@ pub(super) fn run(service: &str, as_json: bool, console: &Console) -> anyhow::Re
     let stopped = stopped.map_err(words)?;
     let (outcome, text) = match stopped {
         Stopped::Ended => ("ended", format!("{name} has ended, and its folder is gone")),
-        Stopped::Failed(why) => ("failed", format!("{name} had ended unasked: {why}")),
+        Stopped::Failed(why) => ("failed", format!("{name} had ended on its own: {why}")),
         Stopped::Cleared => (
             "cleared",
-            format!("{name} was left by a crash; what was left of it is gone"),
+            format!("{name} was left by a crash; its remains are removed"),
         ),
     };
     console.say(&if as_json {

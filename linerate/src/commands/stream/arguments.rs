@@ -1,4 +1,4 @@
-//! The flags of `linerate stream`, and the plan that they say.
+//! The flags of `linerate stream`, and the plan that follows from them.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,14 +15,14 @@ use crate::listening;
 use crate::rig_flags::HostsFlag;
 use crate::values;
 
-/// What iperf3 sends of datagrams where nobody says: it harms no line.
+/// Default rate of datagrams, that of iperf3, bit/s: it harms no line.
 const USUAL_DATAGRAM_BITS: u64 = 1_048_576;
-/// With datagrams to and fro, so long before the streams: for a median and p90 of an idle path.
+/// How long datagrams are echoed before the streams: enough for a median and p90 of an idle path.
 const ECHO_BEFORE: Duration = Duration::from_secs(1);
 
-/// What a pace is below which one packet takes longer than most tests: a kilobyte a second.
+/// Least pace, a kilobyte a second: below it one packet takes longer than most tests.
 const LEAST_PACE_BITS: u64 = 8_000;
-/// A listener does what its clients ask for.
+/// Flags that exclude `--listen`: a listener does what its clients ask for.
 const OF_CLIENTS: [&str; 25] = [
     "host",
     "rig",
@@ -51,70 +51,72 @@ const OF_CLIENTS: [&str; 25] = [
     "iperf3_json",
 ];
 
-/// As much as a path carries: TCP or UDP from one end to another, and who the limit is
+/// Measure how much a path carries, by TCP or UDP, and what limits it
 ///
-/// Without HOST both ends are started: over loopback or, with --rig netns, between two namespaces, on CPUs of their
-/// own; with --rig hosts by SSH on the two machines of your hosts file. With --listen it takes streams of any number of
-/// clients at once, and with HOST it sends them to
+/// Without HOST both ends are started: over loopback or, with --rig netns, between two namespaces,
+/// on CPUs of their own; with --rig hosts, by SSH on the two machines of your hosts file. With
+/// --listen it accepts streams from any number of clients at once, and with HOST it sends them to
 /// such a server, or to a stock iperf3 -s: both speak iperf3's protocol.
 ///
-/// Each stream has a thread of its own at both ends. Receivers throw away what comes within the kernel, by
-/// MSG_TRUNC, unless --receive copy has them copy it out as iperf3 does. For each interval and stream the kernel's
-/// account of the connection is read (TCP_INFO), and who was the limit is said by name.
+/// Each stream has a thread of its own at both ends. Receivers discard the data within the kernel,
+/// by MSG_TRUNC, unless --receive copy makes them copy it out as iperf3 does. For each interval and
+/// stream the kernel's statistics of the connection are read (TCP_INFO), and the limit is named.
 ///
-/// Streams go freely to this machine's loopback and within rigs. Any other host must be in your hosts file or be
-/// typed out after --mine.
+/// Streams to this machine's loopback and within rigs are always allowed. Any other host must be in
+/// your hosts file or be named after --mine.
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// The server, as HOST, HOST:PORT or unix:PATH; port 5201 unless given
     #[arg(value_name = "HOST", conflicts_with = "rig")]
     pub(super) host: Option<String>,
-    /// Take streams here until Ctrl-C, also at unix:PATH; a port alone means loopback [default: 127.0.0.1:5201]
+    /// Accept streams until Ctrl-C, also at unix:PATH; a port alone means loopback [default:
+    /// 127.0.0.1:5201]
     #[arg(long, value_name = "[ADDR:]PORT", num_args = 0..=1, default_missing_value = "5201", value_parser = listening::parse, conflicts_with_all = OF_CLIENTS)]
     pub(super) listen: Option<sys::address::Address>,
-    /// The other end may be iperf3: a listener takes its clients, a client asks for nothing else
+    /// The other end may be iperf3: accept its clients, or ask its server for nothing else
     #[arg(long)]
     pub(super) iperf3: bool,
-    /// Both ends are started: loopback, netns (two namespaces joined by a pair of devices) or hosts (over SSH)
+    /// Start both ends: loopback, netns (two namespaces joined by a pair of devices) or hosts (over
+    /// SSH)
     #[arg(long, value_name = "RIG", value_parser = parse_rig)]
     rig: Option<RigKind>,
     /// Streams each way
     #[arg(short = 'P', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_STREAMS)))]
     streams: u32,
-    /// From the server to the client
+    /// Send from the server to the client
     #[arg(short = 'R', long, conflicts_with = "both")]
     reverse: bool,
-    /// Both ways at once
+    /// Send both ways at once
     #[arg(long, visible_alias = "bidir")]
     both: bool,
-    /// UDP, at 1 Mbit/s a stream unless --rate says another
+    /// Use UDP, at 1 Mbit/s a stream unless --rate is given
     #[arg(short, long)]
     udp: bool,
-    /// For how long
+    /// How long to send
     #[arg(short = 't', long = "for", value_name = "TIME", default_value = "10s", value_parser = values::parse_duration)]
     time: Duration,
-    /// End before, once what is carried without credit is known to 1.5 %
+    /// End early, once the rate without credit is known to within 1.5 %
     #[arg(long, conflicts_with_all = ["bytes", "udp"])]
     pub(super) until_sure: bool,
-    /// Until so many bytes are through, of all streams of a way together, such as 500M
+    /// Stop after this many bytes, over all streams of a way, such as 500M
     #[arg(short = 'n', long, value_name = "N", conflicts_with = "time", value_parser = parse_bytes)]
     bytes: Option<u64>,
-    /// Between two readings of the connections
+    /// Time between two readings of the connections
     #[arg(hide_short_help = true, short, long, value_name = "TIME", default_value = "1s", value_parser = values::parse_duration)]
     interval: Duration,
     /// Bytes of each write or datagram [default: 640K, or what a packet carries]
     ///
-    /// With --rate, writes of TCP have 128K, as those of iperf3.
+    /// With --rate, writes of TCP have 128K, as in iperf3.
     #[arg(short = 'l', long, visible_alias = "length", value_name = "N", value_parser = parse_bytes)]
     write_size: Option<u64>,
-    /// How they are sent: copy, sendfile, splice or zerocopy (MSG_ZEROCOPY)
+    /// How to send: copy, sendfile, splice or zerocopy (MSG_ZEROCOPY)
     #[arg(long, value_name = "HOW", default_value_t, value_parser = values::one_of::<SendBy>(SendBy::ALL.map(SendBy::name)), hide_possible_values = true, conflicts_with_all = ["udp", "z"])]
     send: SendBy,
-    /// Send by sendfile, as iperf3's flag says
+    /// Send by sendfile, by iperf3's name for it
     #[arg(short = 'Z', hide_short_help = true, conflicts_with = "udp")]
     z: bool,
-    /// How they are received: discard (MSG_TRUNC) or copy
+    /// How to receive: discard (MSG_TRUNC) or copy
     #[arg(
         long,
         value_name = "HOW",
@@ -124,10 +126,10 @@ pub(crate) struct Arguments {
         conflicts_with = "udp"
     )]
     pub(super) receive: ReceiveBy,
-    /// Bits a second of each stream, such as 50M or 1Gbit/s, held by the sender; 0 for no limit
+    /// Rate of each stream in bit/s, such as 50M or 1Gbit/s, held by the sender; 0 for no limit
     #[arg(short = 'b', long, visible_alias = "bitrate", value_name = "RATE", value_parser = parse_rate)]
     rate: Option<u64>,
-    /// The same, of TCP, held by the kernel (SO_MAX_PACING_RATE)
+    /// Rate of each TCP stream, held by the kernel (SO_MAX_PACING_RATE)
     #[arg(hide_short_help = true, long, visible_alias = "fq-rate", value_name = "RATE", value_parser = parse_rate)]
     pace: Option<u64>,
     /// Congestion control, such as cubic or bbr [default: each machine's]
@@ -140,10 +142,10 @@ pub(crate) struct Arguments {
         conflicts_with = "udp"
     )]
     congestion: Option<String>,
-    /// The most bytes of a segment (TCP_MAXSEG)
+    /// Largest segment, bytes (TCP_MAXSEG)
     #[arg(hide_short_help = true, short = 'M', long, visible_alias = "set-mss", value_name = "N", conflicts_with = "udp", value_parser = clap::value_parser!(u32).range(88..=i64::from(MOST_SEGMENT_BYTES)))]
     mss: Option<u32>,
-    /// Type of service of what is sent, 0 to 255
+    /// Type of service of the packets, 0 to 255
     #[arg(
         hide_short_help = true,
         short = 'S',
@@ -153,10 +155,10 @@ pub(crate) struct Arguments {
         hide_default_value = true
     )]
     tos: u8,
-    /// Bytes of the sockets' buffers, which then no longer grow
+    /// Size of the sockets' buffers in bytes, which then no longer grow
     #[arg(hide_short_help = true, short = 'w', long, visible_alias = "window", value_name = "N", value_parser = parse_bytes)]
     buffer: Option<u64>,
-    /// Small datagrams to and fro beside the streams, and before them: latency under load
+    /// Measure latency under load: echo small datagrams before and beside the streams
     #[arg(long, conflicts_with = "iperf3")]
     latency: bool,
     /// This host is mine and may be loaded
@@ -164,34 +166,34 @@ pub(crate) struct Arguments {
     pub(super) mine: Vec<String>,
     #[command(flatten)]
     pub(super) hosts: HostsFlag,
-    /// Keep each interval in this folder as it comes, and a report of them
+    /// Save each interval in this folder as it ends, and a report of them
     #[arg(long, value_name = "FOLDER")]
     pub(super) out: Option<PathBuf>,
     /// Print one JSON value (docs/schema/stream.json)
     #[arg(long)]
     pub(super) json: bool,
-    /// Print what iperf3 -J prints, for programs that read that
+    /// Print JSON in the format of iperf3 -J
     #[arg(long, conflicts_with = "json")]
     pub(super) iperf3_json: bool,
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  What do loopback and this machine's CPUs carry, and who is the limit?
+  What do loopback and this machine's CPUs carry, and what is the limit?
     linerate stream
   Eight streams between two namespaces, both ways at once:
     linerate stream --rig netns -P 8 --both
-  Between two machines of yours, of which this is neither:
+  Between two other machines of yours:
     linerate stream --rig hosts --hosts hosts.toml
-  A server, and a client of it; either could be iperf3:
+  A server and its client; either could be iperf3:
     linerate stream --listen --iperf3
     linerate stream 127.0.0.1
-  How long do others wait while it is full?
+  How long do others wait while the path is full?
     linerate link --rate 20Mbit/s --delay 20ms --server 'linerate stream --listen 0.0.0.0:5201' -- \\
       sh -c 'linerate stream $LINERATE_SERVER --mine $LINERATE_SERVER --latency'
   What does it cost without a copy at either end?
     linerate stream --send sendfile
-  Which rate stays when a cloud's credit is spent, and how much is it?
+  Which rate remains once a cloud's credit is spent, and how much credit is there?
     linerate stream 127.0.0.1 --for 1h --until-sure --out credit
   For a script that reads iperf3's JSON:
     linerate stream 127.0.0.1 --iperf3-json | jq .end.sum_received.bits_per_second";
@@ -199,7 +201,7 @@ Examples:
 fn parse_name(name: &str) -> Result<String, String> {
     match wire::iperf3::is_name(name) {
         true => Ok(name.to_owned()),
-        false => Err("a congestion control has a name without spaces, such as `cubic`".to_owned()),
+        false => Err("expected the name of a congestion control, such as `cubic`".to_owned()),
     }
 }
 
@@ -207,7 +209,7 @@ fn parse_rig(name: &str) -> Result<RigKind, String> {
     let kinds = [RigKind::Loopback, RigKind::Netns, RigKind::Hosts];
     let kind = kinds.into_iter().find(|kind| kind.name() == name);
     kind.ok_or_else(|| {
-        "both ends are started on the rigs `loopback`, `netns` and `hosts`".to_owned()
+        "expected `loopback`, `netns` or `hosts`, where both ends can be started".to_owned()
     })
 }
 
@@ -216,9 +218,12 @@ impl Arguments {
         self.check_ends()?;
         ensure!(
             !self.time.is_zero(),
-            "--for 0 leaves no time to send anything in"
+            "--for 0 leaves no time to send anything; give more"
         );
-        ensure!(self.bytes != Some(0), "-n 0 leaves nothing to send");
+        ensure!(
+            self.bytes != Some(0),
+            "-n 0 leaves nothing to send; give more"
+        );
         ensure!(
             self.interval >= Duration::from_millis(50),
             "--interval {} ms is too short to read connections in; 50ms is the least",
@@ -241,7 +246,7 @@ impl Arguments {
                 .map(|bytes| self.write_bytes(bytes))
                 .transpose()?,
             send: self.send(),
-            // Nothing is thrown away within a socket among the files.
+            // A Unix socket cannot discard data within the kernel.
             receive: match self.carrier() {
                 Carrier::Unix => ReceiveBy::Copy,
                 _ => self.receive,
@@ -260,7 +265,7 @@ impl Arguments {
         })
     }
 
-    /// Where both ends are started, if there is no HOST.
+    /// Returns the rig on which both ends are started, if there is no HOST.
     pub(super) fn rig(&self) -> RigKind {
         let named = self.hosts.hosts.as_ref().map(|_| RigKind::Hosts);
         self.rig.or(named).unwrap_or(RigKind::Loopback)
@@ -275,7 +280,7 @@ impl Arguments {
         }
     }
 
-    /// What an end would pass over is refused.
+    /// Refuses flags that an end would ignore.
     fn check_ends(&self) -> anyhow::Result<()> {
         let of_networks = [
             ("--udp", self.udp),
@@ -290,7 +295,7 @@ impl Arguments {
         ];
         let asked = of_networks.iter().find(|(_, is_asked)| *is_asked);
         if let (Carrier::Unix, Some((flag, _))) = (self.carrier(), asked) {
-            bail!("{flag} says what a network does, and a socket among the files is none");
+            bail!("{flag} is about networks, and a Unix socket is none; leave it out");
         }
         ensure!(
             !self.iperf3 || self.host.is_some(),
@@ -301,7 +306,7 @@ impl Arguments {
         }
         ensure!(
             self.out.is_none() || self.host.is_some() || self.rig() != RigKind::Hosts,
-            "--out keeps the facts of the machine where it runs, and with --rig hosts neither end is here: run it on the \
+            "--out saves the facts of the machine where it runs, and with --rig hosts neither end is here: run it on the \
              client's machine, with the server's HOST"
         );
         ensure!(
@@ -323,7 +328,7 @@ impl Arguments {
         }
     }
 
-    /// Within what iperf3's protocol has.
+    /// Checks that a size of writes or datagrams is one that iperf3's protocol has.
     fn write_bytes(&self, bytes: u64) -> anyhow::Result<u32> {
         let (least, most) = match self.udp {
             true => (*DATAGRAM_BYTES.start(), *DATAGRAM_BYTES.end()),

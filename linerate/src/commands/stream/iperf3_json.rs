@@ -1,4 +1,4 @@
-//! What came of streams in the shape of `iperf3 -J`, for programs that read that.
+//! The result of a test of streams in the format of `iperf3 -J`, for programs that read that.
 
 use std::time::{Duration, SystemTime};
 
@@ -10,7 +10,7 @@ use traffic::stream::{
 
 use super::shape::{StreamWay, Streams};
 
-/// The whole value, in the order that iperf3 has.
+/// Returns the whole value, its keys in the order of iperf3.
 pub(super) fn of(plan: &StreamPlan, streams: &Streams, begun_ns: u64) -> Value {
     let is_udp = plan.carrier == Carrier::Udp;
     let ways = streams.ways.iter().map(|way| (way, names(way.way, plan)));
@@ -20,7 +20,7 @@ pub(super) fn of(plan: &StreamPlan, streams: &Streams, begun_ns: u64) -> Value {
         end[sent] = sum(way, seconds[0], way.sent_bytes, streams, is_udp);
         end[received] = sum(way, seconds[1], way.received_bytes, streams, is_udp);
         if is_udp {
-            // What was sent, with what became of it.
+            // `sum` has what was sent together with the losses, which `sum_sent` does not have.
             if way.way == plan.ways[0] {
                 end["sum"] = end[sent].clone();
             }
@@ -100,7 +100,7 @@ fn start(plan: &StreamPlan, streams: &Streams, begun_ns: u64) -> Value {
     })
 }
 
-/// Bytes of a span of time.
+/// Returns the value for the bytes of a span of time.
 fn span(start: f64, seconds: f64, bytes: u64, is_sender: bool) -> Value {
     json!({
         "start": start,
@@ -113,7 +113,8 @@ fn span(start: f64, seconds: f64, bytes: u64, is_sender: bool) -> Value {
     })
 }
 
-/// Of a sender the datagrams are as many as their bytes hold; those that others sent are told at the end alone.
+/// Returns the value for an interval of a stream. Datagrams that we send are counted by their
+/// bytes; those that the other end sends are reported only at the end.
 fn interval_of(
     one: &IntervalOfStream,
     start: f64,
@@ -137,7 +138,7 @@ fn interval_of(
     value
 }
 
-/// All streams of a way together.
+/// Returns the value for an interval of all streams of a way together.
 fn sum_of_interval(interval: &StreamInterval, way: Way, datagram_bytes: Option<u64>) -> Value {
     let (start, seconds, bytes) = (
         interval.start_seconds,
@@ -193,7 +194,7 @@ fn end_of(one: &StreamTotal, streams: &Streams) -> Value {
     json!({ "sender": sender, "receiver": receiver })
 }
 
-/// What the intervals of a stream come to, as iperf3 has it.
+/// Adds the extremes and the mean over the intervals of a stream, as iperf3 does.
 fn add_readings(value: &mut Value, number: u32, streams: &Streams) {
     let intervals = streams.intervals.iter().flat_map(|one| &one.streams);
     let readings = intervals.filter(|one| one.number == number);
@@ -231,7 +232,7 @@ fn sum(way: &StreamWay, seconds: f64, bytes: u64, streams: &Streams, is_udp: boo
     value
 }
 
-/// Whichever end this one is: who sends knows of no losses.
+/// Marks the sums of sender and receiver, whichever end this one is. A sender knows of no losses.
 fn tell_ends_apart(end: &mut Value, [sent, received]: [&str; 2]) {
     end[sent]["sender"] = true.into();
     end[received]["sender"] = false.into();
@@ -247,7 +248,7 @@ fn other(way: Way) -> Way {
     }
 }
 
-/// The second way of two has names of its own.
+/// Returns the keys of the sums of a way; the second of two ways has keys of its own.
 fn names(way: Way, plan: &StreamPlan) -> [&'static str; 2] {
     match way == plan.ways[0] {
         true => ["sum_sent", "sum_received"],

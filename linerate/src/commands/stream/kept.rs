@@ -1,4 +1,5 @@
-//! The intervals of a test in a run folder, each before it is told: a test that is killed loses none.
+//! Saves each interval of a test in a run folder before it is printed: a test that is killed loses
+//! none.
 
 use std::path::Path;
 
@@ -15,14 +16,14 @@ use crate::console::Console;
 
 /// A test and the run folder to which it adds.
 pub(super) struct KeptTest {
-    /// Nowhere any more once adding to it has failed; the test goes on.
+    /// Nowhere, once adding to it has failed; the test goes on.
     folder: KeptIn,
     run: SavedStreams,
     intervals: u32,
 }
 
 impl KeptTest {
-    /// Takes a new folder, before anything is sent.
+    /// Claims a new folder, before anything is sent.
     pub(super) fn begin(
         folder: &Path,
         plan: &StreamPlan,
@@ -57,7 +58,7 @@ impl KeptTest {
         })
     }
 
-    /// Adds an interval; the first begins the run.
+    /// Saves an interval; the first creates the run.
     pub(super) fn note(&mut self, interval: &StreamInterval, console: &Console) {
         let places = (0_u32..).zip(&self.run.arms);
         let blocks = places.map(|(place, way)| block(interval, *way, (self.intervals, place)));
@@ -72,13 +73,13 @@ impl KeptTest {
             Ok(KeptIn::Open(store))
         });
         self.folder = added.unwrap_or_else(|error| {
-            console.error(&format!("no more intervals are kept: {error}"));
+            console.error(&format!("no more intervals are saved: {error}"));
             KeptIn::Nowhere
         });
         self.intervals += 1;
     }
 
-    /// Says how it ended; whether there is a run.
+    /// Saves how the test ended; returns whether there is a run.
     pub(super) fn end(mut self, streams: &Streams, console: &Console) -> bool {
         let limits = streams.ways.iter().map(|way| way.limit_words.to_owned());
         self.run.study.ending = Some(StreamEnding {
@@ -90,7 +91,7 @@ impl KeptTest {
             return false;
         };
         if let Err(error) = store.describe_again(&self.run) {
-            console.error(&format!("its end is not kept: {error}"));
+            console.error(&format!("how the test ended is not saved: {error}"));
         }
         true
     }

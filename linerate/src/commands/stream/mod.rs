@@ -1,4 +1,4 @@
-//! `linerate stream`: as much as a path carries, between ends of ours or iperf3's.
+//! `linerate stream`: how much a path carries, between our own ends or iperf3's.
 
 mod arguments;
 mod iperf3_json;
@@ -46,11 +46,11 @@ use rates::WayRates;
 use shape::StreamPlace;
 pub(crate) use shape::Streams;
 
-/// Connections that wait to be let in, as of TCP.
+/// Connections that may wait to be accepted, as many as with TCP.
 const BACKLOG: u32 = 128;
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
-    // Whatever ends us, the other end is told, and both are ended.
+    // Whatever signal ends us, the other end is told, and both ends are stopped.
     let stop = StopSignal::listen(Again::Kills)?;
     if let Some(address) = &arguments.listen {
         return listen(address, arguments, console);
@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     let begun_ns = sys::clock::wall_ns();
     let mut rates = WayRates::of(&plan.ways, arguments.until_sure);
     let mut kept = kept(arguments, &plan)?;
-    let mut told = |interval: &StreamInterval| {
+    let mut on_interval = |interval: &StreamInterval| {
         if let Some(kept) = &mut kept {
             kept.note(interval, console);
         }
@@ -70,8 +70,8 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
         }
     };
     let went = match &arguments.host {
-        Some(host) => at_host(host, arguments, console, &mut told),
-        None => at_both_ends(arguments, console, &mut told),
+        Some(host) => at_host(host, arguments, console, &mut on_interval),
+        None => at_both_ends(arguments, console, &mut on_interval),
     };
     let stopped = sys::stop::heard();
     drop(stop);
@@ -90,7 +90,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     } else {
         told::say(&streams, template!("stream"), arguments.json, console);
     }
-    // The figures were told, whatever becomes of their report.
+    // The figures were printed, so a report that cannot be written does not fail the command.
     if let Some((kept, folder)) = kept.zip(arguments.out.as_deref())
         && kept.end(&streams, console)
         && let Err(error) = shown::write_streams(folder, console)
@@ -103,7 +103,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     }
 }
 
-/// The run folder that is asked for.
+/// Claims the run folder, if one is asked for.
 fn kept(arguments: &Arguments, plan: &StreamPlan) -> anyhow::Result<Option<KeptTest>> {
     let Some(folder) = &arguments.out else {
         return Ok(None);
@@ -118,11 +118,11 @@ fn kept(arguments: &Arguments, plan: &StreamPlan) -> anyhow::Result<Option<KeptT
     KeptTest::begin(folder, plan, target, rig).map(Some)
 }
 
-/// Both ends are of ours: on this machine, or on two that the hosts file names.
+/// Runs a test between two ends of ours: on this machine, or on two that the hosts file names.
 fn at_both_ends(
     arguments: &Arguments,
     console: &Console,
-    told: &mut dyn FnMut(&StreamInterval) -> ControlFlow<()>,
+    on_interval: &mut dyn FnMut(&StreamInterval) -> ControlFlow<()>,
 ) -> anyhow::Result<(StreamPlace, Streamed)> {
     let plan = arguments.plan()?;
     let rig = arguments.rig();
@@ -141,7 +141,7 @@ fn at_both_ends(
     let doubts = ends.cpus.doubt().into_iter().collect();
     let mut watch = MachineWatch::new();
     watch.open();
-    let (server, went) = agent::stream::stream(ends, &plan, told).map_err(words)?;
+    let (server, went) = agent::stream::stream(ends, &plan, on_interval).map_err(words)?;
     let setting = StreamPlace {
         place: rig.name(),
         server: server.into(),
@@ -151,7 +151,7 @@ fn at_both_ends(
     Ok((setting, went))
 }
 
-/// A client and a server on machines over SSH, where the kernel says on which CPUs they run.
+/// Starts a client and a server on machines over SSH, where the kernel chooses their CPUs.
 fn far_ends(hosts: &Hosts, plan: &StreamPlan, console: &Console) -> anyhow::Result<StreamEnds> {
     let address = hosts.host.server.address;
     console.note(&spending::spending(plan).forecast());
@@ -165,12 +165,12 @@ fn far_ends(hosts: &Hosts, plan: &StreamPlan, console: &Console) -> anyhow::Resu
     })
 }
 
-/// To a server that is there.
+/// Runs a test against a server that is already running.
 fn at_host(
     host: &str,
     arguments: &Arguments,
     console: &Console,
-    told: &mut dyn FnMut(&StreamInterval) -> ControlFlow<()>,
+    on_interval: &mut dyn FnMut(&StreamInterval) -> ControlFlow<()>,
 ) -> anyhow::Result<(StreamPlace, Streamed)> {
     let plan = arguments.plan()?;
     let mut refusal = None;
@@ -181,7 +181,7 @@ fn at_host(
         console.note(&spending::spending(&plan).forecast());
     }
     for server in servers {
-        match traffic::stream::run(&plan, &server, told) {
+        match traffic::stream::run(&plan, &server, on_interval) {
             Err(error @ StreamError::Connect { .. }) => refusal = Some(error),
             went => {
                 let setting = StreamPlace {
@@ -200,7 +200,7 @@ fn at_host(
     )
 }
 
-/// Those of a host that may be loaded.
+/// Returns the addresses of a host that may be loaded.
 fn addresses(host: &str, arguments: &Arguments) -> anyhow::Result<Vec<Address>> {
     if host.starts_with(UNIX) {
         let path = listening::parse(host).map_err(anyhow::Error::msg)?;
@@ -223,7 +223,7 @@ fn listen(address: &Address, arguments: &Arguments, console: &Console) -> anyhow
     Ok(sys::stop::heard().map_or(ExitCode::SUCCESS, stopping::exit_code))
 }
 
-/// Where clients come in; a socket among the files goes when its handle is dropped.
+/// Opens the listener for clients; the file of a Unix socket is removed when its handle is dropped.
 fn listener(address: &Address) -> anyhow::Result<(TcpListener, Address, Option<SocketFile>)> {
     let Address::Tcp(address) = address else {
         let Listening {
@@ -238,7 +238,7 @@ fn listener(address: &Address) -> anyhow::Result<(TcpListener, Address, Option<S
     Ok((listener, at, None))
 }
 
-/// A test that a listener has served, in a line.
+/// Describes a test that a listener has served, in one line.
 fn said(served: &StreamServed) -> String {
     let StreamServed {
         client, at_once, ..
@@ -261,7 +261,7 @@ fn said(served: &StreamServed) -> String {
     }
 }
 
-/// An interval as it goes, in a line.
+/// Describes an interval in one line, as progress.
 fn line(interval: &StreamInterval) -> String {
     let of_way = |way: Way| {
         let streams: Vec<_> = interval

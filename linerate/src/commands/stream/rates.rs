@@ -1,15 +1,15 @@
-//! The rate of each way from interval to interval, and what it says of the path.
+//! The rate of each way in each interval, and what it says about the path.
 
 use judge::credit::{CarriedBytes, CreditReading, read};
 use traffic::stream::{StreamInterval, Way};
 
-/// A series is read again when it has grown by one part in so many.
+/// A series is judged again when it has grown by one part in this many.
 const GROWN: usize = 50;
 
-/// What this end sent or received, each way.
+/// Bytes that this end sent or received in each interval, for each way.
 pub(super) struct WayRates {
     ways: Vec<(Way, Vec<CarriedBytes>)>,
-    /// Whether all that was to be known was known; `None` where that is not asked for.
+    /// Whether credit and base rate of all ways became known; `None` without `--until-sure`.
     pub(super) ended_sure: Option<bool>,
 }
 
@@ -21,7 +21,7 @@ impl WayRates {
         }
     }
 
-    /// Notes an interval; whether it was the last that was wanted.
+    /// Adds an interval; returns whether it was the last that is needed.
     pub(super) fn note(&mut self, interval: &StreamInterval) -> bool {
         for (way, series) in &mut self.ways {
             series.push(CarriedBytes {
@@ -29,7 +29,7 @@ impl WayRates {
                 bytes: interval.bytes(*way),
             });
         }
-        // An end that was told to end still says what it has begun.
+        // An end that was told to stop still reports the interval that it has begun.
         if self.ended_sure == Some(false) {
             self.ended_sure = Some(self.are_sure());
         }

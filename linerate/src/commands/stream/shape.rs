@@ -1,4 +1,4 @@
-//! What came of streams, as it is told.
+//! The result of a test of streams, as it is printed.
 
 use judge::stream::{EXCEEDED_SHARE, EndSigns, StreamSigns, fairness, limit};
 use model::Doubt;
@@ -19,21 +19,22 @@ use crate::commands::quantiles::Quantiles;
 use crate::commands::whole_machine;
 use crate::shape;
 
-/// Streams of bytes from one end to another, and who the limit was.
+/// Streams of bytes from one end to another, and what the limit was.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Streams {
     /// Version of the program.
     linerate_version: &'static str,
     /// What carried the bytes.
     carrier: Carrier,
-    /// Where both ends were: loopback, netns, hosts over SSH, or host for a server that was there already.
+    /// Where both ends were: loopback, netns, hosts (over SSH), or host for a server that already
+    /// ran.
     #[schemars(extend("enum" = ["loopback", "netns", "hosts", "host"]))]
     place: &'static str,
     /// Where the server listened: an address and a port, or unix: and a path.
     server_address: String,
     #[serde(skip)]
     pub(super) server_at: Address,
-    /// What the server was; null of one that went before it told.
+    /// Program of the server; null if it left before it said so.
     #[schemars(extend("enum" = ["linerate", "iperf3", null]))]
     server_program: Option<&'static str>,
     /// Streams each way.
@@ -44,39 +45,42 @@ pub(crate) struct Streams {
     pub(super) write_bytes: u64,
     /// How our ends gave bytes to the kernel; iperf3 copies unless -Z.
     send: SendBy,
-    /// How our ends took them; iperf3 copies.
+    /// How our ends received them; iperf3 copies.
     receive: ReceiveBy,
-    /// Rate that was asked for of each stream, bit/s; null for what is possible.
+    /// Rate asked for each stream, bit/s; null for as much as possible.
     asked_bits_per_second: Option<u64>,
-    /// Congestion control of the client's connections; null of UDP.
+    /// Congestion control of the client's connections; null for UDP.
     pub(super) client_congestion: Option<String>,
-    /// Congestion control of the server's, as it tells it.
+    /// Congestion control of the server's connections, as the server reports it.
     pub(super) server_congestion: Option<String>,
     /// Each way that was asked for.
     pub(super) ways: Vec<StreamWay>,
-    /// The end that asked.
+    /// The client's end.
     client: StreamEnd,
-    /// The end that was asked; of iperf3 its process, as it tells it. Its figures are null where it went before it told.
+    /// The server's end; for iperf3 its process, as it reports it. Its figures are null if it left
+    /// before it reported them.
     server: StreamEnd,
-    /// CPU time of both ends' workers per 10⁹ bytes received, s; null where nothing was, or the server's is not known.
+    /// CPU time of both ends' workers per 10⁹ bytes received, s; null if nothing was received or
+    /// the server's time is not known.
     pub(super) cpu_seconds_per_gb: Option<f64>,
-    /// CPU time of all CPUs of this machine per 10⁹ bytes received, s; null where it is hidden, and where
-    /// an end is elsewhere.
+    /// CPU time of all CPUs of this machine per 10⁹ bytes received, s; null where it is hidden, and
+    /// where an end is elsewhere.
     machine_cpu_seconds_per_gb: Option<MachinePerUnit>,
-    /// Round trips of small datagrams beside the streams; null where they were not asked for.
+    /// Round trips of small datagrams before and beside the streams; null if not asked for.
     latency: Option<StreamLatency>,
-    /// Each stream over all of the window.
+    /// Each stream over the whole window.
     pub(super) streams: Vec<StreamTotal>,
-    /// The client's readings, interval by interval; those of the longest runs end before them.
+    /// The client's readings, interval by interval; in the longest runs they stop before the end.
     pub(super) intervals: Vec<StreamInterval>,
-    /// The server's own; empty of iperf3.
+    /// The server's readings, interval by interval; empty for iperf3.
     server_intervals: Vec<StreamInterval>,
-    /// Whether it ended since its credit was spent and its base rate known; null where that was not asked for.
+    /// Whether it ended because credit and base rate were known; null if that was not asked for.
     ended_sure: Option<bool>,
-    /// What ended it before its time, with which the figures are those until then; null where nothing did.
+    /// What ended the test early, in which case the figures are those until then; null if nothing
+    /// did.
     pub(super) broken: Option<String>,
-    /// CPU time of the client's workers and of the server as shares of the window, %: all, their own code, the kernel;
-    /// `None` where the server's is not known.
+    /// CPU time of the client's workers and of the server as shares of the window, %: in all, in
+    /// their own code, in the kernel; `None` where the server's is not known.
     #[serde(skip)]
     pub(super) cpu_percents: [Option<[f64; 3]>; 2],
     /// What makes the figures doubtful.
@@ -88,75 +92,81 @@ pub(crate) struct Streams {
 pub(crate) struct StreamWay {
     /// From the client (up) or from the server (down).
     pub(super) way: Way,
-    /// Received, Gbit/s.
+    /// Rate received, Gbit/s.
     throughput_gbit_per_second: f64,
-    /// What the senders gave to the kernel, bytes.
+    /// Bytes that the senders gave to the kernel.
     pub(super) sent_bytes: u64,
-    /// What the receivers took, bytes.
+    /// Bytes that the receivers received.
     pub(super) received_bytes: u64,
-    /// Over which they took it, by their own clock, s.
+    /// Time over which they received them, by their own clock, s.
     pub(super) received_seconds: f64,
-    /// Segments that were sent again, count; null of UDP.
+    /// Segments that were sent again, count; null for UDP.
     pub(super) retransmits: Option<u64>,
-    /// Datagrams that were lost, as a share of those sent, 0 to 1; null of TCP, and where a server is gone.
+    /// Datagrams that were lost, as a share of those sent, 0 to 1; null for TCP, and where a server
+    /// is gone.
     lost_share: Option<f64>,
-    /// Datagrams received, a second; null likewise.
+    /// Datagrams received, a second; null where `lost_share` is.
     datagrams_per_second: Option<f64>,
-    /// Datagrams received after one that was sent later, or once more, count; null likewise, and where a receiver
-    /// does not tell.
+    /// Datagrams received after one that was sent later, or received twice, count; null where
+    /// `lost_share` is, and where a receiver does not report it.
     late: Option<u64>,
-    /// How much the time on the way varies, by RFC 1889, the mean of its streams, ms; null likewise.
+    /// Jitter of the time on the way, by RFC 1889, the mean of its streams, ms; null where
+    /// `lost_share` is.
     jitter_ms: Option<f64>,
-    /// How evenly its streams shared, by Jain's index: 1 where all had the same.
+    /// How evenly its streams shared the rate, by Jain's index: 1 if all had the same.
     fairness: Option<f64>,
-    /// Smoothed round trip at the end, the largest of its streams, µs; null where the sender does not tell.
+    /// Smoothed round-trip time at the end, the largest of its streams, µs; null where the sender
+    /// does not report it.
     rtt_us: Option<u32>,
-    /// Plateaus of the rate at the client's end, one after another; one where nothing changes, none of datagrams up.
+    /// Plateaus of the rate at the client's end, one after another: one if nothing changes, none
+    /// for datagrams up.
     plateaus: Vec<Plateau>,
-    /// Credit that was spent; null where no plateau gave way to a lower one that stayed.
+    /// Credit that was spent; null if no plateau gave way to a lower one that stayed.
     credit: Option<Credit>,
-    /// Name of what was the limit.
+    /// Name of the limit.
     limit: &'static str,
-    /// The same in words.
+    /// The limit in words.
     pub(super) limit_words: &'static str,
 }
 
 /// An end, and what its workers spent.
 #[derive(Serialize, JsonSchema)]
 struct StreamEnd {
-    /// CPU time per 10⁹ bytes received, s; null where nothing was, or it is not known.
+    /// CPU time per 10⁹ bytes received, s; null if nothing was received or it is not known.
     cpu_seconds_per_gb: Option<f64>,
     /// Share of the window for which its busiest worker had a CPU, %; null where it is not known.
     busy_percent: Option<f64>,
-    /// Share of the window for which that one waited for a CPU that others had, %; null where it is not known.
+    /// Share of the window for which that worker waited for a CPU that others used, %; null where
+    /// it is not known.
     waiting_percent: Option<f64>,
-    /// Of what was sent in place, the share that the kernel copied after all, 0 to 1; null where nothing was.
+    /// Share of the zero-copy sends that the kernel copied after all, 0 to 1; null if there were
+    /// none.
     copied_share: Option<f64>,
 }
 
 /// Round trips of small datagrams.
 #[derive(Serialize, JsonSchema)]
 struct StreamLatency {
-    /// Before the streams.
+    /// Round trips before the streams.
     idle: RoundTrips,
-    /// Beside them.
+    /// Round trips beside the streams.
     loaded: RoundTrips,
 }
 
-/// Of some datagrams, every 10 ms or so.
+/// Round trips of datagrams that were sent about every 10 ms.
 #[derive(Serialize, JsonSchema)]
 struct RoundTrips {
-    /// Sent, count.
+    /// Datagrams sent, count.
     sent: u64,
-    /// Sent and not back within a second after the last, count.
+    /// Datagrams that did not come back within a second after the last was sent, count.
     lost: u64,
     #[serde(flatten)]
     quantiles: Quantiles,
-    /// The longest, µs; null where none came back.
+    /// Longest round trip, µs; null if none came back.
     most: Option<f64>,
 }
 
-/// Where streams were, and what all CPUs did meanwhile.
+/// Where the streams were, and what all CPUs did during the test.
 pub(super) struct StreamPlace {
     pub(super) place: &'static str,
     pub(super) server: Address,
@@ -260,7 +270,7 @@ impl StreamWay {
         let first = went.write_bytes as f64 * 8.0 * streams.len() as f64;
         signs.reached = plan.asked_bits().map(|asked| {
             let due = asked as f64 * seconds * streams.len() as f64;
-            // The first write of each leaves whole, and at once.
+            // The first write of each stream leaves whole and at once, whatever its rate.
             let most = if bits <= due + first {
                 1.0
             } else {
@@ -305,19 +315,19 @@ impl StreamWay {
     }
 }
 
-/// Datagrams of all streams that came late, where each receiver tells.
+/// Counts the datagrams of all streams that came late; `None` unless each receiver reports them.
 fn late(streams: &[&StreamTotal]) -> Option<u64> {
     let mut late = streams.iter().map(|one| one.datagrams?.late);
     late.try_fold(0_u64, |sum, one| Some(sum.saturating_add(one?)))
 }
 
-/// Of streams of datagrams, the mean.
+/// Returns the mean jitter of streams of datagrams.
 fn jitter_ms(streams: &[&StreamTotal]) -> f64 {
     let jitters = streams.iter().filter_map(|one| one.datagrams);
     jitters.map(|one| one.jitter_ms).sum::<f64>() / streams.len().max(1) as f64
 }
 
-/// More than was asked for, whatever let it through.
+/// Returns a doubt if more was carried than was asked for, whatever let it through.
 fn exceeded(plan: &StreamPlan, ways: &[StreamWay]) -> Option<Doubt> {
     let asked = plan.asked_bits()? as f64 * f64::from(plan.streams);
     let reached = ways.iter().map(|way| way.throughput_gbit_per_second * 1e9);
@@ -325,7 +335,8 @@ fn exceeded(plan: &StreamPlan, ways: &[StreamWay]) -> Option<Doubt> {
     (times > EXCEEDED_SHARE).then_some(Doubt::RateExceeded { times })
 }
 
-/// What the end that sends tells of all connections of a way together, over all of the window; an iperf3 does not.
+/// Returns what the sending end reports of all connections of a way together, over the whole
+/// window; `None` from an iperf3, which does not report it.
 fn sending(way: Way, went: &Streamed, streams: &[&StreamTotal]) -> Option<TcpReading> {
     let of_server = |number: u32| went.server_totals.iter().find(|(of, _)| *of == number);
     let readings = streams.iter().filter_map(|one| match way {
@@ -344,7 +355,7 @@ fn sending(way: Way, went: &Streamed, streams: &[&StreamTotal]) -> Option<TcpRea
     })
 }
 
-/// What that says of the time of all connections together.
+/// Returns the signs of a limit in the time of all connections together.
 fn signs_of(sending: &TcpReading, all_seconds: f64) -> StreamSigns {
     let of_busy = |seconds: f64| seconds / sending.busy_seconds.max(1e-9);
     let lost = sending.retransmits.saturating_sub(sending.had_already);

@@ -1,10 +1,10 @@
-//! What a test of streams may spend of somebody's traffic.
+//! How much traffic, which somebody pays for, a test of streams may send.
 
 use traffic::stream::{StreamPlan, StreamUntil};
 
 use crate::commands::traffic_price::Spending;
 
-/// By what a plan asks for, and else by its time.
+/// Returns the traffic by the bytes or the rate that a plan asks for, or else by its time.
 pub(super) fn spending(plan: &StreamPlan) -> Spending {
     let ways = plan.ways.len() as f64;
     match (plan.until, plan.asked_bits()) {

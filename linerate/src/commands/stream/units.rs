@@ -2,7 +2,7 @@
 
 use model::link::spelling;
 
-/// A number with a unit of which each is so many times the one before.
+/// Parses a number with a unit, where each unit is `of_unit` times the one before.
 fn with_unit(text: &str, of_unit: u64) -> Option<u64> {
     let letters = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
     let number: f64 = text.strip_suffix(letters)?.parse().ok()?;
@@ -19,16 +19,16 @@ fn with_unit(text: &str, of_unit: u64) -> Option<u64> {
     (0.0..9e15).contains(&value).then_some(value as u64)
 }
 
-/// Bytes, in units of 1,024.
+/// Parses a number of bytes, in units of 1,024.
 pub(super) fn parse_bytes(text: &str) -> Result<u64, String> {
     with_unit(text, 1024)
-        .ok_or_else(|| format!("`{text}` is no number of bytes such as 1448, 128K or 10M"))
+        .ok_or_else(|| format!("`{text}` is not a number of bytes, such as 1448, 128K or 10M"))
 }
 
-/// Bits a second, in units of 1,000.
+/// Parses a rate in bits a second, in units of 1,000.
 pub(crate) fn parse_rate(text: &str) -> Result<u64, String> {
     let rate = with_unit(text, 1000).or_else(|| spelling::parse_rate(text).ok());
-    rate.ok_or_else(|| format!("`{text}` is no rate such as 50M, 1G or 500Mbit/s"))
+    rate.ok_or_else(|| format!("`{text}` is not a rate, such as 50M, 1G or 500Mbit/s"))
 }
 
 #[cfg(test)]

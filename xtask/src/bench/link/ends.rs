@@ -1,4 +1,4 @@
-//! A link of `linerate link`, with a capture at each of its outer ends.
+//! A link made by `linerate link`, with a capture at each of its outer ends.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::{Ipv4Addr, UdpSocket};
@@ -12,18 +12,18 @@ use sys::packet::{Frames, Receiver};
 
 use super::sending::{ETHERNET_HEADER_BYTES, PORT, Stream, number};
 
-/// The device of either host.
+/// Name of the network device on both hosts.
 const DEVICE: &str = "lr-wire";
 const SERVER: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 2);
-/// What is kept of each frame: up to its number.
+/// Bytes that are captured of each frame: enough to hold its number.
 const KEPT_BYTES: usize = 64;
-/// After the last packet was sent, by when the last must have come.
+/// Time after the last packet was sent within which all must have arrived.
 const DRAIN: Duration = Duration::from_millis(300);
 
 /// A link in service, and the processes on its hosts.
 pub(super) struct Ends {
     linerate: Child,
-    /// Closed, it ends the command and so the link.
+    /// Standard input of the client's command; closing it ends the command and so the link.
     command: Option<ChildStdin>,
     client: NetworkNamespace,
     server: NetworkNamespace,
@@ -37,15 +37,15 @@ pub(super) struct Sighting {
     pub(super) bytes: u32,
 }
 
-/// What was seen at both ends.
+/// What the captures at both ends saw.
 pub(super) struct SeenAtEnds {
     pub(super) sent: Vec<Sighting>,
     pub(super) came: Vec<Sighting>,
-    /// Frames that a capture itself missed.
+    /// Frames that the captures themselves missed.
     pub(super) missed: u64,
-    /// CPU time that the hypervisor gave to others meanwhile, ms.
+    /// CPU time that the hypervisor gave to other guests during the stream, ms.
     pub(super) stolen_ms: u64,
-    /// What the link says of itself.
+    /// The report of `linerate link` about its own work.
     pub(super) own_words: serde_json::Value,
 }
 
@@ -79,7 +79,7 @@ impl Ends {
         })
     }
 
-    /// Sends a stream through the link; what was seen of it at both ends.
+    /// Sends a stream through the link and returns what was seen of it at both ends.
     pub(super) fn carry(mut self, stream: &Stream) -> anyhow::Result<SeenAtEnds> {
         let room = usize::try_from(stream.packets())? + 4096;
         let open = || Receiver::open(DEVICE, Frames::All, room, KEPT_BYTES);
@@ -121,7 +121,7 @@ impl Drop for Ends {
     }
 }
 
-/// Does something on a host: in a thread of its own, which alone goes there.
+/// Runs `work` on a host, in a separate thread: only that thread enters the host's namespace.
 fn on<T: Send>(
     host: &NetworkNamespace,
     work: impl FnOnce() -> std::io::Result<T> + Send,
@@ -155,20 +155,20 @@ fn pause(time: Duration) {
     sys::clock::wait_until(time, || false);
 }
 
-/// Per cent of one CPU that was in use over half a second.
+/// CPU use over half a second, in per cent of one CPU.
 pub(super) fn other_work() -> anyhow::Result<f64> {
     let before = busy_ticks()?;
     pause(Duration::from_millis(500));
     Ok((busy_ticks()? - before) as f64 / 0.5)
 }
 
-/// Hundredths of seconds that the CPUs have worked or were taken away: all but idle and waiting.
+/// Hundredths of seconds that the CPUs worked or were stolen: all but idle and waiting.
 fn busy_ticks() -> anyhow::Result<u64> {
     let ticks = cpu_ticks()?;
     Ok(ticks.iter().sum::<u64>() - ticks[3] - ticks[4])
 }
 
-/// Hundredths of seconds that the hypervisor gave to others while a CPU of ours had work.
+/// Hundredths of seconds that the hypervisor gave to other guests while a CPU of ours had work.
 fn stolen_ticks() -> anyhow::Result<u64> {
     Ok(cpu_ticks()?[7])
 }

@@ -1,17 +1,17 @@
-//! What was seen at both ends of a link against what was asked of it.
+//! Compares what was seen at both ends of a link with what was asked of it.
 
 use std::collections::HashMap;
 
 use super::ends::SeenAtEnds;
 
-/// How far the offered rate may be from the one asked for, as a share.
+/// Largest relative deviation of the offered rate from the one asked for.
 const OFFERED_TOLERANCE: f64 = 0.01;
 
-/// Whether a bar is kept, and the figure with it in words.
+/// Whether a bar is met, and its figures in words.
 pub(super) type Finding = (bool, String);
 
-/// What was offered by the capture at the sender's end, beside what was asked: a link that was given
-/// something else has not been measured.
+/// Compares the rate in the capture at the sender's end with the one asked for. If another rate was
+/// offered, the link has not been measured.
 pub(super) fn offered(seen: &SeenAtEnds, asked_pps: u64) -> Finding {
     let pairs = seen.sent.windows(2);
     let gaps_ns = pairs.map(|pair| pair[1].wall_ns.saturating_sub(pair[0].wall_ns));
@@ -32,7 +32,7 @@ pub(super) fn offered(seen: &SeenAtEnds, asked_pps: u64) -> Finding {
     (error.abs() <= OFFERED_TOLERANCE, words)
 }
 
-/// The error of the delay, in either direction: its quantile against the bar.
+/// Compares a quantile of the delay's error, in either direction, with the bar.
 pub(super) fn delay(seen: &SeenAtEnds, delay_ns: u64, quantile: f64, bar_ns: u64) -> Finding {
     let mut errors_ns: Vec<u64> = passages(seen)
         .map(|passage_ns| passage_ns.abs_diff(delay_ns))
@@ -64,7 +64,7 @@ pub(super) fn delay(seen: &SeenAtEnds, delay_ns: u64, quantile: f64, bar_ns: u64
     )
 }
 
-/// How long each packet that came was on its way, ns, by its number.
+/// Time that each packet that arrived was on its way, ns. Packets are matched by their numbers.
 fn passages(seen: &SeenAtEnds) -> impl Iterator<Item = u64> {
     let sent = seen.sent.iter();
     let sent_ns: HashMap<u64, u64> = sent.map(|sent| (sent.number, sent.wall_ns)).collect();
@@ -94,7 +94,8 @@ pub(super) fn none_missing(seen: &SeenAtEnds) -> Finding {
     (sent == came && seen.missed == 0, words)
 }
 
-/// The bits of all packets but the first, from when the first was there to when the last was.
+/// Compares the rate with the one asked for: the bits of all packets but the first, over the time
+/// from the arrival of the first packet to that of the last.
 pub(super) fn rate(seen: &SeenAtEnds, asked: f64, tolerance: f64) -> Finding {
     let bits: f64 = seen
         .came
@@ -117,7 +118,8 @@ pub(super) fn rate(seen: &SeenAtEnds, asked: f64, tolerance: f64) -> Finding {
     (error.abs() <= tolerance && seen.missed == 0, words)
 }
 
-/// Within 99.9 % of the binomial distribution, by its normal approximation.
+/// Checks that the loss is within the central 99.9 % of the binomial distribution, by its normal
+/// approximation.
 pub(super) fn loss(seen: &SeenAtEnds, share: f64) -> Finding {
     const Z: f64 = 3.29;
     let sent = seen.sent.len() as f64;
@@ -132,7 +134,7 @@ pub(super) fn loss(seen: &SeenAtEnds, share: f64) -> Finding {
     ((lost - middle).abs() <= half && seen.missed == 0, words)
 }
 
-/// Of sorted values.
+/// A quantile of sorted values; 0 if there are none.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "a rank is at most the number of values"
@@ -164,7 +166,7 @@ mod tests {
         }
     }
 
-    /// All ten, each so long on its way.
+    /// All ten packets arrive, each after `passage_ns`.
     fn after(passage_ns: u64) -> SeenAtEnds {
         let came: Vec<_> = (0..10)
             .map(|number| (number, number * 1000 + passage_ns))
@@ -212,7 +214,7 @@ mod tests {
         assert!(loss(&seen(&[(0, 10)]), 0.9).0);
     }
 
-    /// Packets that were sent at these times, µs.
+    /// Packets sent at these times, µs.
     fn sent_at(times_us: impl IntoIterator<Item = u64>) -> SeenAtEnds {
         let sighting = |(number, us): (u64, u64)| Sighting {
             number,

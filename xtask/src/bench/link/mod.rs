@@ -1,5 +1,5 @@
-//! How true an emulated link is to what it was asked for, seen from outside: both ends are
-//! captured by packet sockets of ours in the hosts' namespaces, and the times are the kernel's.
+//! Measures from outside how closely an emulated link does what was asked of it. Our packet sockets
+//! in the hosts' namespaces capture both ends, and the kernel stamps the times.
 
 mod ends;
 mod judge;
@@ -15,10 +15,10 @@ const SECONDS: u64 = 5;
 /// An Ethernet frame of the usual MTU.
 const FULL_FRAME_BYTES: usize = 1514;
 const SMALL_FRAME_BYTES: usize = 100;
-/// How often a case is begun until as much was offered as it asks for.
+/// How many times a case is tried until the rate that it asks for was offered.
 const TRIES: usize = 3;
 
-/// Runs each case; true when each keeps its bars.
+/// Runs each case; true when each meets its bars.
 pub(super) fn run(linerate: &Path) -> anyhow::Result<bool> {
     let (cpus, others) = (sys::cpu::allowed()?.len(), ends::other_work()?);
     println!(
@@ -31,7 +31,7 @@ pub(super) fn run(linerate: &Path) -> anyhow::Result<bool> {
     Ok(kept)
 }
 
-/// A stream over a link, and the bars for what came of it.
+/// A stream over a link, and the bars that it must meet.
 struct Case {
     name: &'static str,
     /// The flags of `linerate link`.
@@ -41,7 +41,7 @@ struct Case {
 }
 
 impl Case {
-    /// True when it was measured and keeps its bars.
+    /// Runs the case; true when it was measured and meets its bars.
     fn run(&self, linerate: &Path) -> anyhow::Result<bool> {
         let name = self.name;
         for _ in 0..TRIES {

@@ -4,14 +4,15 @@ use std::io;
 use std::net::{Ipv4Addr, UdpSocket};
 
 pub(super) const ETHERNET_HEADER_BYTES: usize = 14;
-/// Of IPv4 and UDP.
+/// Bytes of the IPv4 and UDP headers.
 const PACKET_HEADER_BYTES: usize = 20 + 8;
-/// Where the number stands in a packet, behind the headers.
+/// Position of the number in a packet, after the headers.
 const NUMBER_AT: std::ops::Range<usize> = PACKET_HEADER_BYTES..PACKET_HEADER_BYTES + 8;
-/// Before the number, so that no other packet of the host is taken for one of ours.
+/// Destination port. It is checked before the number is read, so that no other packet of the host
+/// is taken for one of ours.
 pub(super) const PORT: u16 = 19_810;
 
-/// Packets of one size, evenly spread.
+/// A stream of packets of one size, evenly spaced.
 pub(super) struct Stream {
     pub(super) packets_per_second: u64,
     pub(super) frame_bytes: usize,
@@ -23,7 +24,7 @@ impl Stream {
         self.packets_per_second * self.seconds
     }
 
-    /// Sends all of them to a host, from the network namespace of the calling thread.
+    /// Sends all packets to a host, from the network namespace of the calling thread.
     pub(super) fn send_to(&self, host: Ipv4Addr) -> io::Result<()> {
         let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
         socket.connect((host, PORT))?;
@@ -41,7 +42,7 @@ impl Stream {
     }
 }
 
-/// The number of a packet of a stream; `None` for any other, such as one of ARP.
+/// The number of a packet of a stream; `None` for any other packet, such as ARP.
 pub(super) fn number(packet: &[u8]) -> Option<u64> {
     let port = packet.get(22..24)?;
     let number = packet.get(NUMBER_AT)?;

@@ -1,5 +1,6 @@
-//! Which part uses which, as cargo and the code have it and as the map says: crates, and the modules
-//! of `traffic`, whose parts ride on the engine and never on one another.
+//! Compares which part uses which, by the manifests and the code, with the map in
+//! `ARCHITECTURE.md`. The parts are crates, and the modules of `traffic`, which build on the engine
+//! and never on one another.
 
 use std::collections::BTreeMap;
 
@@ -8,9 +9,9 @@ use crate::tidy::markdown::quoted;
 use crate::tidy::rust::Word;
 use crate::tidy::tree::{Tree, Violation};
 
-/// Where the map stands.
+/// File with the map.
 const MAP: &str = "ARCHITECTURE.md";
-/// The crate whose modules have arrows of their own.
+/// Sources of the crate whose modules are on the map.
 const HOME: &str = "crates/traffic/src/";
 
 pub(super) const CRATES: Rule = Rule {
@@ -29,22 +30,22 @@ fn is_module(part: &str) -> bool {
     part.starts_with(HOME)
 }
 
-/// A place where a part names another.
+/// A place where one part uses another.
 struct Arrow {
     path: String,
     line: usize,
-    /// As the map has it, a module's without an extension.
+    /// Name of the part on the map: its path, without an extension for a module.
     part: String,
     used: String,
 }
 
-/// A row of a table whose column `uses` says what a part may use.
+/// A row of a table whose column `uses` lists what a part may use.
 struct MapRow {
     line: usize,
     uses: Vec<String>,
 }
 
-/// Arrows that the map does not give, and those of it that nobody takes.
+/// Violations: arrows that are not on the map, and arrows of the map that do not exist.
 fn against_the_map(tree: &Tree, arrows: &[Arrow], concerns: fn(&str) -> bool) -> Vec<Violation> {
     let rows = rows(tree);
     let is_given = |arrow: &&Arrow| {
@@ -70,7 +71,7 @@ fn against_the_map(tree: &Tree, arrows: &[Arrow], concerns: fn(&str) -> bool) ->
     strange.chain(idle).collect()
 }
 
-/// The rows of the tables that have such a column, by part.
+/// The rows of the map's tables with a column `uses`, by part.
 fn rows(tree: &Tree) -> BTreeMap<String, MapRow> {
     let mut rows = BTreeMap::new();
     let mut column = None;
@@ -92,7 +93,7 @@ fn rows(tree: &Tree) -> BTreeMap<String, MapRow> {
     rows
 }
 
-/// By the manifests, tests left out.
+/// Arrows between crates, by the manifests, without dev-dependencies.
 fn between_crates(tree: &Tree) -> Vec<Arrow> {
     let members: Vec<(&str, &str)> = tree.members().collect();
     let name_of = |folder: &str| folder.trim_start_matches("crates/").to_owned();
@@ -138,19 +139,19 @@ fn between_modules(tree: &Tree) -> Vec<Arrow> {
     arrows
 }
 
-/// The module at the top of the crate that a file belongs to; `None` for `lib.rs`.
+/// The top-level module that a file of the crate belongs to; `None` for `lib.rs`.
 fn module_of(inner: &str) -> Option<&str> {
     let (module, _) = inner.split_once(['/', '.'])?;
     (module != "lib").then_some(module)
 }
 
-/// How many times `super` leads from a file to the top of its crate.
+/// How many `super` lead from a file to the top of its crate.
 fn depth(inner: &str) -> usize {
     inner.split('/').count() - usize::from(inner.ends_with("/mod.rs"))
 }
 
-/// Top modules that are named by a path: `crate::a`, `crate::{a::b, c}`, `super::super::a`. One more
-/// `super` leads out of an inline module.
+/// Top-level modules that are named in paths such as `crate::a`, `crate::{a::b, c}` and
+/// `super::super::a`, with their lines. In an inline module there is one more `super`.
 fn named(words: &[Word], depth: usize) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
     for (at, word) in words.iter().enumerate() {
@@ -172,8 +173,8 @@ fn named(words: &[Word], depth: usize) -> Vec<(usize, &str)> {
     found
 }
 
-/// The first names of what stands behind `::`: of one path, or of each path of a group, those of
-/// groups within left out.
+/// The first name after `::`, or the first names of all paths of a group, without those of nested
+/// groups.
 fn heads(words: &[Word]) -> Vec<&str> {
     let (mut heads, mut level, mut is_begin) = (Vec::new(), 0, true);
     for word in words.iter().skip(1) {

@@ -1,4 +1,4 @@
-//! The rules by name, in a plain array.
+//! All house rules, in a plain array.
 
 mod arrows;
 mod paths;
@@ -25,14 +25,14 @@ pub(super) const ALL: &[Rule] = &[
     repository::COMMITS,
 ];
 
-/// What a rule says of a tree of these files.
+/// The violations of a rule in a tree of these files, as text.
 #[cfg(test)]
 pub(super) fn said(rule: &Rule, files: &[(&str, &str)]) -> Vec<String> {
     let tree = super::Tree::of(files.iter().copied()).unwrap();
     said_of(rule, &tree)
 }
 
-/// What a rule says of a tree.
+/// The violations of a rule in a tree, as text.
 #[cfg(test)]
 pub(super) fn said_of(rule: &Rule, tree: &super::Tree) -> Vec<String> {
     let violations = (rule.check)(tree);

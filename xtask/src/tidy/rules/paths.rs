@@ -1,4 +1,4 @@
-//! A path in a document leads somewhere.
+//! The rule that every path in a document leads somewhere.
 
 use crate::tidy::Rule;
 use crate::tidy::markdown::{self, Quote};
@@ -25,7 +25,8 @@ fn check(tree: &Tree) -> Vec<Violation> {
     violations
 }
 
-/// Whether it begins with one of our folders; what people fill in (`NAME`) names nothing yet.
+/// Whether a text is a path that begins with one of our folders. One with a placeholder (`NAME`) is
+/// none.
 fn is_path(tree: &Tree, text: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/_-.".contains(c);
     let is_placeholder = |part: &str| {
@@ -45,7 +46,7 @@ fn is_file_link(target: &str) -> bool {
     !target.contains("://") && !target.starts_with(['#', '<']) && !target.starts_with("mailto:")
 }
 
-/// A link's target from the top of the repository.
+/// A link's target, relative to the top of the repository.
 fn resolved(document: &str, target: &str) -> String {
     let target = target.split('#').next().unwrap_or_default();
     let mut parts: Vec<&str> = document.split('/').collect();

@@ -1,4 +1,5 @@
-//! A promise that nothing checks is a hope: each names the test that holds it.
+//! The rule that each promise of `SECURITY.md` names the test that checks it: an unchecked promise
+//! is only a hope.
 
 use crate::tidy::Rule;
 use crate::tidy::markdown::{self, Quote};
@@ -6,7 +7,7 @@ use crate::tidy::rust::Source;
 use crate::tidy::tree::{Tree, Violation};
 
 const PROMISES: &str = "SECURITY.md";
-/// What stands below this promises nothing of the program.
+/// Heading below which nothing is promised of the program.
 const END: &str = "\n## How to report";
 
 pub(super) const RULE: Rule = Rule {
@@ -40,7 +41,7 @@ fn check(tree: &Tree) -> Vec<Violation> {
     violations
 }
 
-/// Paragraphs and items of lists, by their lines, without headings.
+/// Paragraphs and list items as their lines, without headings.
 fn paragraphs(text: &str) -> Vec<Vec<Quote<'_>>> {
     let mut found = vec![Vec::new()];
     for (line, text) in (1..).zip(text.lines()) {
@@ -56,14 +57,14 @@ fn paragraphs(text: &str) -> Vec<Vec<Quote<'_>>> {
     found
 }
 
-/// The names of tests that a line quotes.
+/// The test names that a line quotes.
 fn names<'a>(line: &Quote<'a>) -> impl Iterator<Item = Quote<'a>> {
     let Quote { line, text } = *line;
     let names = markdown::quoted(text).filter(|text| text.contains("::"));
     names.map(move |text| Quote { line, text })
 }
 
-/// Whether a file of that name has that test, in itself or in its module `tests`.
+/// Whether the file that a test name gives has that test, directly or in its module `tests`.
 fn is_there(files: &[(String, &Source)], name: &str) -> bool {
     let (module, test) = name.rsplit_once("::").unwrap_or_default();
     let module = format!("::{}", module.trim_end_matches("::tests"));
@@ -71,8 +72,9 @@ fn is_there(files: &[(String, &Source)], name: &str) -> bool {
     files.any(|(_, source)| source.tests().any(|found| found.text == test))
 }
 
-/// The module that a file is: `::behaviour::hostile::server` of `behaviour/tests/hostile/server.rs`,
-/// `::crates::study::store` of `crates/study/src/store/tests.rs`.
+/// The module path of a file: `::behaviour::hostile::server` for
+/// `behaviour/tests/hostile/server.rs`, `::crates::study::store` for
+/// `crates/study/src/store/tests.rs`.
 fn module(path: &str) -> String {
     let parts = path.trim_end_matches(".rs").split('/');
     let parts = parts.filter(|part| !["src", "tests", "main", "lib", "mod"].contains(part));

@@ -1,9 +1,11 @@
-//! What holds of the repository as a whole: its size, what it brings along, its crates' lints, its history.
+//! Rules for the repository as a whole: the size of files, dependencies, the crates' lints, and the
+//! history.
 
 use crate::tidy::Rule;
 use crate::tidy::tree::Violation;
 
-/// History keeps what was once there, so that a clone stays small for good only without large files.
+/// Size of the largest file. The history keeps every file, so a clone stays small only if none is
+/// large.
 const MOST_BYTES: u64 = 600_000;
 const LOCK: &str = "Cargo.lock";
 const MOST_PACKAGES: usize = 200;
@@ -22,7 +24,7 @@ pub(super) const BLOBS: Rule = Rule {
     },
 };
 
-/// How much of other people's work comes along: every package is one to trust and to update.
+/// Limits the number of dependencies: every package must be trusted and updated.
 pub(super) const PACKAGES: Rule = Rule {
     name: "packages",
     says: "At most 200 packages are locked.",

@@ -1,4 +1,4 @@
-//! What holds of every Rust file.
+//! Rules for every Rust file.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ const HOME_OF_UNSAFE: &str = "crates/sys/";
 const LONGEST_FILE_LINES: usize = 400;
 const FEWEST_WORDS: usize = 4;
 const MOST_TYPES_OF_A_NAME: usize = 3;
-/// The flags of a command, by the custom of clap.
+/// Customary name of the type with a command's flags for clap.
 const OF_EVERY_COMMAND: &str = "Arguments";
 
 pub(super) const UNSAFE_CODE: Rule = Rule {
@@ -100,7 +100,7 @@ fn type_names(tree: &Tree) -> Vec<Violation> {
         for pair in source.words.windows(2) {
             let is_type = matches!(&*pair[0].text, "struct" | "enum" | "trait");
             let (name, line) = (pair[1].text.as_str(), pair[1].line);
-            // A macro has the name from who calls it.
+            // A macro gets the name from its caller.
             let is_given = name.starts_with('$');
             let may_recur = is_given || name == OF_EVERY_COMMAND || name.ends_with("Error");
             if is_type && !may_recur && !source.is_of_tests(line) {

@@ -1,5 +1,5 @@
-//! One boot of a guest under qemu, from power on to its end. The processor is emulated, so nothing
-//! but qemu is asked of this machine, and no network of it can be reached from inside.
+//! One boot of a guest under qemu, from power on to its end. The processor is emulated, so this
+//! machine needs nothing but qemu. The guest cannot reach any network of this machine.
 
 mod port;
 
@@ -19,50 +19,52 @@ use crate::packages;
 use port::Port;
 
 const QEMU: &str = "qemu-system-x86_64";
-/// The machine: processors of a kind that the known weaknesses concern, and no device that is
-/// not asked for. `-no-reboot` makes an end of every reboot, a panic's too. All processors are of one
-/// thread: with a thread each, the newer kernel panicked once at a static key, as if one processor
-/// had run code that was being rewritten on the other.
+/// The machine: processors of a kind that has the known weaknesses, and no device that is not asked
+/// for. With `-no-reboot` every reboot ends qemu, also one after a panic. One thread emulates all
+/// processors: with a thread each, the newer kernel panicked once at a static key, as if one
+/// processor had run code that was being rewritten on the other.
 const BOARD: &str = "-nodefaults -no-user-config -no-reboot -display none -machine q35 \
                      -accel tcg,thread=single -cpu Skylake-Server -m 512";
 /// Two network cards on a wire of their own, which leads nowhere else.
 const WIRE: &str = "-smp 2 -netdev hubport,id=left,hubid=0 -device e1000e,netdev=left \
                     -netdev hubport,id=right,hubid=0 -device e1000e,netdev=right";
-/// Two network cards with a queue for each of four processors. A hub has one queue, so each is on a tap of
-/// the bridge that [`TAPS`] makes. The interrupts are two for a queue, and two more.
+/// Two network cards with a queue for each of four processors. A hub has one queue, so each card is
+/// on a tap of the bridge that [`TAPS`] makes. Each queue has two interrupts, and each card two
+/// more.
 const QUEUES: &str = "-smp 4 \
     -netdev tap,id=left,ifname=left,queues=4,script=no,downscript=no,vhost=off \
     -device virtio-net-pci,netdev=left,mq=on,vectors=10 \
     -netdev tap,id=right,ifname=right,queues=4,script=no,downscript=no,vhost=off \
     -device virtio-net-pci,netdev=right,mq=on,vectors=10";
-/// What goes before the command of a machine with taps: they are in a namespace that goes with it.
+/// Script that runs the command of a machine with taps: these are in a namespace that ends with it.
 const TAPS: &str = include_str!("taps.sh");
-/// A panic ends the machine. The emulated clock is steady, which the kernel need not find out, and
-/// its own ciphers need no test. Mitigations stay as they are.
+/// The usual kernel options. A panic ends the machine. The emulated clock is steady, so the kernel
+/// need not check it, nor test its ciphers. Mitigations stay as they are.
 const KERNEL_OPTIONS: &str = "console=ttyS0 panic=-1 oops=panic tsc=reliable no_timer_check \
                               cryptomgr.notests random.trust_cpu=on";
-/// Over this time the rate of the clock is taken, to 1 in 10,000.
+/// Time over which the rate of the clock is measured, to 1 in 10,000.
 const CLOCK_TIME: Duration = Duration::from_millis(20);
-/// So long the console may stay silent; its first line usually comes within two seconds.
+/// Longest silence of the console at the start; its first line usually comes within two seconds.
 const LONGEST_SILENCE: Duration = Duration::from_secs(30);
-/// So often it is started at most.
+/// Largest number of starts of a machine whose console stays silent.
 const STARTS: u32 = 3;
 /// Lines of the console that an error shows.
 const LAST_LINES: usize = 15;
-/// A line with one of these is shown as well: the trace of calls behind it is longer.
+/// Earlier lines with one of these are shown as well, as the call trace that follows them is longer
+/// than that.
 const REASONS: [&str; 2] = ["Kernel panic", "BUG: "];
 
-/// What a machine is made of.
+/// The parts of a machine.
 pub(super) struct Machine<'a> {
     pub(super) cards: Cards,
     pub(super) kernel: &'a Path,
     pub(super) file_system: &'a Path,
     pub(super) disk: &'a Path,
-    /// The folder of its ports, of this boot alone.
+    /// The folder of its ports, for this boot only.
     pub(super) ports: &'a Path,
-    /// How many files the guest hands out.
+    /// How many files are copied out of the guest.
     pub(super) files_out: usize,
-    /// What the command line of the kernel has besides the usual.
+    /// Further options for the kernel's command line.
     pub(super) kernel_options: &'a str,
 }
 
@@ -70,11 +72,11 @@ pub(super) struct Machine<'a> {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Cut {
     Never,
-    /// When a line of the standard output holds this text.
+    /// When a line of the standard output contains this text.
     AtLine(String),
 }
 
-/// Where standard output and standard error of the errand go, as they come.
+/// Writers that receive the errand's standard output and standard error as they come.
 pub(crate) struct Sinks<'a> {
     pub(crate) output: &'a mut dyn Write,
     pub(crate) errors: &'a mut dyn Write,
@@ -84,15 +86,15 @@ pub(crate) struct Sinks<'a> {
 pub(crate) struct Ending {
     /// The errand's exit code; `None` when the power was cut.
     pub(crate) exit: Option<u8>,
-    /// From power on to the begin of the errand.
+    /// Time from power on to the start of the errand.
     pub(crate) boot_seconds: f64,
-    /// Files that were to come out and are not there.
+    /// Files that were to be copied out and do not exist.
     pub(crate) missing: Vec<String>,
 }
 
 impl Machine<'_> {
-    /// Boots, follows the errand, and ends with it, with a cut, or with an error that shows the
-    /// last lines of the console.
+    /// Boots and follows the errand until it ends, the power is cut, or an error occurs. The error
+    /// shows the last lines of the console.
     pub(super) fn boot(
         &self,
         cut: &Cut,
@@ -110,8 +112,8 @@ impl Machine<'_> {
         ended.map_err(|error| anyhow!("{error:#}; {}", self.last_words()))
     }
 
-    /// Starts it, and again where nothing at all comes from its console: of some tens of boots one
-    /// hung so, and why is not known.
+    /// Starts the machine, and starts it again while its console stays silent: one of some tens of
+    /// boots hung like this, for an unknown reason.
     fn start_until_heard(&self, limit: Duration) -> anyhow::Result<Running> {
         let silence = LONGEST_SILENCE.min(limit);
         for _ in 1..STARTS {
@@ -137,10 +139,11 @@ impl Machine<'_> {
         let mut command = self.command(&files)?;
         command.stdin(Stdio::null()).stdout(own_words.try_clone()?);
         command.stderr(own_words);
-        // An interrupt from the keyboard is for us alone: we end it.
+        // An interrupt from the keyboard goes to us only: we end qemu.
         command.process_group(0);
         prepare_child(&mut command, ChildSetup::default());
-        // Nothing may go wrong once it runs and is nobody's yet.
+        // The ports are opened before qemu is started: an error between its start and the creation
+        // of `Running` would leave it running without an owner.
         let [output, errors, status] = ports.map(|path| Port::create(&path));
         let (output, errors, status) = (output?, errors?, status?);
         let begun = clock::now();
@@ -157,8 +160,9 @@ impl Machine<'_> {
         })
     }
 
-    /// Ports without event descriptors are served while the guest waits for its write, so that all
-    /// of it is in the file before the guest goes on, and no end comes too early.
+    /// The command that starts the machine. Its ports have no event descriptors, so qemu serves
+    /// them while the guest waits for its write: all output is in the file before the guest goes
+    /// on, and none is missing when the machine ends.
     fn command(&self, ports: &[PathBuf]) -> anyhow::Result<Command> {
         let mut command = self.cards.command()?;
         command.args(BOARD.split_whitespace());
@@ -177,7 +181,8 @@ impl Machine<'_> {
             command.args(["-chardev", &file_for(&id, path), "-device"]);
             command.arg(format!("virtserialport,chardev={id},nr={number}"));
         }
-        // Behind the ports, which a guest knows by the place of what has them among the devices of virtio.
+        // The cards follow the ports, which a guest finds by the position of their device among the
+        // virtio devices.
         let cards = match self.cards {
             Cards::None | Cards::Wire => WIRE,
             Cards::Queues => QUEUES,
@@ -190,7 +195,7 @@ impl Machine<'_> {
         self.ports.join("console")
     }
 
-    /// What the kernel said last; before its first word, what qemu said.
+    /// The last lines of the console; if it is empty, qemu's own output.
     fn last_words(&self) -> String {
         let text = |path: PathBuf| {
             let bytes = fs::read(path).unwrap_or_default();
@@ -208,7 +213,7 @@ impl Machine<'_> {
 }
 
 impl Cards {
-    /// The emulator, where it finds what these cards are on.
+    /// The emulator's command; for cards on taps it runs in a namespace that has these.
     fn command(self) -> anyhow::Result<Command> {
         let qemu = packages::command(QEMU)?;
         if self != Self::Queues {
@@ -224,7 +229,7 @@ impl Cards {
     }
 }
 
-/// A machine under power. It is dead when this is dropped.
+/// A running machine. Dropping this kills it.
 struct Running {
     child: Child,
     begun: Instant,
@@ -233,18 +238,19 @@ struct Running {
     output: Port,
     errors: Port,
     status: Port,
-    /// The exit code of the errand.
+    /// The exit code of the errand, once it has ended.
     answer: Option<u8>,
     missing: Vec<String>,
 }
 
 impl Running {
-    /// Passes on what is new; tells how it ended when the machine is off.
+    /// Passes new output on; returns how the boot ended once the machine is off.
     fn look(&mut self, cut: &Cut, sinks: &mut Sinks<'_>) -> anyhow::Result<Option<Ending>> {
         if let Some(signal) = sys::stop::heard() {
             bail!("stopped by signal {signal}");
         }
-        // What it wrote before its end must be read after it.
+        // The end is checked before the output is read, so that all that was written before it is
+        // read.
         let gone = self.child.try_wait()?;
         let (output, lines) = self.output.more()?;
         sinks.output.write_all(&output)?;
@@ -295,7 +301,7 @@ impl Running {
         !matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// As if the plug were pulled: nobody in the guest is told.
+    /// Kills the machine as if the plug were pulled: the guest gets no notice.
     fn end(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -308,15 +314,16 @@ impl Drop for Running {
     }
 }
 
-/// The emulated counter is this machine's own. On a machine at work the kernel takes its rate for
-/// anything from a quarter to the whole of it, since the timers that it compares come late; then
-/// its seconds are wrong, so it is told.
+/// The usual kernel options, with the rate of the time stamp counter. The emulated counter is this
+/// machine's own. On a busy machine the timers with which the kernel compares it come late, and the
+/// kernel estimates anything from a quarter of the rate to all of it. Then its seconds are wrong,
+/// so the rate is given.
 fn usual_options() -> String {
     let rate = clock::counter_khz(CLOCK_TIME).map(|khz| format!(" tsc_early_khz={khz}"));
     KERNEL_OPTIONS.to_owned() + &rate.unwrap_or_default()
 }
 
-/// The file that the guest's `number`th file out is in, from 0.
+/// The path of the file with the guest's `number`th file out, from 0.
 pub(super) fn file_out(ports: &Path, number: usize) -> PathBuf {
     ports.join(format!("file-{number}"))
 }
@@ -325,12 +332,12 @@ fn file_for(id: &str, path: &Path) -> String {
     format!("file,id={id},path={}", escaped(path))
 }
 
-/// A comma in a value of qemu's is written twice.
+/// A path in an option of qemu, where a comma is written twice.
 fn escaped(path: &Path) -> String {
     path.display().to_string().replace(',', ",,")
 }
 
-/// Lines without what a terminal would take as commands.
+/// The lines that are not empty, without control characters, which a terminal would obey.
 fn readable(text: &str) -> Vec<String> {
     let clean = |line: &str| line.chars().filter(|c| !c.is_control()).collect::<String>();
     text.lines()

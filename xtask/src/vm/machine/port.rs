@@ -1,4 +1,4 @@
-//! What a guest writes into a port: qemu puts it into a file, which is read as it grows.
+//! Reads what a guest writes to a port: qemu writes it to a file, which is read as it grows.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -7,12 +7,12 @@ use std::path::Path;
 /// The reading end of a port.
 pub(super) struct Port {
     file: File,
-    /// Of a line that is not whole yet.
+    /// Bytes of a line that is not complete yet.
     begun: Vec<u8>,
 }
 
 impl Port {
-    /// Makes the file that qemu is to write.
+    /// Creates the file that qemu is to write.
     pub(super) fn create(path: &Path) -> io::Result<Self> {
         File::create(path)?;
         Ok(Self {
@@ -21,7 +21,7 @@ impl Port {
         })
     }
 
-    /// What was written since the last call, and the lines that are whole by that.
+    /// Returns what was written since the last call, and the lines that it completes.
     pub(super) fn more(&mut self) -> io::Result<(Vec<u8>, Vec<String>)> {
         let mut bytes = Vec::new();
         self.file.read_to_end(&mut bytes)?;

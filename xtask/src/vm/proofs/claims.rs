@@ -1,4 +1,4 @@
-//! The claims that are held to account outside of the guest, by what was on its wire.
+//! The claims that are checked outside the guest, by a capture of its wire.
 
 use anyhow::ensure;
 
@@ -6,7 +6,7 @@ use super::{GuestFindings, wire};
 
 type Check = fn(&GuestFindings) -> anyhow::Result<()>;
 
-/// Each with its check, in a guest with network cards and modules.
+/// Claims, each with its check, for a guest with network cards and modules.
 pub(super) const OUTSIDE: [(&str, Check); 2] = [
     (
         "a file that the kernel encrypts leaves as records and nothing else",
@@ -18,10 +18,11 @@ pub(super) const OUTSIDE: [(&str, Check); 2] = [
     ),
 ];
 
-/// Bytes of the file that the guest's server sends.
+/// Size of the file that the guest's server sends.
 const FILE_BYTES: usize = 300_000;
 
-/// Records and nothing else, of which those with content hold the file.
+/// Checks that there are only TLS records, that those with application data are large enough for
+/// the file, and that none of it is in the clear.
 fn on_the_wire(carried: &[u8]) -> anyhow::Result<()> {
     let records = wire::records(carried)?;
     let content = records.iter();
@@ -33,7 +34,7 @@ fn on_the_wire(carried: &[u8]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// With AES-GCM a nonce that is used twice gives the key away.
+/// Checks that no nonce occurs twice: with AES-GCM a repeated nonce reveals the authentication key.
 fn nonces(carried: &[u8]) -> anyhow::Result<()> {
     let records = wire::records(carried)?;
     let nonces = wire::nonces(&records);
@@ -42,8 +43,8 @@ fn nonces(carried: &[u8]) -> anyhow::Result<()> {
     none_twice(nonces)
 }
 
-/// The server's own nonces and the kernel's part in their first bit: unless both are there, these are
-/// not all of them, or no nonces.
+/// The server's own nonces and the kernel's differ in their first bit. Unless there are both, some
+/// are missing, or these are not nonces.
 fn none_twice(mut nonces: Vec<&[u8]>) -> anyhow::Result<()> {
     let all = nonces.len();
     let first_is_set = nonces.iter().filter(|nonce| nonce[0] & 0x80 != 0).count();
@@ -74,7 +75,7 @@ mod tests {
         }
     }
 
-    /// Packets of 1,514 bytes to a client, so many seconds apart from each other.
+    /// Packets of 1,514 bytes to a client, `apart` seconds from each other.
     fn lines(client: &str, begin: f64, apart: f64) -> String {
         let line = |number: u32| {
             let time = begin + apart * f64::from(number);

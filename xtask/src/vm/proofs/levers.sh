@@ -57,7 +57,7 @@ told_by_card() {
 # What the knobs hold that linerate says it has set, each once: of words to choose from, that in
 # brackets.
 held() {
-    sed -n '/moved it along/d; s/^\(.*\): .* → .*/\1/p' said | while read -r knob; do
+    sed -n '/the kernel changed it as well/d; s/^\(.*\): .* → .*/\1/p' said | while read -r knob; do
         case $knob in
             *" of eth0") told_by_card "${knob% of eth0}" ;;
             /*) cat "$knob" ;;
@@ -114,7 +114,7 @@ echo "$default" > /proc/sys/net/core/default_qdisc
 noqueue_stays() {
     same "$(told_by_card qdisc)" noqueue &&
         linerate levers apply qdisc=pfifo_fast --device eth0 2>&1 |
-        grep 'its noqueue is of a time when net.core.default_qdisc was that'
+        grep 'its noqueue is from a time when net.core.default_qdisc was that'
 }
 claim 'with huge pages the kernel keeps more memory free, which is put back with them' [ "$moved" -gt 5000 ]
 claim 'a card whose noqueue would not come back is left as it is' noqueue_stays

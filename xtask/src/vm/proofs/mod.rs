@@ -1,5 +1,5 @@
-//! What must hold in every guest: one boot of each, in which linerate and Debian's own tools look at
-//! the same machine. Most is held to account by the scripts, in the guest.
+//! Checks what must hold in every guest: in one boot of each, linerate and Debian's own tools look
+//! at the same machine. Scripts in the guest check most of the claims.
 
 mod claims;
 mod wire;
@@ -17,9 +17,9 @@ use super::session::Session;
 use crate::stage::{Counts, Stages};
 use crate::{packages, target};
 
-/// The script of every guest.
+/// Script for every guest.
 const AT_REST: &str = include_str!("rest.sh");
-/// Besides, that of one with network cards and modules.
+/// Further script for a guest with network cards on a wire and modules.
 const LOOK: &str = concat!(
     include_str!("look.sh"),
     include_str!("ktls.sh"),
@@ -29,24 +29,25 @@ const LOOK: &str = concat!(
     include_str!("wireguard.sh"),
     include_str!("audit.sh")
 );
-/// The script of one whose cards have several queues.
+/// Further script for a guest whose cards have several queues.
 const LOCALITY: &str = include_str!("locality.sh");
-/// What stands before a claim that a script holds, and before one that it does not.
+/// Text before a claim that holds, and before one that does not.
 const HELD: &str = "held   ";
 const FAILED: &str = "FAILED ";
-/// What was on the wire, which is looked at outside.
+/// Captures of the wire, which are checked outside the guest.
 const FILES: [&str; 2] = ["wire.on", "wire.tls1.2"];
-/// The script takes two minutes beside the other guest's; on a slow machine that is busy with others it has taken 15.
+/// Time limit of a boot. The script takes two minutes beside the other guests; on a slow and busy
+/// machine it has taken 15.
 const LIMIT: Duration = Duration::from_secs(1800);
 
-/// Holds the claims in each guest. A guest in which one fails is looked at once more, alone, unless this is to be
-/// strict. The target directory must be claimed.
+/// Checks the claims in each guest. Unless `is_strict`, a guest in which one fails is checked once
+/// more, alone. The target directory must be claimed.
 pub(crate) fn run(stages: &mut Stages, counts: &mut Counts, is_strict: bool) -> anyhow::Result<()> {
     println!("== vm guests");
     let begun = sys::clock::now();
     let linerate = &target::program(target::PROFILE)?;
-    // All guests at once: each has one processor, and more than one machine has. Each is held to account,
-    // whatever came of the others.
+    // All guests run at once: each uses one processor of this machine, and most machines have
+    // several. Each is checked whatever the others' results are.
     let seen = thread::scope(|scope| {
         let looks = GUESTS.each_ref();
         let looks = looks.map(|guest| scope.spawn(move || look(guest, linerate)));
@@ -72,7 +73,7 @@ pub(crate) fn run(stages: &mut Stages, counts: &mut Counts, is_strict: bool) -> 
     stages.note("vm guests", begun, all_held)
 }
 
-/// What does not hold in a guest.
+/// The failed claims in a guest, or the error that kept them from being checked.
 fn failures(guest: &Guest, seen: &anyhow::Result<GuestFindings>) -> Vec<String> {
     match seen {
         Ok(seen) => {
@@ -87,7 +88,7 @@ fn failures(guest: &Guest, seen: &anyhow::Result<GuestFindings>) -> Vec<String> 
     }
 }
 
-/// Whether all that must hold does.
+/// Prints and counts the claims in a guest; true if all hold.
 fn hold(guest: &Guest, seen: anyhow::Result<GuestFindings>, counts: &mut Counts) -> bool {
     let failures = failures(guest, &seen);
     if let Ok(seen) = &seen {
@@ -103,19 +104,20 @@ fn hold(guest: &Guest, seen: anyhow::Result<GuestFindings>, counts: &mut Counts)
     failures.is_empty()
 }
 
-/// What was found in a guest.
+/// The findings in a guest.
 struct GuestFindings {
-    /// The release that the kernel's package is of.
+    /// The release of the kernel's package.
     release: String,
-    /// The claims of its scripts, and whether each holds.
+    /// The claims of its scripts, each after [`HELD`] or [`FAILED`].
     held: Vec<String>,
-    /// What a packet socket saw of a file that was sent by TLS 1.3, and by TLS 1.2 (pcap-savefile(5)).
+    /// Captures by a packet socket while a file was sent over TLS 1.3, and over TLS 1.2
+    /// (pcap-savefile(5)).
     wire_of_a_file: Vec<u8>,
     wire_of_tls12: Vec<u8>,
 }
 
 impl GuestFindings {
-    /// All that was looked at, in the guest and from outside, and whether it holds.
+    /// All claims that were checked, in the guest and outside, each after [`HELD`] or [`FAILED`].
     fn claims(&self, guest: &Guest) -> Vec<String> {
         let outside: &[_] = match guest.cards {
             Cards::Wire => &claims::OUTSIDE,
@@ -129,7 +131,7 @@ impl GuestFindings {
     }
 }
 
-/// One boot, in which the scripts look at everything.
+/// Boots a guest once; its scripts check everything.
 fn look(guest: &'static Guest, linerate: &Path) -> anyhow::Result<GuestFindings> {
     packages::check_for_guests()?;
     let mut session = Session::open(guest, linerate, None)?;

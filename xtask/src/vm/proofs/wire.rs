@@ -1,26 +1,27 @@
-//! What a packet socket saw of one side of a TLS connection, taken apart into records.
+//! Splits a capture of one direction of a TLS connection into records.
 
 use anyhow::{Context as _, ensure};
 
-/// Bytes before the first packet of a capture, and before each packet (pcap-savefile(5)).
+/// Bytes of a capture file's header, and of the header before each packet (pcap-savefile(5)).
 const FILE_HEADER_BYTES: usize = 24;
 const PACKET_HEADER_BYTES: usize = 16;
-/// Before the IPv4 packet on loopback, which looks like Ethernet.
+/// Bytes before the IPv4 packet on loopback, which looks like Ethernet.
 const LINK_HEADER_BYTES: usize = 14;
-/// The first byte of a record with application data (RFC 8446 §5.1), and of that which says that
-/// those after it are encrypted (RFC 5246 §7.1).
+/// The first byte of a record with application data (RFC 8446 §5.1), and of the record after which
+/// all are encrypted (RFC 5246 §7.1).
 pub(super) const APPLICATION_DATA: u8 = 0x17;
 const CHANGE_CIPHER_SPEC: u8 = 0x14;
-/// Bytes of the nonce that begins an encrypted record of AES-GCM in TLS 1.2 (RFC 5288 §3).
+/// Bytes of the explicit nonce at the start of an encrypted AES-GCM record of TLS 1.2 (RFC 5288
+/// §3).
 const NONCE_BYTES: usize = 8;
 
-/// A record: its type, and what is behind its header.
+/// A record: its type, and the content after its header.
 pub(super) struct Record<'c> {
     pub(super) kind: u8,
     pub(super) content: &'c [u8],
 }
 
-/// The nonces of a connection of TLS 1.2 with AES-GCM, in their order.
+/// The nonces of a TLS 1.2 connection with AES-GCM, in the order of the records.
 pub(super) fn nonces<'c>(records: &[Record<'c>]) -> Vec<&'c [u8]> {
     let is_clear = |record: &&Record<'_>| record.kind != CHANGE_CIPHER_SPEC;
     let encrypted = records.iter().skip_while(is_clear).skip(1);
@@ -29,8 +30,9 @@ pub(super) fn nonces<'c>(records: &[Record<'c>]) -> Vec<&'c [u8]> {
         .collect()
 }
 
-/// What the packets of one direction of a connection carried, from its SYN on, by their sequence numbers: what a
-/// busy machine has sent twice counts once, and what the capture lacks is an error.
+/// The bytes that the packets of one direction of a connection carried, from its SYN on, in the
+/// order of their sequence numbers. Bytes that a busy machine sent twice count once; missing bytes
+/// are an error.
 pub(super) fn carried(capture: &[u8]) -> anyhow::Result<Vec<u8>> {
     let mut rest = capture.get(FILE_HEADER_BYTES..).context("no capture")?;
     let (mut carried, mut first) = (Vec::new(), None);
@@ -40,7 +42,7 @@ pub(super) fn carried(capture: &[u8]) -> anyhow::Result<Vec<u8>> {
         let packet = rest.get(PACKET_HEADER_BYTES..PACKET_HEADER_BYTES + length);
         let packet = packet.context("a packet that was cut")?;
         let (sequence, payload) = payload(packet).context("a packet that is no TCP")?;
-        // The SYN takes a number of its own.
+        // The SYN takes one sequence number.
         let first = *first.get_or_insert_with(|| sequence.wrapping_add(1));
         rest = &rest[PACKET_HEADER_BYTES + length..];
         if payload.is_empty() {
@@ -58,7 +60,8 @@ pub(super) fn carried(capture: &[u8]) -> anyhow::Result<Vec<u8>> {
     Ok(carried)
 }
 
-/// Its sequence number, and what follows the headers, whose lengths stand in them in words of four bytes.
+/// A packet's sequence number and payload. The headers give their own lengths in words of four
+/// bytes.
 fn payload(packet: &[u8]) -> Option<(u32, &[u8])> {
     let internet = packet.get(LINK_HEADER_BYTES..)?;
     let transport = internet.get(4 * usize::from(internet.first()? & 15)..)?;
@@ -67,7 +70,7 @@ fn payload(packet: &[u8]) -> Option<(u32, &[u8])> {
     Some((sequence, payload))
 }
 
-/// The records, of which the last may not be cut.
+/// Splits bytes into records; an incomplete last record is an error.
 pub(super) fn records(carried: &[u8]) -> anyhow::Result<Vec<Record<'_>>> {
     let (mut rest, mut records) = (carried, Vec::new());
     while let [kind, major, _, high, low, after @ ..] = rest {
@@ -94,7 +97,7 @@ pub(super) fn records(carried: &[u8]) -> anyhow::Result<Vec<Record<'_>>> {
 mod tests {
     use super::*;
 
-    /// A capture of a SYN and of packets that carry these, at places of the connection.
+    /// A capture of a SYN and of packets with these payloads at these positions of the connection.
     fn capture_at(payloads: &[(u32, &[u8])]) -> Vec<u8> {
         const SYN: u32 = u32::MAX - 2;
         let mut capture = vec![0; FILE_HEADER_BYTES];
@@ -115,7 +118,7 @@ mod tests {
         capture
     }
 
-    /// One of packets that carry these one after the other.
+    /// A capture of packets with these consecutive payloads.
     fn capture(payloads: &[&[u8]]) -> Vec<u8> {
         let mut at = 0;
         let placed = payloads.iter().map(|payload| {

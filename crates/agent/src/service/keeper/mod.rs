@@ -1,10 +1,10 @@
-//! The keeper: a process that has one service in its care for as long as the line to whoever
-//! ordered it holds, and then leaves nothing of it behind.
+//! The keeper: a process that looks after one service for as long as the line to the process that
+//! ordered it holds, and then leaves nothing of the service behind.
 //!
-//! It is the ordinary user that the service is, adopts every orphan of the service, so that none
-//! gets away by detaching itself, and is in no terminal's reach. A namespace of processes would do
-//! the same, but needs privilege, and would make the service process 1, which signals treat
-//! otherwise.
+//! It runs as the same ordinary user as the service, out of the reach of any terminal. It adopts
+//! every orphan of the service, so that none escapes by detaching itself. A namespace of processes
+//! would do the same, but needs privilege and would make the service process 1, which signals treat
+//! differently.
 
 mod owner;
 
@@ -31,18 +31,19 @@ use super::password::Password;
 use super::readiness::Question;
 use owner::{Owner, Woken};
 
-/// What the answers of a service say: the same as those of `linerate serve`.
+/// The text of a service's answers: that of `linerate serve`, too.
 const MESSAGE: &str = "Hello, World!";
 /// How long killing what is left may take.
 const LONGEST: Duration = Duration::from_secs(10);
 
-/// Keeps the one service that is ordered on standard input, until that ends, the service does, or
-/// a signal asks to stop.
+/// Keeps the one service that is ordered on standard input, until that input ends, the service
+/// ends, or a signal asks to stop.
 ///
 /// # Errors
-/// When the kernel refuses what every process may do. What is wrong with the service is told.
+/// When the kernel refuses what every process may do. What is wrong with the service is reported on
+/// the line, not returned.
 pub fn keep() -> io::Result<()> {
-    // Its service is the same user, and could speak in its place to whoever ordered it.
+    // The service runs as the same user, and could otherwise speak to our owner in our place.
     sys::descent::shut_off_own_user()?;
     offspring::adopt_orphans()?;
     let mut owner = Owner::listen()?;
@@ -59,7 +60,7 @@ pub fn keep() -> io::Result<()> {
         }
     };
     let kept = start_and_stay(&order, &folder, &mut owner);
-    // Whatever came of it, nobody that it started stays, and then its folder can go.
+    // In any case all processes that it started are ended; then its folder can be removed.
     let all_ended = offspring::end_all(LONGEST);
     drop(folder);
     if all_ended {
@@ -176,7 +177,7 @@ impl Kept {
                 in_background(status)
             ))),
             (None, Ok(())) => Ok(()),
-            (None, Err(_)) if answered => Err(self.failure("was not waited for any longer")),
+            (None, Err(_)) if answered => Err(self.failure("was given up before it was ready")),
             (None, Err(seen)) => Err(self.failure(&format!(
                 "was not ready within {} ms: {seen}{}",
                 within.as_millis(),
@@ -185,18 +186,18 @@ impl Kept {
         }
     }
 
-    /// Where it listens, if that is not where it was told to.
+    /// Says where it listens, if that is not where it was told to.
     fn elsewhere(&self) -> String {
         let addresses = targets::addresses_of(self.leader.id());
-        let Some(told) = self.up.address.filter(|_| !addresses.is_empty()) else {
+        let Some(wanted) = self.up.address.filter(|_| !addresses.is_empty()) else {
             return String::new();
         };
-        if addresses.iter().any(|there| targets::takes(*there, told)) {
+        if addresses.iter().any(|there| targets::takes(*there, wanted)) {
             return String::new();
         }
         let all: Vec<String> = addresses.iter().map(ToString::to_string).collect();
         let all = all.join(" and ");
-        format!("; it listens on {all} instead of {told}, where its description was to put it")
+        format!("; it listens on {all} instead of {wanted}, where its description was to put it")
     }
 
     /// Answers its owner until the owner goes or the service ends.
@@ -247,12 +248,13 @@ impl Drop for Kept {
         let _ = self.leader.ask_to_end(signal);
         let grace = Duration::from_millis(self.up.service.stop.grace_ms.into());
         sys::clock::wait_until(grace, || !matches!(self.leader.try_wait(), Ok(None)));
-        // All of its group at once, before the rest is killed one after the other.
+        // This ends all of its group at once, before the rest is killed one after the other.
         let _ = self.leader.end();
     }
 }
 
-/// What is amiss with a service that does well and ends: most likely a child of it goes on in its place.
+/// A hint about a service that ends with success: most likely a child of it goes on in the
+/// background.
 fn in_background(status: ExitStatus) -> &'static str {
     match status.success() {
         true => "; a service must stay in the foreground (as nginx does with `daemon off;`)",
@@ -265,15 +267,16 @@ fn blame(title: &str, what: &str, logs: &Logs) -> Failure {
     Failure {
         what: format!("{title} {what}"),
         advice: match logs.last_words() {
-            Some(words) => format!("its logs end so:{words}"),
+            Some(words) => format!("its logs end like this:{words}"),
             None => "it logged nothing".to_owned(),
         },
     }
 }
 
-/// A port that nobody has now, of loopback where it listens on its socket alone, whose name may hold
-/// it. Somebody else could take it before the service does; then the service says so and ends, and is
-/// not asked whether it is ready.
+/// Finds an address with a port that is free now. A service that listens on its socket alone gets
+/// one of loopback, since the socket's name may contain the port. Another process could take the
+/// port before the service does; then the service says so and ends, and is not asked whether it is
+/// ready.
 fn free_address(order: &Order) -> Result<SocketAddr, Failure> {
     let wish = &order.wish;
     let address = wish.address.unwrap_or_else(|| Ipv4Addr::LOCALHOST.into());

@@ -1,5 +1,5 @@
-//! Whoever ordered a service, as its keeper knows him: requests on standard input, words on
-//! standard output. When he goes, however he ends, the line breaks.
+//! The owner of a service, the process that ordered it, as the keeper sees it: requests on standard
+//! input, words on standard output. When the owner ends in any way, the line breaks.
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
@@ -14,19 +14,19 @@ const LINE: u64 = 0;
 const STOP: u64 = 1;
 const ENDED: u64 = 2;
 
-/// How long nothing may happen before a look is taken at orphans that have ended.
+/// How long nothing may happen before the keeper looks for orphans that have ended, ns.
 const LONGEST_REST_NS: u64 = 10_000_000_000;
 
-/// The line to the owner, and the wish of anybody that we stop.
+/// The line to the owner, and the signals that ask us to stop.
 pub(super) struct Owner {
     line: File,
     epoll: Epoll,
     _stop: StopSignal,
-    /// What was read and not yet answered.
+    /// Bytes that were read and not yet handled.
     unread: Vec<u8>,
 }
 
-/// Why a wait came back.
+/// Why a wait returned.
 pub(super) enum Woken {
     Asked(Request),
     /// The service has ended.
@@ -52,7 +52,7 @@ impl Owner {
         })
     }
 
-    /// Whether he has gone, or somebody wants us to stop.
+    /// Whether the owner has gone, or a signal asks us to stop.
     pub(super) fn wants_an_end(&self) -> bool {
         let mut events = Events::with_capacity(2);
         let looked = self.epoll.wait(&mut events, Some(0));
@@ -60,7 +60,7 @@ impl Owner {
         looked.is_err() || events.iter().any(|event| gone(event.token, event.hung_up))
     }
 
-    /// Waits for the order; `None` when he went without one.
+    /// Waits for the order; `None` when the owner went without giving one.
     pub(super) fn order(&mut self) -> io::Result<Option<Order>> {
         loop {
             match self.next()? {
@@ -112,7 +112,8 @@ impl Owner {
         Ok(read)
     }
 
-    /// The request of a whole line that was read. Who sends another is no owner.
+    /// The request in a whole line that was read. A line that is no request counts as the owner's
+    /// end.
     fn line(&mut self) -> Option<Woken> {
         let end = self.unread.iter().position(|byte| *byte == b'\n')?;
         let line: Vec<u8> = self.unread.drain(..=end).collect();
@@ -120,7 +121,8 @@ impl Owner {
         Some(request.map_or(Woken::Left, Woken::Asked))
     }
 
-    /// Says a word. That he has gone meanwhile is seen by the line.
+    /// Sends a word to the owner. An owner that has gone is noticed by the end of the line, not
+    /// here.
     pub(super) fn tell(&self, word: &Word) {
         let text = serde_json::to_string(word).unwrap_or_default();
         let mut output = io::stdout().lock();

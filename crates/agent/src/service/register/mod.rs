@@ -1,6 +1,6 @@
-//! The services that were started by name and run on: a file each in the runtime folder, which
-//! whoever has the service in his charge keeps locked. The kernel takes the lock from a process
-//! that ends in any way, so that a service left by a crash is told from one that runs.
+//! The services that were started by name and keep running. Each has a file in the runtime folder,
+//! which the process in charge of the service keeps locked. The kernel releases the lock when that
+//! process ends in any way, so a service left by a crash can be told from one that runs.
 
 mod place;
 mod slot;
@@ -34,24 +34,26 @@ pub struct Entry {
     pub title: String,
     /// What the program calls its version.
     pub version: String,
-    /// The process that has it in its charge.
+    /// The process in charge of it.
     #[serde(flatten)]
     pub owner: Owner,
-    /// The service's own folder, which goes with it.
+    /// The service's own folder, which is removed with it.
     pub folder: PathBuf,
-    /// The address where it answers; `None` until it is ready, and where it has its socket alone.
+    /// The address where it answers; `None` until it is ready, and where it listens on its socket
+    /// alone.
     pub address: Option<SocketAddr>,
     /// The socket that it listens on; `None` until it is ready, and where it has none.
     pub socket: Option<String>,
     /// The file with its password, if it has one and is ready.
     #[serde(default)]
     pub password_file: Option<PathBuf>,
-    /// The command of a shell that speaks with it, if it is ready.
+    /// The shell command that connects to it, if it is ready.
     #[serde(default)]
     pub connect: Option<String>,
     /// How long it may take to end, ms.
     pub grace_ms: u32,
-    /// Why it has ended unasked, where nobody was there to be told; `None` while it runs.
+    /// Why it ended without being asked to, where nobody was there to be told; `None` while it
+    /// runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
 }
@@ -62,12 +64,12 @@ pub struct Register {
     place: Arc<StateFolder>,
 }
 
-/// One's own entry. Dropping it takes it away.
+/// An entry of this process's own. Dropping it removes the entry.
 #[derive(Debug)]
 pub struct Claim {
     file: File,
     slot: Slot,
-    /// Whether it is left for whoever looks.
+    /// Whether the entry stays for the next look at the register.
     stays: bool,
 }
 
@@ -76,9 +78,9 @@ pub struct Claim {
 pub enum Stopped {
     /// It ran and has ended.
     Ended,
-    /// It had ended unasked, which is forgotten now.
+    /// It had ended without being asked to, for this reason; its entry is removed now.
     Failed(String),
-    /// It was left by a crash, and what was left of it has been taken away.
+    /// It was left by a crash, and what was left of it has been removed.
     Cleared,
 }
 
@@ -96,7 +98,7 @@ impl Register {
         Ok(Self { place })
     }
 
-    /// Enters a service that is about to be started. What a crash left under its name is taken away.
+    /// Enters a service that is about to be started. Removes what a crash left under its name.
     ///
     /// # Errors
     /// When one of that name runs, the file cannot be written, or its folder would not be safe where
@@ -122,8 +124,8 @@ impl Register {
         Ok(claim)
     }
 
-    /// The services that run, and those that ended unasked, by name; what crashes left is taken
-    /// away on the way.
+    /// The services that run, and those that ended without being asked to, by name. Removes what
+    /// crashes left.
     pub fn entries(&self) -> Vec<Entry> {
         let entries = fs::read_dir(self.place.folder.inside())
             .into_iter()
@@ -135,16 +137,17 @@ impl Register {
         running
     }
 
-    /// Takes away what crashes left, whatever its name.
+    /// Removes what crashes left under any name.
     fn clear_left(&self) {
-        // Whoever looks at them all does so on the way.
+        // Reading all entries does that.
         let _ = self.entries();
     }
 
     /// Ends the service of that name and waits until it has ended.
     ///
     /// # Errors
-    /// When that can be no name, there is none, it is somebody else's, or does not end.
+    /// When that is no valid name, there is no such service, it is somebody else's, or it does not
+    /// end.
     pub fn stop(&self, name: &str) -> Result<Stopped, Failure> {
         let slot = self.slot_of(name)?;
         let held = slot.hold().map_err(|error| slot.cannot(&error))?;
@@ -161,13 +164,13 @@ impl Register {
                 Ok(Stopped::Ended)
             }
             Some(SlotOwner::Looked) => {
-                let why = "another program looks at it and does not come to an end";
+                let why = "another program is using it and does not finish";
                 Err(slot.cannot(&why))
             }
         }
     }
 
-    /// The entry of that name if its service runs or has failed; any other is taken away.
+    /// The entry of that name if its service runs or has failed; any other is removed.
     fn look(&self, name: &str) -> Option<Entry> {
         let slot = self.slot_of(name).ok()?;
         match slot.hold().ok()?? {
@@ -184,7 +187,7 @@ impl Register {
         }
     }
 
-    /// The file of a service. What is no name could lead to any file of this machine.
+    /// The file of a service. A text that is no valid name could lead to any file of this machine.
     fn slot_of(&self, name: &str) -> Result<Slot, Failure> {
         if is_name(name) {
             return Ok(Slot::new(&self.place, name));
@@ -212,7 +215,7 @@ impl Register {
 }
 
 impl Claim {
-    /// Says what is known of the service by now.
+    /// Writes to the entry what is known of the service by now.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -227,7 +230,7 @@ impl Claim {
 }
 
 impl Claim {
-    /// Leaves word of why the service has ended, for whoever looks at the register next.
+    /// Records why the service has ended, for the next look at the register.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -242,7 +245,7 @@ impl Claim {
 impl Drop for Claim {
     fn drop(&mut self) {
         if !self.stays {
-            // Before the lock goes with the file.
+            // Closing the file releases the lock, so the entry must be removed before.
             let _ = self.slot.remove();
         }
     }
@@ -251,7 +254,7 @@ impl Drop for Claim {
 /// Asks the owner of a service to end it, and waits until it has ended.
 fn end(entry: &Entry, slot: &Slot) -> Result<(), Failure> {
     let (owner, title) = (entry.owner, &entry.title);
-    // Its number could be another's by now; once it is open, it will not be.
+    // Its number could be another's by now, but not while the pidfd is open: so we check then.
     if let Ok(process) = pidfd::open_any(owner.pid)
         && owner.is_alive()
     {
@@ -264,7 +267,7 @@ fn end(entry: &Entry, slot: &Slot) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure {
-        what: format!("{title} does not end; {owner} has it"),
+        what: format!("{title} does not end; {owner} keeps it"),
         advice: format!("`kill -9 {}` ends it at once", owner.pid),
     })
 }
@@ -281,7 +284,7 @@ fn runs_already(name: &str, slot: &Slot) -> Failure {
     }
 }
 
-/// This process, as an entry names it.
+/// This process, as the owner in an entry.
 ///
 /// # Errors
 /// Where `/proc` is not mounted.
@@ -292,7 +295,7 @@ pub fn ourselves() -> Result<Owner, Failure> {
     })
 }
 
-/// Takes away what the service of an entry that we hold has left, if there is an entry.
+/// Removes what the service of an entry that we hold has left, if there is an entry.
 fn clear(slot: &Slot) {
     if let Some(entry) = slot.entry() {
         leftovers::clear(&entry.folder);

@@ -1,4 +1,4 @@
-//! Where this user's programs keep what is of no use after a restart of the machine.
+//! The folder of this user's programs for what is of no use after a restart of the machine.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,9 +15,10 @@ pub(super) struct StateFolder {
     pub(super) path: PathBuf,
 }
 
-/// `/run/linerate` of root, whatever the environment says: sudo(8) can hand on that of somebody else.
-/// Anybody else's is `$XDG_RUNTIME_DIR/linerate`, or without that variable a folder of his own among
-/// the temporary ones, also where he is root in a rig of his.
+/// Opens the folder of our state. For root it is `/run/linerate` whatever the environment says,
+/// since sudo(8) can hand on another user's environment. For any other user, even one who is root
+/// in a rig of theirs, it is `$XDG_RUNTIME_DIR/linerate`, or without that variable a folder of
+/// their own among the temporary ones.
 ///
 /// # Errors
 /// When it cannot be made, is somebody else's, or lies where somebody else could exchange it.
@@ -34,7 +35,7 @@ pub(super) fn state() -> Result<StateFolder, Failure> {
             (std::env::temp_dir(), format!("{NAME}-{user}"))
         }
     };
-    // A link on the way there is his own.
+    // A link on the way there is the user's own.
     let opened = above.canonicalize().and_then(|real| Folder::open(&real));
     open(opened, above, &name)
 }
@@ -47,16 +48,13 @@ fn open(above: io::Result<Folder>, path: PathBuf, name: &str) -> Result<StateFol
             path,
         }
         .below(name),
-        Ok(false) => Err(cannot(
-            &path,
-            &"others could put what they like in the place of what is ours there",
-        )),
+        Ok(false) => Err(cannot(&path, &"others could replace what is ours there")),
         Err(error) => Err(cannot(&path, &error)),
     }
 }
 
 impl StateFolder {
-    /// A folder below, made where it is not there.
+    /// A folder below this one, made where it is missing.
     ///
     /// # Errors
     /// As [`state`].
@@ -80,7 +78,7 @@ impl StateFolder {
 
 fn cannot(path: &Path, error: &dyn std::fmt::Display) -> Failure {
     let advice = if sys::user::is_root() {
-        "root's state is kept there: make it a folder of root's that nobody else may write to"
+        "root's state is kept there: make it a folder that belongs to root and that nobody else may write to"
     } else {
         "set XDG_RUNTIME_DIR to a folder that is yours alone"
     };

@@ -12,25 +12,25 @@ use model::failure::Failure;
 use super::Entry;
 use super::place::StateFolder;
 
-/// How long an entry may be unreadable or held by somebody who only looks.
+/// How long an entry may be unreadable, or locked by a process that only looks at it.
 pub(super) const MOMENT: Duration = Duration::from_secs(1);
-/// More than any entry has, with its log's end.
+/// Larger than any entry with the end of its log, bytes.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// Where an entry is, if it is.
+/// The place of an entry, which may exist or not.
 #[derive(Clone, Debug)]
 pub(super) struct Slot {
     place: Arc<StateFolder>,
     file: String,
 }
 
-/// Whose a file of the register is.
+/// Who owns a file of the register.
 pub(super) enum SlotOwner {
-    /// Of a process that lives, and says this.
+    /// A living process, which wrote this entry.
     Living(Box<Entry>),
-    /// Of nobody any more; ours for as long as this is open.
+    /// Nobody any more; the file is locked by us for as long as this is open.
     Left(File),
-    /// Of nobody any more, but somebody else looks at it.
+    /// Nobody any more, but another process has locked the file to look at it.
     Looked,
 }
 
@@ -40,12 +40,13 @@ impl Slot {
         Self { place, file }
     }
 
-    /// Makes and locks the file; `None` where somebody else holds it.
+    /// Makes and locks the file; `None` where another process holds it.
     pub(super) fn take(&self) -> io::Result<Option<File>> {
         self.lock(self.place.folder.file(&self.file, true)?)
     }
 
-    /// Whose the file is; `None` where there is none. Who only looks at it is given a moment.
+    /// The owner of the file; `None` where there is no file. Waits up to `MOMENT` for a process
+    /// that only looks at it.
     pub(super) fn hold(&self) -> io::Result<Option<SlotOwner>> {
         let mut held = Ok(None);
         sys::clock::wait_until(MOMENT, || {
@@ -55,7 +56,7 @@ impl Slot {
         held
     }
 
-    /// Whose the file is at this moment.
+    /// The owner of the file now; `None` where there is no file.
     pub(super) fn look(&self) -> io::Result<Option<SlotOwner>> {
         let file = match self.place.folder.file(&self.file, false) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -69,7 +70,8 @@ impl Slot {
         }))
     }
 
-    /// A lock on a file that was taken away meanwhile is worth nothing: as good as held by another.
+    /// Locks the file; `None` where another process holds it. A lock on a file that was removed in
+    /// the meantime is worth nothing, so that gives `None` too.
     fn lock(&self, file: File) -> io::Result<Option<File>> {
         match file.try_lock() {
             Err(TryLockError::WouldBlock) => Ok(None),

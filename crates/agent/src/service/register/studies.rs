@@ -1,6 +1,6 @@
-//! The services that are targets of studies, and the folders of studies' commands: entered beside the
-//! services that were started by name, in a folder of their own, so that what is left where a study and
-//! its keepers are killed at once is found by the lock that died with them.
+//! Registers the services that are targets of studies, and the folders of studies' commands. They
+//! are beside the services that were started by name, in a folder of their own. Where a study and
+//! its keepers are killed at once, what they leave is found, since their locks end with them.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use model::failure::Failure;
 
 use super::{Claim, Entry, Register};
 
-/// Enters a service that is about to be started in this folder, and takes away what a crash left of
+/// Enters a service that is about to be started in this folder, and removes what a crash left of
 /// others.
 ///
 /// # Errors
@@ -18,7 +18,7 @@ pub(crate) fn enter(service: &Service, folder: &Path) -> Result<Claim, Failure> 
     enter_as(&service.title, service.stop.grace_ms, folder)
 }
 
-/// Enters the folder of a study's commands that is about to be made, and takes away what a crash left
+/// Enters the folder of a study's commands that is about to be made, and removes what a crash left
 /// of others.
 ///
 /// # Errors
@@ -46,8 +46,7 @@ fn enter_as(title: &str, grace_ms: u32, folder: &Path) -> Result<Claim, Failure>
     })
 }
 
-/// Takes away what studies that crashed have left. Where there is no register,
-/// nothing was entered.
+/// Removes what studies that crashed have left. Where there is no register, nothing was entered.
 pub fn clear_left() {
     if let Ok(register) = here() {
         register.clear_left();

@@ -1,4 +1,4 @@
-//! What other machines' drivers tell, from a text of commands and what they print.
+//! What the drivers of other machines report, read from a text of commands and their output.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -11,19 +11,19 @@ use crate::tree::planted::Planted;
 
 /// `EOPNOTSUPP`.
 const NOT_SUPPORTED: i32 = 95;
-/// What ethtool(8) calls otherwise than the kernel does.
+/// Features that ethtool(8) names otherwise than the kernel: ethtool's name and the kernel's.
 const FEATURE_NAMES: [(&str, &str); 3] = [
     ("generic-receive-offload", "rx-gro"),
     ("generic-segmentation-offload", "tx-generic-segmentation"),
     ("large-receive-offload", "rx-lro"),
 ];
 
-/// Each command of a record, and what it prints.
+/// The commands of a record, each with the lines that it prints.
 #[derive(Debug)]
 pub(crate) struct Recorded(BTreeMap<&'static str, Vec<&'static str>>);
 
 impl Recorded {
-    /// Of lines, `$ ` begins a command, and `#` what is said of the record.
+    /// Parses a record. A line with `$ ` begins a command, and a line with `#` is a comment.
     pub(crate) fn parse(text: &'static str) -> Self {
         let mut commands = BTreeMap::new();
         let mut command = "";
@@ -36,7 +36,7 @@ impl Recorded {
         Self(commands)
     }
 
-    /// The machine that it is of: its files, where commands show or list them.
+    /// The files of the recorded machine, as far as the commands show or list them.
     pub(crate) fn files(&self, test: &str) -> Planted {
         let mut files = vec![("sys/class/net/eth0/ifindex".to_owned(), "2".to_owned())];
         for (command, printed) in &self.0 {
@@ -50,7 +50,7 @@ impl Recorded {
                 _ => {}
             }
         }
-        // Folders before what lies beyond them: `device/..` is one only where `device` is.
+        // The folder `device` comes first: a path through `device/..` needs `device` to exist.
         let device = ("sys/class/net/eth0/device/uevent".to_owned(), String::new());
         files.insert(0, device);
         let files: Vec<(&str, &str)> = files
@@ -67,8 +67,7 @@ impl Recorded {
         planted
     }
 
-    /// What ethtool(8) prints with that flag; a question that the driver does not answer is told by
-    /// its error.
+    /// What ethtool(8) prints with a flag, or the error with which the driver does not answer.
     fn printed(&self, flag: &str) -> io::Result<&[&'static str]> {
         let printed = self.0[format!("ethtool -{flag} eth0").as_str()].as_slice();
         match printed[0].contains("Operation not supported") {
@@ -82,13 +81,13 @@ impl Recorded {
     }
 }
 
-/// What stands behind a name and a colon.
+/// The text after a name and a colon, or `n/a` where no line has the name.
 fn field<'t>(lines: &[&'t str], name: &str) -> &'t str {
     let rest = |line: &&'t str| line.trim().strip_prefix(name)?.strip_prefix(':');
     lines.iter().find_map(rest).unwrap_or("n/a").trim()
 }
 
-/// As the ioctl tells what a driver has not: 0.
+/// A number as the ioctl reports it: 0 for what the driver does not have.
 fn number(text: &str) -> u32 {
     match text {
         "n/a" | "off" => 0,
@@ -114,7 +113,7 @@ impl Drivers for Recorded {
         };
         let printed = self.printed(flag)?;
         if flag == "c" {
-            // Both ways are told in one line: `Adaptive RX: off  TX: n/a`.
+            // One line has both directions: `Adaptive RX: off  TX: n/a`.
             let lines: Vec<&str> = printed.iter().flat_map(|line| line.split("  ")).collect();
             return Ok((number(field(&lines, name)), None));
         }
@@ -152,7 +151,7 @@ impl Drivers for Recorded {
         if !self.0.contains_key("ethtool -x eth0") {
             return Err(io::Error::from_raw_os_error(NOT_SUPPORTED));
         }
-        // Lines such as `    8:      0     1     2     3`, and behind them the key.
+        // Lines such as `    8:      0     1     2     3`, followed by the hash key.
         let rows = self.printed("x")?.iter();
         let rows = rows.filter_map(|line| line.trim().split_once(':'));
         let rows = rows.filter(|(entry, _)| entry.parse::<u32>().is_ok());

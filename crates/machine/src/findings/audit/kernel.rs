@@ -1,4 +1,4 @@
-//! What the kernel says of its audit subsystem. Only root in the first namespaces is answered.
+//! What the kernel reports of its audit subsystem. It answers only root in the first namespaces.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -9,22 +9,23 @@ use sys::netlink::{Family, Message, Netlink, push_message};
 const GET: u16 = 1000;
 /// `AUDIT_LIST_RULES`: asks for, and names, `struct audit_rule_data`.
 const LIST_RULES: u16 = 1013;
-/// `NLM_F_REQUEST`. An acknowledgement is not asked for: it overtakes the answer, which a thread
-/// of the kernel sends later.
+/// `NLM_F_REQUEST`. No acknowledgement is asked for: it would overtake the answer, which a kernel
+/// thread sends later.
 const REQUEST: u16 = 1;
 const SEQUENCE: u32 = 1;
-/// `AUDIT_FILTER_TASK`: asked when a task is born; and `AUDIT_NEVER`.
+/// `AUDIT_FILTER_TASK`, the rules that apply when a task is created; and `AUDIT_NEVER`.
 const AT_BIRTH: u32 = 1;
 const NEVER: u32 = 0;
 
-/// Whether it is on: 0, 1, or 2 for on and locked.
+/// Whether audit is on: 0, 1, or 2 for on and locked.
 pub(super) fn enabled() -> io::Result<u32> {
     let found = first(GET, |status| word(status, 1))?;
     found.ok_or_else(|| io::Error::other("the kernel answered without a status"))
 }
 
-/// Whether a rule gives no task an audit context that is born from now on. The first rule for these
-/// that holds decides, so it must be the first, and have no fields that it does not hold for.
+/// Whether a rule denies an audit context to every task created from now on. The first matching
+/// rule of the task list decides, so this rule must be the first, without fields that could fail to
+/// match.
 pub(super) fn spares_new() -> io::Result<bool> {
     let first = first(LIST_RULES, |rule| {
         (word(rule, 0)? == AT_BIRTH).then(|| is_never_for_all(rule))
@@ -36,7 +37,7 @@ fn is_never_for_all(rule: &[u8]) -> bool {
     word(rule, 1) == Some(NEVER) && word(rule, 2) == Some(0)
 }
 
-/// The first answer of a kind that says something.
+/// The first answer of this kind from which `read` returns something.
 fn first<T>(kind: u16, read: impl Fn(&[u8]) -> Option<T>) -> io::Result<Option<T>> {
     let mut request = Vec::new();
     push_message(&mut request, kind, REQUEST, SEQUENCE, |_| {});
@@ -54,7 +55,7 @@ fn first<T>(kind: u16, read: impl Fn(&[u8]) -> Option<T>) -> io::Result<Option<T
     Ok(found)
 }
 
-/// The word at that place of a structure.
+/// The 32-bit word at this index of a structure.
 fn word(structure: &[u8], place: usize) -> Option<u32> {
     let bytes = structure.chunks_exact(4).nth(place)?;
     Some(u32::from_ne_bytes(bytes.try_into().ok()?))

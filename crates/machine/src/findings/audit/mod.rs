@@ -1,4 +1,4 @@
-//! Whether the kernel audits system calls, or did since it was started.
+//! Whether the kernel audits system calls, or has done so since boot.
 
 mod kernel;
 
@@ -23,9 +23,9 @@ pub(super) fn check(subject: &Subject) -> Option<Finding> {
 }
 
 struct AuditState<'s> {
-    /// What the kernel says: 0, 1, or 2 for locked.
+    /// What the kernel reports: 0, 1, or 2 for locked.
     enabled: io::Result<u32>,
-    /// Whether no process that is started now gets an audit context.
+    /// Whether no process that is started from now on gets an audit context.
     spares_new: bool,
     log: io::Result<String>,
     boot_word: Option<&'s str>,
@@ -56,7 +56,7 @@ fn judge(seen: &AuditState<'_>) -> Finding {
         }
         Err(error) => {
             let refused = errno(error);
-            // The kernel was built without it.
+            // The kernel was built without audit.
             match error.raw_os_error() {
                 Some(93) => say!("audit.absent", refused),
                 _ => say!("audit.hidden", refused, boot),
@@ -65,22 +65,28 @@ fn judge(seen: &AuditState<'_>) -> Finding {
     }
 }
 
-/// Off says little: once it was on, a latch of the kernel (`audit_ever_enabled` of kernel/audit.c) stays
-/// until the next boot, which only its log tells.
+/// Being off says little. Once audit was on, a latch of the kernel (`audit_ever_enabled` of
+/// kernel/audit.c) stays set until the next boot, and only the kernel's log shows that.
 fn off(log: &io::Result<String>, boot: &str) -> Finding {
     let told = match log {
         Ok(log) => match was_on(log) {
             Some(words) => return say!("audit.was_on", boot, words),
-            None => "as far back as the kernel's log goes, it does not say so".to_owned(),
+            None => {
+                "the kernel's log, as far back as it goes, does not say that it was on".to_owned()
+            }
         },
-        Err(error) => format!("the kernel's log would say so: {}", errno(error)),
+        Err(error) => format!(
+            "the kernel's log, which would say so, cannot be read: {}",
+            errno(error)
+        ),
     };
     say!("audit.off", boot, told)
 }
 
-/// The words by which the kernel told that it was audited since it was started: at its start, or at the
-/// end of that. A beginning in between is not told, and an end not here where a daemon takes the records.
-/// Who ended it stands behind them, and is nobody's business here.
+/// Messages in the kernel's log that show that audit was on since boot: on at boot, or switched off
+/// later. Switching it on in between is not logged, and switching it off is missing here where a
+/// daemon takes the records. Who switched it off stands behind these words, and is nobody's
+/// business here.
 const ON_WORDS: [&str; 2] = [
     "audit: initializing netlink subsys (enabled)",
     "op=set audit_enabled=0 old=1",
@@ -147,7 +153,7 @@ mod tests {
     #[test]
     fn a_log_that_is_refused_is_told_beside_what_it_would_say() {
         let never = judge(&seen(Ok(0), NEVER_ON)).evidence;
-        assert!(never.ends_with("it does not say so"), "{never}");
+        assert!(never.ends_with("does not say that it was on"), "{never}");
         let unseen = judge(&AuditState {
             log: refused(),
             ..seen(Ok(0), "")

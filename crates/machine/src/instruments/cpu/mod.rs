@@ -11,11 +11,11 @@ use sys::clock;
 use crate::cpu_ticks::{self, CpuTicks};
 use crate::{pressure, targets};
 
-/// Longer than the first line of `/proc/stat` and than all of `/proc/pressure/cpu`.
+/// Bytes to read: more than the first line of `/proc/stat` or all of `/proc/pressure/cpu`.
 const READ_BYTES: usize = 512;
 
 /// Reads the CPU time of a set of processes, of their children and of the rest of the machine at
-/// both ends of a window. Files stay open in between; a reading costs tens of µs.
+/// both ends of a window. Files stay open between the two readings; a reading costs tens of µs.
 #[derive(Debug)]
 pub struct CpuWatch {
     targets: Vec<u32>,
@@ -26,7 +26,7 @@ pub struct CpuWatch {
     closed: Sample,
 }
 
-/// Reads what all CPUs did, and nothing of processes: two reads of a file that stays open.
+/// Reads the time of all CPUs and none of processes: two reads of a file that stays open.
 #[derive(Debug)]
 pub struct MachineWatch {
     stat: Option<File>,
@@ -44,12 +44,12 @@ impl MachineWatch {
         }
     }
 
-    /// The window begins.
+    /// Begins the window.
     pub fn open(&mut self) {
         self.opened = self.ticks();
     }
 
-    /// What was done since; `None` where it is hidden.
+    /// CPU time spent since the window began; `None` where it is hidden.
     #[must_use]
     pub fn spent(&self) -> Option<MachineCpu> {
         between_ticks(self.opened, self.ticks())
@@ -60,10 +60,10 @@ impl MachineWatch {
     }
 }
 
-/// What is read at one end of the window.
+/// The counters at one end of the window.
 #[derive(Debug, Default)]
 struct Sample {
-    /// When the target's time was read: the middle of the reading, which took `took_ns`.
+    /// When the target's time was read: the middle of a reading that took `took_ns`.
     at_ns: u64,
     took_ns: u64,
     /// CPU time of each process of the target and of its children.
@@ -74,7 +74,7 @@ struct Sample {
 }
 
 impl CpuWatch {
-    /// Prepares to watch the processes of a target; none where it is remote.
+    /// Prepares to watch the processes of a target; the list is empty where the target is remote.
     #[must_use]
     pub fn new(targets: &[u32]) -> Self {
         Self {
@@ -87,18 +87,18 @@ impl CpuWatch {
         }
     }
 
-    /// The window begins.
+    /// Begins the window.
     pub fn open(&mut self) {
         self.opened = self.sample();
     }
 
-    /// The window ends.
+    /// Ends the window.
     pub fn close(&mut self) {
         self.closed = self.sample();
     }
 
-    /// The differences over the window. Window and client come from the load generator, which
-    /// knows them exactly.
+    /// The differences over the window. Length of the window and time of the client come from the
+    /// load generator, which knows them exactly.
     #[must_use]
     pub fn reading(&self, window_ns: u64, client_ns: u64, client_busy_share: f64) -> CpuReading {
         let counts = self.counts(window_ns);
@@ -116,13 +116,13 @@ impl CpuWatch {
         }
     }
 
-    /// What the counters rose by in the window, which was so long.
+    /// The rise of each counter in the window, whose length is `window_ns`.
     #[must_use]
     pub fn counts(&self, window_ns: u64) -> Counts {
         self.between(&self.opened, &self.closed, window_ns)
     }
 
-    /// What the counters rose by from the one sample to the other, `window_ns` later.
+    /// The rise of each counter from one sample to another that is `window_ns` later.
     fn between(&self, opened: &Sample, closed: &Sample, window_ns: u64) -> Counts {
         Counts {
             window_ns,
@@ -154,8 +154,8 @@ impl CpuWatch {
     }
 }
 
-/// Time that the target's processes spent. A child that came within the window counts from its
-/// start; `None` without a target or when one of its processes can no longer be read.
+/// CPU time that the target's processes spent. A child that appeared within the window counts from
+/// its start. `None` without a target, or where one of its processes can no longer be read.
 fn spent(targets: &[u32], opened: &[(u32, u64)], closed: &[(u32, u64)]) -> Option<u64> {
     let at = |sample: &[(u32, u64)], wanted: u32| {
         sample
@@ -175,7 +175,7 @@ fn spent(targets: &[u32], opened: &[(u32, u64)], closed: &[(u32, u64)]) -> Optio
     Some(each.sum())
 }
 
-/// What all CPUs did.
+/// CPU time of all CPUs between two readings.
 fn between_ticks(opened: Option<CpuTicks>, closed: Option<CpuTicks>) -> Option<MachineCpu> {
     Some(closed?.since(opened?).machine)
 }
@@ -192,7 +192,7 @@ fn target_ns(targets: &[u32]) -> Vec<(u32, u64)> {
     processes.filter_map(with_time).collect()
 }
 
-/// The kernel threads that finish network work which interrupts left over, one per CPU.
+/// The kernel threads, one per CPU, that finish network work which interrupts left over.
 fn ksoftirqd() -> Vec<u32> {
     let is_one = |pid: &u32| {
         let comm = sys::kernel_file::text(format!("/proc/{pid}/comm"));
@@ -201,7 +201,7 @@ fn ksoftirqd() -> Vec<u32> {
     targets::processes().into_iter().filter(is_one).collect()
 }
 
-/// The beginning of a file that is read again and again.
+/// Reads the beginning of a file that stays open.
 fn read(file: Option<&File>) -> Option<String> {
     let mut buffer = [0; READ_BYTES];
     let length = file?.read_at(&mut buffer, 0).ok()?;

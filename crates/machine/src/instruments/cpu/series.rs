@@ -1,4 +1,4 @@
-//! The counters read again and again, for a window whose edges are known only afterwards.
+//! Reads the counters repeatedly, for a window whose edges are known only afterwards.
 
 use std::collections::VecDeque;
 
@@ -6,14 +6,15 @@ use model::reading::Counts;
 
 use super::{CpuWatch, Sample};
 
-/// The most readings that are kept; the oldest go first. At one a millisecond that is a minute.
+/// Most readings that are stored; the oldest are dropped first. At one per millisecond this is
+/// about a minute.
 const MOST: usize = 65_536;
 
-/// Of so many readings at each end of a window the one is taken that took the least time: whoever
-/// reads may be kept from the CPU between looking at the clock and at the counters.
+/// Number of readings at each end of a window from which the quickest is chosen: a reader may lose
+/// the CPU between reading the clock and reading the counters.
 const CHOICE: usize = 4;
 
-/// Readings of a target's counters one after another, each with its time.
+/// Successive readings of a target's counters, each with its time.
 #[derive(Debug)]
 pub struct CpuSeries {
     watch: CpuWatch,
@@ -38,8 +39,8 @@ impl CpuSeries {
         self.samples.push_back(self.watch.sample());
     }
 
-    /// What the counters rose by between two readings near either end of these two moments of the
-    /// monotonic clock, and within them; `None` where there are no two.
+    /// The rise of the counters between two readings that lie within these two moments of the
+    /// monotonic clock, near either end; `None` where there are not two readings.
     #[must_use]
     pub fn within(&self, from_ns: u64, to_ns: u64) -> Option<Counts> {
         let is_inside = |sample: &&Sample| (from_ns..=to_ns).contains(&sample.at_ns);
@@ -60,7 +61,7 @@ mod tests {
     use super::*;
     use sys::clock;
 
-    /// Uses so much CPU time.
+    /// Uses this much CPU time.
     fn spin(ns: u64) {
         let begun = clock::thread_cpu_ns();
         while clock::thread_cpu_ns() - begun < ns {}
@@ -77,7 +78,7 @@ mod tests {
         }
         times.push(clock::monotonic_ns());
         series.read();
-        // From just before the second reading to just before the last: those of 20 ms.
+        // From just before the second reading to just before the last: the 20 ms in between.
         let middle = series.within(times[1], times[3]).unwrap();
         let whole = series.within(0, u64::MAX).unwrap();
         assert!(middle.server_ns.unwrap() >= 20_000_000, "{middle:?}");

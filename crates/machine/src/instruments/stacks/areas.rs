@@ -1,4 +1,4 @@
-//! The parts of a process's memory that hold code, and the files that they are of.
+//! The areas of a process's memory that hold code, and the files that are mapped there.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -12,24 +12,26 @@ use sys::kernel_file;
 
 use super::elf::Binary;
 
-/// The kernel's own code in every process has two pages; no more is read of another's memory.
+/// The kernel's own code in every process (the vDSO) has two pages; we read no more than this of
+/// another process's memory.
 const MOST_VDSO_BYTES: u64 = 1 << 16;
 const VDSO: &str = "[vdso]";
-/// What a name in brackets is for code that is in no file.
+/// Label of code that is in no file.
 const OWN_CODE: &str = "[jit]";
 
-/// One part.
+/// One area of memory that holds code.
 pub(super) struct Area {
     pub(super) range: Range<u64>,
-    /// Where in the file it begins.
+    /// Offset in the file at which the area begins.
     pub(super) offset: u64,
-    /// What a function in it is called that has no name, in brackets.
+    /// What a function without a name is called in this area, in brackets.
     pub(super) label: String,
-    /// None of code that is in no file.
+    /// `None` where the code is in no file.
     pub(super) file: Option<Rc<MappedFile>>,
 }
 
-/// A file that processes have mapped, opened as long as they were there and read when a stack leads into it.
+/// A file that processes have mapped. It is opened while they exist, and read when a stack leads
+/// into it.
 pub(super) struct MappedFile {
     content: MappedBytes,
     binary: OnceCell<Option<Binary>>,
@@ -40,7 +42,7 @@ enum MappedBytes {
     Memory(Vec<u8>),
 }
 
-/// Files by device and number, so that each is read once.
+/// Files by device and inode number, so that each is read once.
 pub(super) type Files = HashMap<(String, u64), Rc<MappedFile>>;
 
 impl MappedFile {
@@ -59,14 +61,14 @@ impl MappedFile {
 }
 
 impl Area {
-    /// The address within the file of one in memory.
+    /// The address within the file that belongs to an address in memory.
     pub(super) fn within_file(&self, address: u64) -> Option<u64> {
         let offset = (address - self.range.start).checked_add(self.offset)?;
         self.file.as_ref()?.binary()?.address_of(offset)
     }
 }
 
-/// The parts of a process that hold code, ascending.
+/// The areas of a process that hold code, in ascending order.
 pub(super) fn of_process(pid: u32, files: &mut Files) -> Vec<Area> {
     let maps = kernel_file::text(format!("/proc/{pid}/maps")).unwrap_or_default();
     maps.lines()
@@ -91,7 +93,8 @@ fn area(pid: u32, line: &MapsLine<'_>, files: &mut Files) -> Option<Area> {
     })
 }
 
-/// The file that is mapped, whatever has its name by now, and in whatever root its process lives.
+/// Opens the mapped file, even if another file has its name by now, and in whatever root the
+/// process lives.
 fn mapped(pid: u32, line: &MapsLine<'_>, files: &mut Files) -> Option<Rc<MappedFile>> {
     let key = (line.device.to_owned(), line.inode);
     if let Some(known) = files.get(&key) {
@@ -116,7 +119,7 @@ fn vdso(pid: u32, range: &Range<u64>) -> Option<Rc<MappedFile>> {
     Some(MappedFile::of(MappedBytes::Memory(memory)))
 }
 
-/// `55d0-55e0 r-xp 00001000 fe:00 325835   /usr/sbin/nginx`, of proc_pid_maps(5).
+/// A line such as `55d0-55e0 r-xp 00001000 fe:00 325835   /usr/sbin/nginx`; see proc_pid_maps(5).
 struct MapsLine<'a> {
     range: Range<u64>,
     is_code: bool,

@@ -1,4 +1,4 @@
-//! How long threads were asleep, and what they waited in.
+//! How long threads slept, and where they waited.
 
 use std::collections::HashMap;
 
@@ -6,10 +6,11 @@ use sys::perf::PerfRecord;
 
 use super::samples::{MOST_BYTES, StackSample, StackSamples};
 
-/// What was told of threads of interest, CPU by CPU, so that only their times tell the order.
+/// Reported motions of the threads of interest. They come CPU by CPU, so that only their times give
+/// the order.
 #[derive(Default)]
 pub(super) struct Sleeps {
-    told: Vec<Motion>,
+    motions: Vec<Motion>,
     bytes: usize,
     lost: u64,
 }
@@ -22,7 +23,7 @@ struct Motion {
 
 enum MotionKind {
     Leaves(Away),
-    /// It would have stayed, so it sleeps not but waits for a CPU.
+    /// The scheduler took the CPU from the thread, so it does not sleep but waits for a CPU.
     IsDisplaced,
     Returns,
 }
@@ -30,15 +31,15 @@ enum MotionKind {
 /// A thread that is not on a CPU.
 struct Away {
     since_ns: u64,
-    /// Sleeps that this one stands for.
+    /// How many sleeps this one stands for.
     stands_for: u64,
-    /// From where it went.
+    /// The stack with which the thread left its CPU.
     from: StackSample,
 }
 
 impl Sleeps {
     pub(super) fn take(&mut self, record: PerfRecord<'_>, is_of_interest: impl Fn(u32) -> bool) {
-        let told = match record {
+        let motion = match record {
             PerfRecord::Hit(hit) if is_of_interest(hit.process) => {
                 let from = StackSample::of(&hit);
                 self.bytes += from.bytes();
@@ -61,9 +62,9 @@ impl Sleeps {
             }
             _ => return,
         };
-        let (time_ns, thread, kind) = told;
+        let (time_ns, thread, kind) = motion;
         self.bytes += size_of::<Motion>();
-        self.told.push(Motion {
+        self.motions.push(Motion {
             time_ns,
             thread,
             kind,
@@ -74,27 +75,28 @@ impl Sleeps {
         self.bytes <= MOST_BYTES
     }
 
-    /// Whether a thread did nothing at all, neither run nor wake.
+    /// Whether a thread did nothing at all: neither went to sleep nor woke up.
     pub(super) fn is_still(&self, thread: u32) -> bool {
-        self.told.iter().all(|told| told.thread != thread)
+        self.motions.iter().all(|motion| motion.thread != thread)
     }
 
-    /// How long each of them was, to the thread's return or to the end of the window.
+    /// The duration of each sleep, up to the thread's return or to the end of the window.
     pub(super) fn end(mut self, time_ns: u64) -> StackSamples {
-        self.told.sort_by_key(|told| told.time_ns);
+        self.motions.sort_by_key(|motion| motion.time_ns);
         let mut slept = StackSamples::without(self.lost);
         let mut away: HashMap<u32, Away> = HashMap::new();
-        for told in self.told {
-            let before = match told.kind {
-                // Of one whose return was lost nobody knows how long it was away.
+        for motion in self.motions {
+            let before = match motion.kind {
+                // Where a thread leaves twice, the record of its return was lost, and with it the
+                // length of its first sleep.
                 MotionKind::Leaves(now) => {
-                    slept.lost += u64::from(away.insert(told.thread, now).is_some());
+                    slept.lost += u64::from(away.insert(motion.thread, now).is_some());
                     continue;
                 }
-                MotionKind::IsDisplaced | MotionKind::Returns => away.remove(&told.thread),
+                MotionKind::IsDisplaced | MotionKind::Returns => away.remove(&motion.thread),
             };
-            if let (MotionKind::Returns, Some(before)) = (told.kind, before) {
-                before.add_to(&mut slept, told.time_ns);
+            if let (MotionKind::Returns, Some(before)) = (motion.kind, before) {
+                before.add_to(&mut slept, motion.time_ns);
             }
         }
         for still in away.into_values() {
@@ -142,7 +144,7 @@ mod tests {
     fn a_sleep_lasts_to_the_return_or_to_the_end_and_who_was_displaced_does_not_sleep() {
         let told = [
             PerfRecord::Back(switch(1, 5)),
-            // Of another CPU, which is read later.
+            // This record is of another CPU, which is read later.
             PerfRecord::Back(switch(1, 40)),
             leaves(1, 10),
             leaves(2, 20),

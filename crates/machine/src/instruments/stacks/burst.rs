@@ -1,4 +1,4 @@
-//! Events that watch for a moment, and no longer.
+//! Perf events that watch for a short time only.
 
 use std::io;
 use std::time::Duration;
@@ -6,10 +6,11 @@ use std::time::Duration;
 use sys::perf::{PerfEvent, PerfRecord, Trigger, Whose};
 use sys::{clock, kernel_file};
 
-/// All rings together, and each at most: what we may be late by, where others have the CPUs.
+/// Most pages of all rings together, and of each: they bound how late we may empty the rings while
+/// other programs have the CPUs.
 const MOST_PAGES: usize = 8192;
 const MOST_PAGES_EACH: usize = 1024;
-/// So often rings are emptied.
+/// Time between two emptyings of the rings.
 const TURN: Duration = Duration::from_millis(5);
 const NO_SUCH_THREAD: i32 = 3;
 
@@ -17,7 +18,7 @@ const NO_SUCH_THREAD: i32 = 3;
 pub(super) struct Burst(Vec<PerfEvent>);
 
 impl Burst {
-    /// Of whatever runs on any CPU.
+    /// Opens events for whatever runs on any CPU.
     pub(super) fn of_all_cpus(trigger: Trigger) -> io::Result<Self> {
         let cpus = online();
         let pages = pages_each(cpus.len());
@@ -28,7 +29,7 @@ impl Burst {
             .map(Self)
     }
 
-    /// Of some threads, without those that have ended meanwhile.
+    /// Opens events for some threads, except for those that have ended in the meantime.
     pub(super) fn of_threads(threads: &[u32], trigger: Trigger) -> io::Result<Self> {
         let pages = pages_each(threads.len());
         let open = |thread: &u32| PerfEvent::open(trigger, Whose::Thread(*thread), pages);
@@ -40,7 +41,8 @@ impl Burst {
         opened.collect::<io::Result<_>>().map(Self)
     }
 
-    /// Has them watch for that time, or until what is told is no longer taken; how long it was, ns.
+    /// Lets the events watch for this time, or until `take` refuses a record; returns how long they
+    /// watched, ns.
     pub(super) fn watch(
         &mut self,
         duration: Duration,
@@ -64,7 +66,7 @@ impl Burst {
         Ok(window_ns)
     }
 
-    /// Whether all that was told was taken.
+    /// Passes all waiting records to `take`, and says whether it accepted them all.
     fn drain(&mut self, take: &mut impl FnMut(PerfRecord<'_>) -> bool) -> bool {
         let mut is_taken = true;
         for event in &mut self.0 {
@@ -74,7 +76,7 @@ impl Burst {
     }
 }
 
-/// A power of two, as the kernel wants it.
+/// Pages for each ring: a power of two, as the kernel requires.
 fn pages_each(events: usize) -> usize {
     let most = (MOST_PAGES / events.max(1)).clamp(1, MOST_PAGES_EACH);
     1 << most.ilog2()

@@ -1,7 +1,7 @@
-//! A program's file (elf(5), of 64 bits): the names of its functions, and its tables for unwinding.
+//! Reads a 64-bit ELF file (elf(5)): the names of its functions, and its tables for unwinding.
 //!
-//! The file is whatever a process has mapped, so nothing in it is believed: all that is read is bounded, and what does
-//! not fit together is absent.
+//! The file is whatever a process has mapped, so nothing in it is trusted: every read is bounded,
+//! and inconsistent data are treated as absent.
 
 use std::fs::File;
 use std::ops::Range;
@@ -9,7 +9,7 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A table that is larger is left alone: that of the symbols of a browser has some 30 MiB.
+/// A larger table is not read; the symbol table of a browser has some 30 MiB.
 const MOST_TABLE_BYTES: u64 = 128 << 20;
 const MOST_SECTIONS: u64 = 4096;
 const MOST_SEGMENTS: u64 = 256;
@@ -20,7 +20,7 @@ const SEGMENT_BYTES: usize = 56;
 const SECTION_BYTES: usize = 64;
 const SYMBOL_BYTES: usize = 24;
 
-/// `\x7fELF`, `ELFCLASS64`, and the order of bytes of this machine.
+/// `\x7fELF`, `ELFCLASS64`, and the byte order of this machine.
 const MAGIC: [u8; 6] = [
     0x7f,
     b'E',
@@ -37,33 +37,33 @@ const DYNAMIC_SYMBOLS: u32 = 11;
 const FUNCTION: u8 = 2;
 const INDIRECT_FUNCTION: u8 = 10;
 
-/// Where separate debug information lies, by the build's identity (Debian's `-dbgsym` packages).
+/// Folder of separate debug information, by build ID (Debian's `-dbgsym` packages).
 const DEBUG_FILES: &str = "/usr/lib/debug/.build-id";
 
-/// What is kept of a file.
+/// The parts of a file that are needed for stacks.
 #[derive(Debug, Default)]
 pub(super) struct Binary {
-    /// Offsets in the file that are mapped as code, and the address of the first.
+    /// Ranges of offsets in the file that are mapped as code, each with the address of its start.
     segments: Vec<(Range<u64>, u64)>,
     functions: Functions,
     pub(super) unwinding: Option<UnwindTables>,
 }
 
-/// `.eh_frame` and its index.
+/// The sections `.eh_frame` and `.eh_frame_hdr`, its index.
 #[derive(Clone, Debug)]
 pub(super) struct UnwindTables {
     pub(super) index: UnwindTable,
     pub(super) frames: UnwindTable,
 }
 
-/// A section and where it is in memory, as addresses within the file.
+/// A section, and the range of addresses within the file at which it is mapped.
 #[derive(Clone, Debug)]
 pub(super) struct UnwindTable {
     pub(super) at: Range<u64>,
     pub(super) bytes: Arc<[u8]>,
 }
 
-/// Functions by their addresses.
+/// Functions sorted by address.
 #[derive(Debug, Default)]
 struct Functions {
     sorted: Vec<Function>,
@@ -77,9 +77,9 @@ struct Function {
     name_at: u32,
 }
 
-/// Something that pieces are read from.
+/// A source of bytes that is read in pieces.
 pub(super) trait Pieces {
-    /// So many bytes from there on; `None` where there are not so many.
+    /// Reads this many bytes from an offset on; `None` where there are fewer.
     fn piece(&self, offset: u64, bytes: u64) -> Option<Vec<u8>>;
 }
 
@@ -103,7 +103,7 @@ impl Pieces for [u8] {
 }
 
 impl Binary {
-    /// Reads it; `None` for what is no such file.
+    /// Reads a file; `None` where it is no such file.
     pub(super) fn read(file: &(impl Pieces + ?Sized)) -> Option<Self> {
         let header = file.piece(0, HEADER_BYTES)?;
         let sections = Sections::read(file, &header).unwrap_or_default();
@@ -111,27 +111,28 @@ impl Binary {
         Some(Self {
             segments: segments(file, &header)?,
             functions: own
-                .or_else(|| elsewhere(&sections.build(file)?))
+                .or_else(|| debug_file_functions(&sections.build(file)?))
                 .unwrap_or_default(),
             unwinding: sections.unwind_tables(file),
         })
     }
 
-    /// The address within the file of what lies there in it.
+    /// The address within the file of an offset in it.
     pub(super) fn address_of(&self, offset: u64) -> Option<u64> {
         let mut segments = self.segments.iter();
         let (offsets, address) = segments.find(|(offsets, _)| offsets.contains(&offset))?;
         (offset - offsets.start).checked_add(*address)
     }
 
-    /// The function that an address within the file is in, as the linker calls it.
+    /// The function that contains an address within the file, by the linker's name.
     pub(super) fn function_at(&self, address: u64) -> Option<&str> {
         self.functions.at(address)
     }
 }
 
 impl Functions {
-    /// Of several of one address that with the fewest underscores, as `read` of `__libc_read`.
+    /// The name of the function at an address. Among several names of one address it takes the one
+    /// with the fewest leading underscores, such as `read` rather than `__libc_read`.
     fn at(&self, address: u64) -> Option<&str> {
         let behind = self
             .sorted
@@ -169,7 +170,7 @@ fn segments(file: &(impl Pieces + ?Sized), header: &[u8]) -> Option<Vec<(Range<u
     };
     let segment = |entry: &[u8]| {
         let (offset, address, bytes) = (long(entry, 8)?, long(entry, 16)?, long(entry, 32)?);
-        // Whole pages are mapped, so what precedes the segment in its first one is there too.
+        // Whole pages are mapped, so the bytes before the segment in its first page are mapped too.
         let before = offset % LEAST_PAGE;
         let offsets = offset - before..offset.checked_add(bytes)?;
         Some((offsets, address.checked_sub(before)?))
@@ -178,7 +179,7 @@ fn segments(file: &(impl Pieces + ?Sized), header: &[u8]) -> Option<Vec<(Range<u
     Some(code.filter_map(segment).collect())
 }
 
-/// The table of sections, with their names.
+/// The section table and the names of the sections.
 #[derive(Default)]
 struct Sections {
     all: Vec<Section>,
@@ -192,7 +193,7 @@ struct Section {
     address: u64,
     offset: u64,
     bytes: u64,
-    /// The section with the names of this one's symbols.
+    /// Index of the section that holds the names of this one's symbols.
     linked: u32,
 }
 
@@ -222,7 +223,7 @@ impl Sections {
         self.all.iter().find(is_it)
     }
 
-    /// All of them where the file was not stripped, or those that others may call.
+    /// All functions where the file is not stripped, otherwise those that other files may call.
     fn functions(&self, file: &(impl Pieces + ?Sized)) -> Option<Functions> {
         let of_kind = |kind| self.all.iter().find(|section| section.kind == kind);
         let symbols = of_kind(SYMBOLS).or_else(|| of_kind(DYNAMIC_SYMBOLS))?;
@@ -252,7 +253,7 @@ impl Sections {
         })
     }
 
-    /// The identity of the build, behind the header of its note.
+    /// The build ID, which follows the header of its note.
     fn build(&self, file: &(impl Pieces + ?Sized)) -> Option<Vec<u8>> {
         let note = self.named(".note.gnu.build-id")?.piece(file)?;
         Some(note.get(16..36)?.to_vec())
@@ -265,8 +266,8 @@ impl Section {
     }
 }
 
-/// The functions that the administrator has installed for a file without them.
-fn elsewhere(build: &[u8]) -> Option<Functions> {
+/// Functions from the debug file that the administrator has installed for a file without symbols.
+fn debug_file_functions(build: &[u8]) -> Option<Functions> {
     let digits = build.iter().fold(String::new(), |digits, byte| {
         digits + &format!("{byte:02x}")
     });
@@ -292,7 +293,7 @@ fn section(entry: &[u8]) -> Option<Section> {
     })
 }
 
-/// A symbol that is a function of this file.
+/// Reads a symbol; `None` unless it is a function that this file defines.
 fn function(entry: &[u8]) -> Option<Function> {
     let kind = entry.get(4)? & 15;
     let is_here = half(entry, 6)? != 0;

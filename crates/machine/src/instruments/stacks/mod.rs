@@ -1,4 +1,5 @@
-//! Where the time of some processes goes, by stacks: for a second at most, as whoever is watched pays for it.
+//! Where the time of some processes goes, by stacks. It takes a second at most, since it slows the
+//! watched program down.
 
 mod areas;
 mod asleep;
@@ -25,20 +26,22 @@ use burst::Burst;
 use programs::{OwnThread, Programs};
 use samples::{StackSample, StackSamples};
 
-/// On a CPU that is left more often, a sleep stands for those between it and the one before it that was told.
+/// Samples each sleep. On a CPU that is left more than 499 times a second, a sample stands for all
+/// sleeps since the previous one.
 const FALLING_ASLEEP: Trigger = Trigger::Leaving { hertz: 499 };
 const LONGEST: Duration = Duration::from_secs(1);
-/// Each sleep and each system call of the target costs it more meanwhile.
+/// Shorter, since each sleep and each system call of the target then costs it more.
 const LONGEST_ASLEEP: Duration = Duration::from_millis(300);
 const LONGEST_COUNT: Duration = Duration::from_millis(100);
 const MOST_HERTZ: u32 = 1000;
-/// Where the number stands in the fields of `raw_syscalls:sys_enter`, behind those of all tracepoints.
+/// Where the call's number stands in the fields of `raw_syscalls:sys_enter`, after the fields
+/// common to all tracepoints.
 const NUMBER_AT: Range<usize> = 8..16;
-/// What stands in the place of a call's name for those that there was no room for.
+/// Takes the place of the name for system calls whose records were lost.
 const LOST: &str = "[lost]";
 
-/// Where threads of these processes and of their children run, by samples of all CPUs, so many a second of each. At most
-/// for a second.
+/// Where threads of these processes and of their children run, from samples of all CPUs, `hertz` of
+/// them a second on each CPU; for a second at most.
 ///
 /// # Errors
 /// `EACCES` without root or `CAP_PERFMON`, `ESRCH` where none of the processes is there, `ENOSYS` without perf events.
@@ -60,8 +63,9 @@ pub fn on_cpu(pids: &[u32], duration: Duration, hertz: u32) -> io::Result<Stacks
     Ok(samples.stacks(window_ns, &mut programs, Vec::new()))
 }
 
-/// What threads of these processes and of their children sleep in, from each one's leaving its CPU by itself until it
-/// runs again: at most for 300 ms, and no longer than there is room for all that is told.
+/// Where threads of these processes and of their children sleep. A sleep lasts from the thread's
+/// leaving its CPU by itself until it runs again. Watches for 300 ms at most, and only while there
+/// is room for the records.
 ///
 /// # Errors
 /// Those of [`on_cpu`].
@@ -81,8 +85,9 @@ pub fn off_cpu(pids: &[u32], duration: Duration) -> io::Result<Stacks> {
     Ok(sleeps.end(ended_ns).stacks(window_ns, &mut programs, still))
 }
 
-/// Which system calls threads of these processes and of their children make, by name or, of a rare one, by number, the
-/// most frequent first: at most for 100 ms. Those that there was no room for stand as `[lost]`.
+/// Which system calls threads of these processes and of their children make, the most frequent
+/// first. They stand by name or, where we know none, by number. Watches for 100 ms at most; calls
+/// whose records were lost stand as `[lost]`.
 ///
 /// # Errors
 /// Those of [`on_cpu`] and of [`tracepoint::number`], and `EMFILE` where we may not have an open file for each thread.
@@ -141,7 +146,7 @@ mod tests {
 
     const MOMENT: Duration = Duration::from_millis(300);
 
-    /// What was found of this process; `None` where it is rightly refused.
+    /// What `look` finds of this process; `None` where the kernel is right to refuse it.
     fn found<T>(look: impl FnOnce(&[u32]) -> io::Result<T>) -> Option<T> {
         match look(&[std::process::id()]) {
             Err(refused) if !sys::user::is_root() => {
@@ -159,7 +164,7 @@ mod tests {
         is_whole && ends.iter().all(|end| names.any(|name| name.ends_with(end)))
     }
 
-    /// Until what is done beside it is over.
+    /// Repeats `work` in another thread until `look` has returned.
     fn beside<T>(work: impl Fn() + Sync, look: impl FnOnce() -> T) -> T {
         let is_over = AtomicBool::new(false);
         thread::scope(|scope| {
@@ -188,7 +193,7 @@ mod tests {
         assert!(is_seen, "{}", stacks.folded());
     }
 
-    /// Until there is a byte, or the other side is gone; which of both it was.
+    /// Waits for a byte, or for the other end to close; `true` for a byte.
     #[inline(never)]
     fn waits(mut stream: &UnixStream) -> bool {
         matches!(black_box(stream.read(&mut [0])), Ok(1))

@@ -1,5 +1,5 @@
-//! Names of functions: those of the kernel, those that a program writes down of code that it has made itself, and those
-//! of linkers as people write them.
+//! Names of functions: those of the kernel, those that a program publishes for code that it has
+//! generated itself, and linker names turned into readable ones.
 
 use std::fmt::{self, Write};
 use std::path::Path;
@@ -9,41 +9,41 @@ use sys::kernel_file;
 
 use crate::tree::behind;
 
-/// What a program writes of its own code is read up to here.
+/// A program's map of its own code is read up to this size.
 const MOST_MAP_BYTES: u64 = 64 << 20;
-/// The place of the effective user among those of a process.
+/// Position of the effective user ID in a `Uid:` line.
 const EFFECTIVE: usize = 1;
-/// A name of C++ may unfold to megabytes; beyond this it stays as the linker has it.
+/// A C++ name may unfold to megabytes; a longer one stays as the linker has it.
 const LONGEST_NAME: usize = 4096;
 
-/// Names by the addresses at which they begin.
+/// Names by the addresses at which their functions begin.
 #[derive(Debug, Default)]
 pub(super) struct Names(Vec<Named>);
 
 #[derive(Debug)]
 struct Named {
     start: u64,
-    /// `u64::MAX` where only the next name ends it.
+    /// Size; `u64::MAX` where the function reaches to the next name.
     bytes: u64,
     name: String,
 }
 
 impl Names {
-    /// Those of the kernel and of its modules; none where it hides its addresses from us.
+    /// Names of the kernel and of its modules; none where the kernel hides its addresses from us.
     pub(super) fn of_kernel() -> Self {
         let text = kernel_file::text("/proc/kallsyms").unwrap_or_default();
         Self::sorted(text.lines().filter_map(kernel_line).collect())
     }
 
-    /// Those that a process has written down for perf (tools/perf/Documentation/jit-interface.txt), as `node
-    /// --perf-basic-prof` and `python -X perf` do. The folder is anybody's, so the file counts if it is the user's of the
-    /// process.
+    /// Names that a process has written down for perf (tools/perf/Documentation/jit-interface.txt),
+    /// as `node --perf-basic-prof` and `python -X perf` do. Anybody can write to the folder, so the
+    /// file counts only if it belongs to the user of the process.
     pub(super) fn of_own_code(pid: u32) -> Self {
         Self::sorted(own_code(pid).unwrap_or_default())
     }
 
     fn sorted(mut all: Vec<Named>) -> Self {
-        // Of two of one address the later takes the place of the earlier.
+        // Of two names of one address, the later one replaces the earlier.
         all.reverse();
         all.sort_by_key(|named| named.start);
         all.dedup_by_key(|named| named.start);
@@ -57,7 +57,7 @@ impl Names {
     }
 }
 
-/// `ffffffff81000000 T name`, and behind it the module in brackets.
+/// Parses `ffffffff81000000 T name`, which the module's name in brackets may follow.
 fn kernel_line(line: &str) -> Option<Named> {
     let mut words = line.split_whitespace();
     let start = u64::from_str_radix(words.next()?, 16).ok()?;
@@ -75,7 +75,7 @@ fn own_code(pid: u32) -> Option<Vec<Named>> {
     let status = kernel_file::text(format!("/proc/{pid}/status"))?;
     let words = |name| Some(behind(&status, name)?.split_whitespace());
     let owner = words("Uid:")?.nth(EFFECTIVE)?.parse().ok()?;
-    // The last number is that of the innermost namespace, which the process knows itself by.
+    // The last number is that of the innermost namespace: the process's own number as it sees it.
     let own_pid: u32 = words("NSpid:")?.last()?.parse().ok()?;
     let path = format!("/proc/{pid}/root/tmp/perf-{own_pid}.map");
     let bytes = foreign::file::read_of(owner, Path::new(&path), MOST_MAP_BYTES).ok()?;
@@ -87,7 +87,7 @@ fn own_code(pid: u32) -> Option<Vec<Named>> {
     )
 }
 
-/// `START SIZE name`, in hexadecimal, and the name may hold spaces.
+/// Parses `START SIZE name`: the numbers are hexadecimal, and the name may contain spaces.
 fn own_line(line: &str) -> Option<Named> {
     let (start, rest) = line.split_once(' ')?;
     let (bytes, name) = rest.split_once(' ')?;
@@ -99,7 +99,7 @@ fn own_line(line: &str) -> Option<Named> {
     })
 }
 
-/// A linker's name as the program's text has it, without arguments and hashes.
+/// A linker's name as the source text has it, without arguments and hashes.
 pub(super) fn demangled(name: &str) -> String {
     of_rust(name)
         .or_else(|| of_cpp(name))
@@ -122,7 +122,7 @@ fn of_cpp(name: &str) -> Option<String> {
     Some(text.0)
 }
 
-/// A text that takes no more than so much.
+/// A text that grows up to [`LONGEST_NAME`] bytes.
 #[derive(Default)]
 struct Bounded(String);
 

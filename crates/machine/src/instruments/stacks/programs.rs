@@ -1,4 +1,4 @@
-//! From what the kernel told of a sample to a stack with names.
+//! Turns the kernel's samples into stacks with names.
 
 use std::cell::OnceCell;
 use std::cmp::Reverse;
@@ -17,16 +17,16 @@ use crate::instruments::threads::threads_of;
 use crate::process_stat::ProcessStat;
 use crate::targets;
 
-/// Threads that are watched: each takes an open file.
+/// Most threads that are watched: each takes an open file.
 const MOST_THREADS: usize = 512;
-/// What the kernel says of a thread that has a CPU or waits for one.
+/// The kernel's state of a thread that has a CPU or waits for one.
 const RUNS: char = 'R';
 /// `ESRCH`.
 const NO_SUCH_PROCESS: i32 = 3;
-/// What a function of the kernel is called where its names are hidden.
+/// Name of a kernel function where the kernel hides its names.
 const KERNEL: &str = "[kernel]";
 
-/// The programs of some processes and of their children, as they are now.
+/// The programs of some processes and of their children, as they are when it is made.
 pub(super) struct Programs {
     by_pid: HashMap<u32, WatchedProgram>,
     kernel: OnceCell<Names>,
@@ -45,12 +45,12 @@ struct WatchedProgram {
     areas: Vec<Area>,
     unwinding: OnceCell<Unwinding>,
     own_code: OnceCell<Names>,
-    /// Names that were asked for before.
+    /// Names that were looked up before.
     known: HashMap<u64, String>,
 }
 
 impl Programs {
-    /// `ESRCH` where none of them is there.
+    /// Fails with `ESRCH` where none of the processes exists.
     pub(super) fn of(pids: &[u32]) -> io::Result<Self> {
         let mut files = Files::new();
         let programs = targets::family(pids)
@@ -68,7 +68,7 @@ impl Programs {
         self.by_pid.contains_key(&pid)
     }
 
-    /// The threads that there are, of too many those that have run most.
+    /// The threads that exist now; of too many, those that have run most.
     pub(super) fn threads(&self) -> Vec<OwnThread> {
         let of_process = |process: u32| {
             let threads = threads_of(process).into_iter();
@@ -83,7 +83,8 @@ impl Programs {
             .collect()
     }
 
-    /// What a thread sleeps in that does nothing, by the kernel's word alone; none of one that runs.
+    /// The stack in which a thread sleeps that did nothing in the window, as the kernel alone
+    /// reports it; `None` where it runs.
     pub(super) fn sleeper(
         &self,
         OwnThread { process, thread }: OwnThread,
@@ -104,7 +105,7 @@ impl Programs {
             .then_some(frames)
     }
 
-    /// The stack of a sample, the outermost frame first; none of a process that is not one of these.
+    /// The stack of a sample, the outermost frame first; empty where the process is none of these.
     pub(super) fn stack(&mut self, sample: &StackSample) -> Vec<StackFrame> {
         let kernel = self.kernel_frames(&sample.kernel);
         let Some(program) = self.by_pid.get_mut(&sample.process) else {
@@ -120,7 +121,7 @@ impl Programs {
 
     fn kernel_frames(&self, addresses: &[u64]) -> Vec<StackFrame> {
         let known = self.kernel.get_or_init(Names::of_kernel);
-        // All but the innermost are where a call returns to, which may be behind its function's end.
+        // All but the innermost are return addresses, which may be beyond the function's end.
         let within = |(depth, address): (usize, &u64)| address.saturating_sub(u64::from(depth > 0));
         let named = |address| StackFrame::of_kernel(known.at(address).unwrap_or(KERNEL));
         addresses
@@ -195,7 +196,7 @@ impl WatchedProgram {
     }
 }
 
-/// `[<0>] ep_poll+0x333/0x370`
+/// Parses `[<0>] ep_poll+0x333/0x370`.
 fn sleeping_in(line: &str) -> Option<&str> {
     let (_, place) = line.split_once("] ")?;
     Some(place.split('+').next().unwrap_or(place))

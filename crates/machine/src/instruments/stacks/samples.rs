@@ -1,14 +1,14 @@
-//! What was told of samples, kept until there is time for it.
+//! Samples as the kernel reported them, stored until there is time to resolve them.
 
 use model::stacks::{StackFrame, Stacks};
 use sys::perf::{Hit, Registers};
 
 use super::programs::Programs;
 
-/// What is kept of all samples of a burst.
+/// The most memory that all samples of a burst may take.
 pub(super) const MOST_BYTES: usize = 64 << 20;
 
-/// One of them.
+/// One sample.
 #[derive(Debug)]
 pub(super) struct StackSample {
     pub(super) process: u32,
@@ -28,13 +28,14 @@ impl StackSample {
         }
     }
 
-    /// What it takes of memory.
+    /// Memory that the sample takes.
     pub(super) fn bytes(&self) -> usize {
         size_of::<Self>() + self.kernel.len() * size_of::<u64>() + self.stack.len()
     }
 }
 
-/// StackSamples with the time that each stands for, ns, and how many there was no room for.
+/// Samples with the time that each stands for, ns, and the number of those that there was no room
+/// for.
 #[derive(Default)]
 pub(super) struct StackSamples {
     pub(super) kept: Vec<(StackSample, u64)>,
@@ -43,7 +44,7 @@ pub(super) struct StackSamples {
 }
 
 impl StackSamples {
-    /// None yet, and so many lost before.
+    /// No samples yet, and this many already lost.
     pub(super) fn without(lost: u64) -> Self {
         Self {
             lost,
@@ -63,7 +64,7 @@ impl StackSamples {
         self.bytes <= MOST_BYTES
     }
 
-    /// As stacks with names, and beside them others.
+    /// Resolves the samples into stacks with names, and adds other stacks to them.
     pub(super) fn stacks(
         self,
         window_ns: u64,

@@ -12,13 +12,13 @@ use sys::perf::Registers;
 
 use super::elf::UnwindTables;
 
-/// The tables of one process.
+/// The unwinding tables of one process.
 pub(super) struct Unwinding {
     unwinder: UnwinderNative<Arc<[u8]>, MayAllocateDuringUnwind>,
     cache: CacheNative<MayAllocateDuringUnwind>,
 }
 
-/// Where a stack leads.
+/// The frames found on a stack.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Walk {
     /// Addresses within the functions, the innermost first.
@@ -35,7 +35,8 @@ impl Unwinding {
         }
     }
 
-    /// Adds the tables of a file that is mapped there, so much above the addresses within itself.
+    /// Adds the tables of a file that is mapped at `mapped`; addresses there are higher by `above`
+    /// than within the file.
     pub(super) fn add(&mut self, mapped: Range<u64>, above: u64, tables: &UnwindTables) {
         let sections = ExplicitModuleSectionInfo {
             base_svma: 0,
@@ -49,7 +50,8 @@ impl Unwinding {
             .add_module(Module::new(String::new(), mapped, above, sections));
     }
 
-    /// Walks a stack, of which the bytes from its pointer on are known, as far as it leads through code.
+    /// Walks a stack as far as it leads through code. `stack` holds its bytes from the stack
+    /// pointer on.
     pub(super) fn walk(
         &mut self,
         registers: Registers,
@@ -81,7 +83,8 @@ impl Unwinding {
     }
 }
 
-/// An address that is in the function for certain: a call may be its last instruction.
+/// An address that is certainly within the function: the return address may be beyond its end, as a
+/// call may be its last instruction.
 fn within(frame: FrameAddress) -> u64 {
     frame.address_for_lookup()
 }

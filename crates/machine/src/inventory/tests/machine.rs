@@ -1,5 +1,5 @@
-//! The files of a machine that was made up: two sockets of four threads, two nodes, an NVMe disk
-//! with two partitions, a network card.
+//! The files of a made-up machine: two sockets of four threads, two nodes, an NVMe disk with two
+//! partitions, a network card.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -16,7 +16,7 @@ const MOUNTS: &str = "30 1 259:2 / / rw - ext4 /dev/nvme0n1p2 rw\n\
                       32 30 259:2 / /srv/planted-customer rw - ext4 /dev/nvme0n1p2 rw\n";
 const KALLSYMS: &str = "0000000000000000 t fq_enqueue\n0000000000000000 T tls_sw_recvmsg\t[tls]\n";
 
-/// CPU, socket, threads of its core, CPUs of its socket.
+/// Each CPU with its socket, the threads of its core and the CPUs of its socket.
 const CPUS: [(u32, u32, &str, &str); 8] = [
     (0, 0, "0,4", "0-1,4-5"),
     (1, 0, "1,5", "0-1,4-5"),
@@ -199,7 +199,7 @@ const FILES: [(&str, &str); 61] = [
     ("sys/class/net/enp129s0f0np0/speed", "100000\n"),
 ];
 
-/// With the links that a file cannot be.
+/// Plants the files, and the symbolic links that the machine has besides.
 pub(super) fn planted(test: &str) -> Planted {
     let files = files();
     let files: Vec<_> = files

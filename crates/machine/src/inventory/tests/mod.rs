@@ -1,4 +1,4 @@
-//! The page of a machine that was made up, and of one without files.
+//! The inventory of a made-up machine, and of one without files.
 
 mod machine;
 
@@ -64,7 +64,7 @@ fn memory_is_told_by_node_and_by_page() {
 }
 
 #[test]
-fn a_disk_has_its_parts_and_unusual_mount_points_and_serials_stay_untold() {
+fn a_disk_has_its_partitions_and_unusual_mount_points_and_serials_stay_hidden() {
     let disks = inventory("inventory-disks", false).disks;
     let [disk, part] = &disks[..] else {
         panic!("{disks:?}")
@@ -133,7 +133,7 @@ fn the_speed_of_a_network_device_is_read_if_the_file_is_about_this_device() {
 }
 
 #[test]
-fn parts_of_the_kernel_are_told_apart_and_its_secrets_are_not_told() {
+fn kernel_parts_are_present_loadable_or_absent_and_secret_boot_options_are_left_out() {
     let kernel = inventory("inventory-kernel", false).kernel;
     let state = |name: &str| {
         kernel
@@ -171,7 +171,10 @@ fn limits_and_permissions_are_told_with_what_they_mean() {
     let permissions = inventory.permissions;
     assert!(!permissions.is_root);
     assert_eq!(permissions.capabilities, ["net_admin", "net_raw"]);
-    assert_eq!(permissions.settings[0].meaning, "perf events are for root");
+    assert_eq!(
+        permissions.settings[0].meaning,
+        "only root may use perf events"
+    );
 }
 
 #[test]

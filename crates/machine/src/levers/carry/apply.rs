@@ -1,4 +1,4 @@
-//! A plan carried out: the journal first, then each knob, each looked at afterwards.
+//! Carries out a plan: first the journal, then each knob, which is read back after it is set.
 
 use std::io;
 
@@ -8,48 +8,49 @@ use crate::journal::{Change, Entry, Journal, LeverChange, Owner, UnknownLine};
 use crate::levers::{Knob, Obstacle, Plan, Site, Step};
 use crate::tree::Tree;
 
-/// What was set.
+/// The result of a plan that was carried out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Applied {
-    /// Number of its entry in the journal.
+    /// Id of the entry in the journal.
     pub id: u64,
-    /// As the knobs hold it: a driver may have rounded what was asked for.
+    /// The steps with the values that the knobs hold: a driver may have rounded the number.
     pub steps: Vec<Step>,
 }
 
-/// Carries a plan out.
+/// Carries out a plan.
 ///
 /// # Errors
-/// What the kernel refused; then all was put back, or the error says that it was not.
+/// What the kernel refused. All was then put back, or the error says that it was not.
 pub fn apply(plan: &Plan, site: &Site, until: &Until<'_>) -> Result<Applied, CarryError> {
-    // Whoever may not set it leaves no journal behind either.
+    // Checked first, so that a process without permission does not even create a journal.
     plan.may_be_set(&site.tree)?;
     apply_in(&mut Journal::open()?, plan, site, until)
 }
 
 /// How long a change stays.
 pub enum Until<'a> {
-    /// Until somebody asks for its undo.
+    /// Until somebody undoes it.
     Undone,
-    /// It goes back by itself unless it is confirmed.
+    /// Until its trial ends, when it is put back by itself unless it was confirmed.
     Confirmed(Guard<'a>),
-    /// As long as this process runs and wants it. What puts it back when it was killed is started by
-    /// this, given the number of the entry, before anything is changed.
+    /// As long as this process runs and needs it. Before anything is changed, this function is
+    /// called with the entry's id; it starts the process that puts the change back if we are
+    /// killed.
     Dropped(&'a dyn Fn(u64) -> io::Result<()>),
 }
 
-/// How a change is put back without anybody asking.
+/// How a change is put back without anybody asking for it.
 pub struct Guard<'a> {
-    /// How long after it was set.
+    /// Length of the trial, from when the change was set.
     pub trial_ms: u64,
-    /// Starts the process that sees to it, given the number of the entry, before anything is changed.
-    /// When, the entry tells: at first from when it was written down, and from when all was set once
-    /// that is so.
+    /// Starts the process that puts the change back; called with the entry's id before anything is
+    /// changed. The entry holds the time: at first it counts from when the entry was written, and
+    /// from when all was set once that is done.
     pub start: &'a dyn Fn(u64) -> io::Result<()>,
 }
 
 impl Guard<'_> {
-    /// When what was set now is put back, on `CLOCK_BOOTTIME`.
+    /// When a change that is set now is put back, on `CLOCK_BOOTTIME`.
     fn reverts_at_ms(&self) -> u64 {
         sys::clock::since_boot_ms().saturating_add(self.trial_ms)
     }
@@ -64,7 +65,7 @@ pub(super) fn apply_in(
     let tree = &site.tree;
     refuse_what_is_set(journal.entries(), &plan.steps)?;
     refuse_beside_unknown(journal.unknown(), &plan.steps)?;
-    // Others may have set it while we waited for the journal.
+    // Another process may have set the knobs while we waited for the journal.
     plan.is_up_to_date(tree)?;
     plan.rehearse_undo(tree)?;
     let (guard, start) = match until {
@@ -108,8 +109,8 @@ pub(super) fn apply_in(
     }
 }
 
-/// Has the journal say what the knobs hold, where that may be another value than was asked for, and
-/// when they are put back.
+/// Updates the entry with what the knobs hold, where that may differ from what was asked for, and
+/// with the time at which they are put back.
 fn settle(journal: &mut Journal, id: u64, change: LeverChange) -> Result<Applied, CarryError> {
     let steps = change.steps.clone();
     if change.is_under_way || change.reverts_at_ms.is_some() {
@@ -123,7 +124,8 @@ fn settle(journal: &mut Journal, id: u64, change: LeverChange) -> Result<Applied
     Ok(Applied { id, steps })
 }
 
-/// A change whose knobs hold what they hold by our doing, so that an undo knows it for ours.
+/// The change with the values that its knobs hold through us, so that an undo recognises them as
+/// ours.
 fn as_it_stands(mut change: LeverChange, tree: &Tree) -> Change {
     for step in &mut change.steps {
         if let Ok(held) = step.knob.read(tree) {
@@ -133,7 +135,7 @@ fn as_it_stands(mut change: LeverChange, tree: &Tree) -> Change {
     Change::Lever(change)
 }
 
-/// A knob that was set and not put back holds no value that an undo could go back to.
+/// Refuses knobs that are still set: what they hold now is no value that an undo could go back to.
 fn refuse_what_is_set(entries: &[Entry], steps: &[Step]) -> Result<(), CarryError> {
     for entry in entries {
         let Change::Lever(change) = &entry.change else {
@@ -143,7 +145,8 @@ fn refuse_what_is_set(entries: &[Entry], steps: &[Step]) -> Result<(), CarryErro
         let is_shared = |knob: &Knob| !knob.is_of_a_namespace() || is_here;
         let is_set = |step: &&Step| {
             let knob = &step.knob;
-            // What is set for a queue may stand upon a change of how many there are, and goes back before it.
+            // A knob of a queue may have moved along with a change of the number of queues; it may
+            // be set on top of that, and goes back first.
             let stands_in_the_way =
                 |set: &Step| set.knob == *knob && !(set.follows && knob.is_of_a_queue());
             is_shared(knob) && change.steps.iter().any(stands_in_the_way)
@@ -160,15 +163,15 @@ fn refuse_what_is_set(entries: &[Entry], steps: &[Step]) -> Result<(), CarryErro
     Ok(())
 }
 
-/// A line that cannot be read may be of a knob that was set.
+/// Refuses the plan if a line that cannot be read may concern one of its knobs.
 fn refuse_beside_unknown(unknown: &[UnknownLine], steps: &[Step]) -> Result<(), CarryError> {
     let knobs = || steps.iter().map(|step| &step.knob);
     let in_the_way = unknown.iter().find(|line| !line.concerns_none_of(knobs()));
     in_the_way.map_or(Ok(()), |line| Err(CarryError::Unknown(line.to_string())))
 }
 
-/// Sets a knob and looks: some take a value and hold another. What a driver has made of a number is
-/// kept; that it has left all as it was is not.
+/// Sets a knob and reads it back, since some accept one value and hold another. A number that a
+/// driver has rounded is accepted; an old value that was left unchanged is not.
 fn set(step: &Step, tree: &Tree) -> Result<Step, Obstacle> {
     let Step {
         knob,
@@ -189,8 +192,8 @@ fn set(step: &Step, tree: &Tree) -> Result<Step, Obstacle> {
     done.is_held(&held).map(|()| done)
 }
 
-/// Sets knob after knob, and tells what they hold then; where one does not take its value, it and
-/// those before it are put back.
+/// Sets one knob after another and returns the steps with the values they hold then. Where a knob
+/// does not take its value, it and those before it are put back.
 pub(super) fn set_all(steps: &[Step], tree: &Tree) -> Result<Vec<Step>, CarryError> {
     let mut done = Vec::new();
     for step in steps {
@@ -205,7 +208,7 @@ pub(super) fn set_all(steps: &[Step], tree: &Tree) -> Result<Vec<Step>, CarryErr
     Ok(done)
 }
 
-/// Puts back what was set, each of it, also after one that does not go back.
+/// Puts back what was set. One step that fails does not stop the others.
 fn taken_back(set: &[Step], tree: &Tree, why: Obstacle) -> CarryError {
     let back = set.iter().rev();
     match back.fold(true, |all, step| all & take_back(step, tree).is_back()) {

@@ -1,4 +1,4 @@
-//! Whether a network namespace that a change was made in is still there.
+//! Finds out whether the network namespace of a change still exists.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -8,11 +8,11 @@ use sys::namespace::NetworkNamespace;
 
 use crate::journal::{Change, Entry};
 
-/// Where ip-netns(8) keeps namespaces without a process.
+/// Folder in which ip-netns(8) keeps namespaces that need no process.
 const NAMED: &str = "/run/netns";
 
-/// Whether a process is in it, a rig of ours holds it, or it has a name. What else may hold one,
-/// a descriptor of somebody else's, is not looked for.
+/// Whether a process is in the namespace, a rig of ours holds it, or it has a name. A namespace
+/// that only a file descriptor of another program keeps alive is not found.
 pub(super) fn is_there(entry: &Entry, all: &[Entry]) -> bool {
     let lived_in = entries_of(Path::new("/proc")).map(|process| process.join("ns/net"));
     is_of_a_rig(entry, all)
@@ -29,7 +29,8 @@ fn is_of_a_rig(entry: &Entry, all: &[Entry]) -> bool {
         .any(|host| entry.is_of(host.namespace, host.cookie))
 }
 
-/// All that have its inode are one namespace; the cookie tells whether it is a later one.
+/// Whether one of the files is the entry's namespace. Those with its inode are all one namespace,
+/// and the cookie tells it from a later one.
 fn is_among(mut places: impl Iterator<Item = PathBuf>, entry: &Entry) -> bool {
     let place = places.find(|path| has_inode(path, entry.namespace));
     place.is_some_and(|path| {
@@ -43,7 +44,7 @@ fn entries_of(folder: &Path) -> impl Iterator<Item = PathBuf> {
     entries.filter_map(|entry| Some(entry.ok()?.path()))
 }
 
-/// The inode of a namespace is its identity for as long as it lives (namespaces(7)).
+/// The inode number identifies a namespace as long as it exists (namespaces(7)).
 fn has_inode(path: &Path, inode: u64) -> bool {
     fs::metadata(path).is_ok_and(|found| found.ino() == inode)
 }

@@ -1,44 +1,46 @@
-//! What became of what was set.
+//! The results of an undo, for entries and knobs.
 
 use crate::levers::Knob;
 
-/// What became of one entry.
+/// The result for one entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Undone {
     pub id: u64,
     pub lever: String,
-    /// Its knobs, the last that was set first.
+    /// The knobs of the entry, the last one set first.
     pub knobs: Vec<(Knob, KnobFate)>,
 }
 
-/// What became of one knob.
+/// The result for one knob.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KnobFate {
     /// It holds its old value again.
     PutBack { now: String },
-    /// It held its old value already.
+    /// It already held its old value.
     WasBack { now: String },
-    /// Somebody else has set it since, so it was left as it is.
+    /// Somebody else has set it in the meantime, so it was left unchanged.
     SetByOthers { now: String, ours: String },
-    /// It has gone, and what was set with it: a device that was taken away, a namespace that ended.
+    /// It no longer exists, and neither does our value: the device was removed, or the namespace
+    /// ended.
     Gone,
-    /// What we set is another's by now, and was left as it is: an interrupt whose number was given
-    /// out again.
+    /// It now belongs to somebody else and was left unchanged: an interrupt number that was
+    /// assigned again.
     ChangedHands { now: String },
-    /// The machine was started again, which has put it back.
+    /// The machine was restarted, which has restored the old value.
     Rebooted,
-    /// It is in another network namespace, where the undo must be asked for.
+    /// It is in another network namespace, where the undo must be run.
     Elsewhere { namespace: u64 },
-    /// No knob of that lever: the entry was not written by us, and nothing was touched.
+    /// The lever has no such knob: we did not write this entry, so nothing was touched.
     Foreign,
-    /// What the kernel refused.
+    /// The kernel refused to restore it.
     Refused { why: String },
-    /// It holds what we set, and the journal says so no more: what a person would type to put it back.
+    /// It holds our value, and the journal no longer says so. `command` is what a person would type
+    /// to put it back.
     Forgotten { now: String, command: String },
 }
 
 impl KnobFate {
-    /// Whether nothing of ours is left in it.
+    /// Whether nothing that we set is left in the knob.
     pub fn is_back(&self) -> bool {
         !matches!(
             self,
@@ -46,7 +48,7 @@ impl KnobFate {
         )
     }
 
-    /// Whether it holds what it did before, or is no more.
+    /// Whether the knob holds its earlier value again, or no longer exists.
     pub fn is_as_before(&self) -> bool {
         let is_anothers = matches!(self, Self::SetByOthers { .. } | Self::ChangedHands { .. });
         self.is_back() && !is_anothers

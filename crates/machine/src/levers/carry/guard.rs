@@ -1,5 +1,5 @@
-//! Processes that put changes back when nobody else may come to do it. Each is this program, out of
-//! reach of the end of whoever started it, of his terminal and of his login.
+//! Guard processes: they put changes back when nobody else may come to do it. Each runs this
+//! program, and survives the end of the process that started it, of its terminal and of its login.
 
 use std::fs;
 use std::io;
@@ -7,12 +7,12 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 const OURSELVES: &str = "/proc/self/exe";
-/// What makes this program the guard of an entry, whose number follows.
+/// Subcommand that makes this program the guard of one entry; the entry's id follows.
 const OF_AN_ENTRY: &str = "revert";
-/// What makes it the guard of all that a process holds, whose number follows.
+/// Subcommand that makes it the guard of all that a process holds; the process number follows.
 const OF_A_PROCESS: &str = "revert-after";
 
-/// Starts the process that puts an entry back in time unless it is confirmed.
+/// Starts the process that puts an entry back at the end of its trial unless it is confirmed.
 ///
 /// # Errors
 /// Those of starting a process.
@@ -20,7 +20,8 @@ pub fn start_guard(id: u64) -> io::Result<()> {
     start(OF_AN_ENTRY, &id.to_string())
 }
 
-/// Starts the process that puts back what this one holds when it ends, however that comes; once.
+/// Starts, once only, the process that puts back what this process holds when it ends, however that
+/// happens.
 ///
 /// # Errors
 /// Those of starting a process.
@@ -43,20 +44,21 @@ fn start(role: &str, number: &str) -> io::Result<()> {
         .stderr(Stdio::null());
     sys::process::detach(&mut command);
     let guard = command.spawn()?;
-    // Where it must stay in the login, it is as safe as that.
+    // Where it must stay in the login, it lasts only as long as the login does.
     let _ = leave_login(guard.id());
     Ok(())
 }
 
-/// Takes a process out of the login that it was started from: a systemd that ends a login with all
-/// its processes (`KillUserProcesses=` of logind.conf(5)) knows them by their control group.
+/// Moves a process out of the login that started it. When systemd ends a login with all its
+/// processes (`KillUserProcesses=` of logind.conf(5)), it finds them by their control group.
 ///
 /// # Errors
-/// What the kernel refused, as to others than root; where no such groups are mounted there is none.
+/// What the kernel refused, as it does for users other than root; none where no such groups are
+/// mounted.
 fn leave_login(pid: u32) -> io::Result<()> {
     for root in sys::cgroup::roots_of_logins()? {
         match fs::write(root.join("cgroup.procs"), pid.to_string()) {
-            // What else is mounted over it hides it.
+            // Another file system is mounted over it and hides it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             moved => moved?,
         }

@@ -1,4 +1,4 @@
-//! A plan that holds for as long as somebody holds it: for the blocks of one arm.
+//! A plan that stays set as long as an object holds it: for the blocks of one arm.
 
 use super::apply::{Until, apply, set_all};
 use super::guard::guard_what_is_held;
@@ -8,28 +8,28 @@ use crate::levers::{Plan, Site, Step};
 use crate::namespace::PrivateNamespace;
 use crate::tree::Tree;
 
-/// A plan that was carried out and goes back when this is dropped.
+/// A plan that was carried out and is put back when this is dropped.
 #[derive(Debug)]
 pub struct Held {
-    /// As the knobs hold them.
+    /// The steps with the values that the knobs hold.
     steps: Vec<Step>,
     tree: Tree,
     kept: PutBackBy,
 }
 
-/// By what it is put back after a crash of ours.
+/// What puts the plan back if this process crashes.
 #[derive(Debug, PartialEq, Eq)]
 enum PutBackBy {
-    /// The namespace goes with us, and all that was set there.
+    /// Nothing needs to: the namespace ends with this process, and with it all that was set there.
     ByItsNamespace,
     /// This entry of the journal.
     ByTheJournal(u64),
-    /// It is back.
+    /// It has been put back already.
     Not,
 }
 
 impl Plan {
-    /// Whether all that it sets is of one network namespace.
+    /// Whether all that it sets belongs to a network namespace.
     pub fn is_of_a_namespace(&self) -> bool {
         let of_namespace = |step: &Step| step.knob.is_of_a_namespace();
         self.steps.iter().all(of_namespace)
@@ -37,10 +37,11 @@ impl Plan {
 }
 
 impl Held {
-    /// Sets what is of a network namespace in one of our own, which needs no journal.
+    /// Sets knobs that belong to a network namespace, in a namespace of our own. That needs no
+    /// journal.
     ///
     /// # Errors
-    /// What the kernel refused; then all was put back.
+    /// What the kernel refused. All was then put back, or the error says that it was not.
     pub fn in_our_namespace(
         plan: &Plan,
         site: &Site,
@@ -55,10 +56,10 @@ impl Held {
         })
     }
 
-    /// Sets what reaches the whole machine, by way of the journal.
+    /// Sets knobs that affect the whole machine, and records them in the journal.
     ///
     /// # Errors
-    /// What the kernel refused; then all was put back, or the error says that it was not.
+    /// Those of [`apply`].
     pub fn on_the_host(plan: &Plan, site: &Site) -> Result<Self, CarryError> {
         let start = |_| guard_what_is_held();
         let applied = apply(plan, site, &Until::Dropped(&start))?;
@@ -69,10 +70,10 @@ impl Held {
         })
     }
 
-    /// Looks whether each knob still holds what was set.
+    /// Checks whether each knob still holds what was set.
     ///
     /// # Errors
-    /// The first that does not.
+    /// The first knob that does not.
     pub fn verify(&self) -> Result<(), Obstacle> {
         let mut set = self.steps.iter().filter(|step| !step.follows);
         set.try_for_each(|step| {
@@ -82,7 +83,7 @@ impl Held {
         })
     }
 
-    /// Puts it back and says what became of each knob that is not as it was before.
+    /// Puts the plan back and reports each knob that is not as it was before.
     ///
     /// # Errors
     /// When the journal cannot be read or written.
@@ -108,7 +109,7 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        // Nobody is left to tell: the namespace takes it along, and the journal still knows it.
+        // Nobody is left to report to. The namespace ends, or the journal still has the entry.
         let _ = self.go_back();
     }
 }

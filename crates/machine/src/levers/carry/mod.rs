@@ -1,8 +1,8 @@
-//! From a plan to a machine that is changed, and back: with the journal between.
+//! Changes a machine by a plan and undoes it again, by means of the journal.
 //!
-//! What stood in each knob is on the disk before anything else stands there. So an undo needs
-//! nothing but the journal and the machine: a knob that holds what we set gets its old value, one
-//! that holds that already is left, and one that holds a third value is somebody else's by now.
+//! The old value of each knob is on disk before the knob is changed. So an undo needs nothing but
+//! the journal and the machine. A knob that holds our value gets its old one back; one that already
+//! holds the old value is left alone; one that holds a third value has been set by somebody else.
 
 mod apply;
 mod elsewhere;
@@ -27,7 +27,7 @@ pub use undo::{
     confirm, forget, has_left, reverts_at_ms, undo, undo_leftovers, undo_overdue, unknown,
 };
 
-/// Why a plan was not carried out, or a journal not undone.
+/// Why a plan was not carried out, or the journal not undone.
 #[derive(Debug, Error)]
 pub enum CarryError {
     #[error(transparent)]
@@ -39,19 +39,19 @@ pub enum CarryError {
          linerate levers undo {lever}"
     )]
     SetBefore { knob: Knob, lever: String, id: u64 },
-    #[error("{0}; until then it cannot be told that this would not be set twice")]
+    #[error("{0}; until then we cannot be sure that this is not set twice")]
     Unknown(String),
-    #[error("{0}; all was put back")]
+    #[error("{0}; everything was put back")]
     PutBack(Obstacle),
-    #[error("{0}; not all could be put back: linerate levers undo")]
+    #[error("{0}; not everything could be put back: linerate levers undo")]
     LeftChanged(Obstacle),
     #[error(
         "the process that would put it back in time could not be started: {0}; nothing was changed"
     )]
     Unguarded(io::Error),
-    #[error("it is set, and the journal could not be told as what, or until when: {0}")]
+    #[error("it is set, but the journal could not record what was set, or until when: {0}")]
     Unsettled(JournalError),
-    #[error("whether it is in time to put it back cannot be told: {0}")]
+    #[error("it is not known whether there is time left to put it back: {0}")]
     Clock(io::Error),
 }
 

@@ -1,4 +1,4 @@
-//! What the journal says is set, and what the machine holds.
+//! The levers that are set according to the journal, with what the machine holds.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -12,47 +12,47 @@ use crate::levers::{Knob, Site, Step};
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(rename = "EntryShape")]
 pub struct Standing {
-    /// Its number.
+    /// Id of the entry in the journal.
     pub entry: u64,
-    /// As it is typed.
+    /// Name of the lever, as it is typed.
     pub lever: String,
-    /// Process that set it.
+    /// Number of the process that set it.
     pub pid: u32,
     /// Inode of the network namespace in which it was set.
     pub namespace: u64,
-    /// Whether the machine has been started since, which has put it back.
+    /// Whether the machine has been restarted since, which has put it back.
     pub is_of_another_boot: bool,
-    /// Whether it says that the lever has set what that lever never sets, so that it is not
+    /// Whether the entry claims that the lever has set what it never sets; such an entry is not
     /// undone.
     pub is_foreign: bool,
-    /// Whether it should have been put back by itself by now, and was not.
+    /// Whether it should have been put back by itself by now, but was not.
     pub is_overdue: bool,
-    /// Whether the network namespace that we are in has what was set: it was set there, or reaches
-    /// the whole machine.
+    /// Whether what was set applies to our network namespace: it was set there, or affects the
+    /// whole machine.
     #[serde(skip)]
     pub is_here: bool,
     /// Seconds until it is put back unless it is confirmed; null where it stays.
     pub reverts_in_s: Option<u64>,
-    /// Why the last try to put it back was in vain; null where there was none.
+    /// Why the last attempt to put it back failed; null where there was none.
     pub refused: Option<String>,
-    /// Its knobs, in the order in which they were set.
+    /// The knobs, in the order in which they were set.
     pub steps: Vec<StepNow>,
 }
 
-/// A knob that is set, and what it holds.
+/// A knob that was set, and what it holds now.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct StepNow {
     /// A sysctl by its name, or the path of a file.
     pub knob: String,
-    /// What it held before.
+    /// The value before.
     pub old: String,
-    /// What it was set to.
+    /// The value that was set.
     pub new: String,
-    /// What it holds; null where that cannot be read here.
+    /// The value now; null where it cannot be read here.
     pub now: Option<String>,
 }
 
-/// All of them, the oldest first.
+/// All levers that are set, the oldest first.
 ///
 /// # Errors
 /// When the journal cannot be read.
@@ -66,7 +66,8 @@ pub fn standing() -> Result<Vec<Standing>, CarryError> {
             return None;
         };
         let here = |knob: &Knob| is_of_here || !knob.is_of_a_namespace();
-        // Of another network namespace, or somebody else's by now, it is not what was set.
+        // The value is not ours where the knob is in another network namespace, or has changed
+        // hands.
         let now = |step: &Step| {
             let is_read = !is_of_another_boot && here(&step.knob);
             let step = is_read.then(|| as_called_now(step, change.device_index, &site))?;

@@ -1,4 +1,4 @@
-//! The journal carried out backwards.
+//! Undoes what the journal says was changed.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use crate::journal::{self, Change, Entry, Journal, LeverChange, Owner, UnknownLi
 use crate::levers::{self, Knob, Site, Step, Value};
 use crate::tree::Tree;
 
-/// Puts back what the lever of that name has set, or all levers; the newest first.
+/// Puts back what the lever with this name, or every lever, has set; the newest first.
 ///
 /// # Errors
 /// When the journal cannot be read or written.
@@ -16,7 +16,8 @@ pub fn undo(lever: Option<&str>) -> Result<Vec<Undone>, CarryError> {
     undo_in(&mut Journal::open()?, &Site::here(None), is_meant)
 }
 
-/// When an entry is put back by itself, on `CLOCK_BOOTTIME`; `None` where it was confirmed or is no more.
+/// When an entry is put back by itself, on `CLOCK_BOOTTIME`; `None` where it was confirmed or no
+/// longer exists.
 ///
 /// # Errors
 /// When the journal cannot be read.
@@ -25,7 +26,7 @@ pub fn reverts_at_ms(id: u64) -> Result<Option<u64>, CarryError> {
     Ok(found.and_then(|(_, change)| change.reverts_at_ms))
 }
 
-/// Whether a process that has ended has left something set that it held.
+/// Whether a process has ended and left something set that it held.
 ///
 /// # Errors
 /// When the journal cannot be read.
@@ -36,7 +37,7 @@ pub fn has_left(process: u32) -> Result<bool, CarryError> {
     Ok(!changes(&journal::read()?.entries, is_left).is_empty())
 }
 
-/// Puts an entry back if it was to be put back by itself by now and nobody has confirmed it.
+/// Puts an entry back if its trial is over and nobody has confirmed it.
 ///
 /// # Errors
 /// When the journal cannot be read or written.
@@ -47,9 +48,9 @@ pub fn undo_overdue(id: u64, now_ms: u64) -> Result<Vec<Undone>, CarryError> {
     undo_in(&mut Journal::open()?, &Site::here(None), is_meant)
 }
 
-/// Puts back what was to be put back by itself and was not: a trial whose time is over, and what a
-/// process held that has ended. Without any the journal is only read; one that cannot be read is for
-/// whoever needs it to tell.
+/// Puts back what should have been put back by itself and was not: trials that are over, and what a
+/// process held that has ended. Where there is nothing of the kind, the journal is only read. One
+/// that cannot be read counts as empty here, since the commands that need it report the error.
 ///
 /// # Errors
 /// When the journal cannot be written.
@@ -65,8 +66,8 @@ pub(super) fn is_left_over(entry: &Entry, change: &LeverChange, now_ms: u64) -> 
     change.is_overdue(now_ms) || (change.is_held && !entry.owner.is_alive())
 }
 
-/// Takes an entry off the journal and leaves the machine as it is; what is left there. `None` where
-/// no lever has an entry of that number.
+/// Removes an entry from the journal and leaves the machine as it is; returns what the knobs hold.
+/// `None` where no lever has an entry with this id.
 ///
 /// # Errors
 /// When the journal cannot be read or written.
@@ -86,7 +87,7 @@ pub fn forget(id: u64) -> Result<Option<Undone>, CarryError> {
     Ok(Some(Undone { id, lever, knobs }))
 }
 
-/// What of the journal this version cannot read: no undo of ours touches it.
+/// The lines of the journal that this version cannot read; none of our undos touches them.
 ///
 /// # Errors
 /// When the journal cannot be read.
@@ -94,7 +95,7 @@ pub fn unknown() -> Result<Vec<UnknownLine>, CarryError> {
     Ok(journal::read()?.unknown)
 }
 
-/// Puts an entry back that this process holds; what became of its knobs.
+/// Puts back an entry that this process holds, and returns the result for each knob.
 ///
 /// # Errors
 /// When the journal cannot be read or written.
@@ -105,13 +106,14 @@ pub(super) fn undo_held(id: u64) -> Result<Vec<(Knob, KnobFate)>, CarryError> {
     Ok(undone.into_iter().flat_map(|undone| undone.knobs).collect())
 }
 
-/// Whether it is the entry of that number that a process has made: once somebody has undone that one, the number
-/// is given to another.
+/// Whether this is the entry with that id that the process `by` has made. Once an entry has been
+/// undone, its id is given to another.
 pub(super) fn is_held(entry: &Entry, change: &LeverChange, id: u64, by: Owner) -> bool {
     entry.id == id && change.is_held && entry.owner == by
 }
 
-/// Lets what was to be put back by itself stay; the names of those levers.
+/// Makes trials permanent: they are no longer put back by themselves. Returns the names of the
+/// levers.
 ///
 /// # Errors
 /// When the journal cannot be read or written.
@@ -163,8 +165,8 @@ pub(super) fn undo_in(
     Ok(all)
 }
 
-/// Has the journal say why an entry still stands. Where it takes no more, whoever asked is told all the
-/// same.
+/// Records in the journal why an entry still stands. Where that cannot be written, the caller
+/// learns the reason all the same.
 fn note_refusal(journal: &mut Journal, id: u64, change: &LeverChange, knobs: &[(Knob, KnobFate)]) {
     let refusal = |(knob, fate): &(Knob, KnobFate)| match fate {
         KnobFate::Refused { why } => Some(format!("{knob}: {why}")),
@@ -193,8 +195,8 @@ fn changes(
         .collect()
 }
 
-/// Each knob of an entry, the last first, with its step by the name that its device has now; or what
-/// became of it without a look at what it holds.
+/// Each knob of an entry, the last one set first. It comes with its step, under the name that its
+/// device has now, or with a fate that is known without reading the knob.
 fn within_reach(
     entry: &Entry,
     change: &LeverChange,
@@ -217,8 +219,8 @@ fn within_reach(
     steps.collect()
 }
 
-/// The knobs of an entry that hold a value of ours. All are looked at before any is put back, by which the
-/// kernel may move another along.
+/// Each knob of an entry, with its step only where it holds a value of ours. All are read before
+/// any is put back, since the kernel may then move another one along.
 fn ours_within_reach(
     entry: &Entry,
     change: &LeverChange,
@@ -233,7 +235,7 @@ fn ours_within_reach(
     ours.collect()
 }
 
-/// The step with the name that its device has now.
+/// The step under the name that its device has now.
 pub(super) fn as_called_now(
     step: &Step,
     index: Option<u32>,
@@ -255,15 +257,16 @@ pub(super) fn as_called_now(
     }
 }
 
-/// Whether a setting of the host is hidden from the network namespace that we are in: most of
-/// `net.core` is shown to the first one alone (`sysctl_core_net_init` of net/core).
+/// Whether a setting of the host is hidden from our network namespace: most of `net.core` is
+/// visible only in the first one (`sysctl_core_net_init` of net/core).
 fn is_out_of_sight(knob: &Knob, entry: &Entry, tree: &Tree) -> bool {
     let is_missing =
         || matches!(knob.read(tree), Err(error) if error.kind() == io::ErrorKind::NotFound);
     !knob.is_of_a_namespace() && !entry.is_of_here() && is_missing()
 }
 
-/// What an entry alone says of a knob; `None` where the machine must be looked at.
+/// The fate of a knob as far as the entry alone decides it; `None` where the machine must be
+/// examined.
 fn fate_by_entry(
     entry: &Entry,
     change: &LeverChange,
@@ -289,7 +292,7 @@ fn fate_by_entry(
     })
 }
 
-/// Whether a change says that a lever has set what that lever never sets.
+/// Whether a change claims that a lever has set what that lever never sets.
 pub(super) fn is_foreign(change: &LeverChange, step: &Step) -> bool {
     if let Knob::Quota { .. } = step.knob {
         return change.lever != levers::quota_cut::NAME;
@@ -298,14 +301,14 @@ pub(super) fn is_foreign(change: &LeverChange, step: &Step) -> bool {
     !lever.is_some_and(|lever| lever.owns(&step.knob))
 }
 
-/// Gives a knob its old value, unless it holds one that is not ours.
+/// Gives a knob its old value, unless it holds a value that is not ours.
 pub(super) fn put_back(step: &Step, tree: &Tree) -> KnobFate {
     let ours = ours(step.clone(), false, tree);
     ours.map_or_else(|fate| fate, |step| take_back(&step, tree))
 }
 
-/// A step whose knob holds what we have set, or what it held before. While it was under way it may
-/// hold what the kernel has made of our value.
+/// The step, where its knob holds our value or the old one. If the change was still under way, the
+/// knob may also hold what the kernel has made of our value.
 fn ours(step: Step, is_under_way: bool, tree: &Tree) -> Result<Step, KnobFate> {
     let was = knob_holds(&step, tree)?;
     let is_known = was == step.old || was == step.new;
@@ -322,7 +325,7 @@ fn ours(step: Step, is_under_way: bool, tree: &Tree) -> Result<Step, KnobFate> {
     }
 }
 
-/// What is left of a knob that is not touched.
+/// The fate of a knob that is left as it is.
 fn leave(step: &Step, tree: &Tree) -> KnobFate {
     let Step { knob, old, new, .. } = step;
     match knob_holds(step, tree) {
@@ -343,20 +346,21 @@ fn set_by_others(Step { knob, new, .. }: &Step, was: &Value) -> KnobFate {
     KnobFate::SetByOthers { now, ours }
 }
 
-/// What a knob holds; where that cannot be seen, what is to be said of it.
+/// What a knob holds; where that cannot be read, its fate.
 fn knob_holds(Step { knob, .. }: &Step, tree: &Tree) -> Result<Value, KnobFate> {
     if let Some(now) = knob.changed_hands(tree) {
         return Err(KnobFate::ChangedHands { now });
     }
     knob.read(tree).map_err(|error| match error.kind() {
-        // A file of the machine that is not there is not shown.
+        // Only what can vanish is gone; a file of the machine that is missing is just not visible
+        // here.
         io::ErrorKind::NotFound if knob.can_go() => KnobFate::Gone,
         _ => refused(&error),
     })
 }
 
-/// Gives a knob its old value, whatever it holds: what we have just set ourselves may be held as
-/// neither, where the kernel rounds.
+/// Gives a knob its old value, whatever it holds: where the kernel rounds, a knob that we have just
+/// set may hold neither the old value nor ours.
 pub(super) fn take_back(step: &Step, tree: &Tree) -> KnobFate {
     let Step { knob, old, .. } = step;
     match knob_holds(step, tree) {

@@ -1,4 +1,4 @@
-//! A knob that is a number of a device's driver, as ethtool(8) sets it.
+//! A knob that is a number of a device's driver, set as ethtool(8) does.
 
 use std::fmt;
 use std::io;
@@ -17,7 +17,7 @@ use crate::tree::Tree;
 #[serde(into = "String", try_from = "String")]
 pub struct DriverSetting(Setting);
 
-/// Of each setting: the name that the journal has for it, the flag of ethtool(8), and its word there.
+/// For each setting: its name in the journal, the flag of ethtool(8), and its word there.
 const SETTINGS: [(Setting, &str, &str, &str); 11] = [
     (Setting::ReceiveUs, "rx-usecs", "-C", "rx-usecs"),
     (Setting::ReceiveFrames, "rx-frames", "-C", "rx-frames"),
@@ -47,7 +47,7 @@ impl DriverSetting {
         Self(setting)
     }
 
-    /// What a person would type, up to the value.
+    /// The command that a person would type, up to the value.
     pub(crate) fn command(self, device: &str) -> String {
         let (.., flag, word) = self.row();
         format!("ethtool {flag} {device} {word}")
@@ -58,8 +58,8 @@ impl DriverSetting {
         *found.expect("the table has each setting")
     }
 
-    /// What has the driver choose this time by itself, while it is on: the times of both ways can be
-    /// left to it, and with them how many packets it waits for.
+    /// The setting that, while it is on, lets the driver choose this number by itself: the times of
+    /// either direction, and with them the numbers of packets to wait for.
     pub(crate) fn chosen_by(self) -> Option<Self> {
         match self.0 {
             Setting::ReceiveUs | Setting::ReceiveFrames => Some(Self(Setting::AdaptiveReceive)),
@@ -68,12 +68,12 @@ impl DriverSetting {
         }
     }
 
-    /// Whether it is how many queues there are for both ways.
+    /// Whether it is the number of queues that serve both directions.
     pub(in crate::levers) fn is_of_both_ways(self) -> bool {
         self.0 == Setting::CombinedChannels
     }
 
-    /// Whether a driver may take a number as another that is near.
+    /// Whether a driver may replace a number by another one near it.
     pub(super) fn is_rounded(self) -> bool {
         let (.., flag, _) = self.row();
         flag != "-L"
@@ -97,7 +97,7 @@ impl FromStr for DriverSetting {
     }
 }
 
-/// Such a setting of one device.
+/// A driver setting of one device.
 pub(super) struct OfDriver<'k> {
     pub(super) device: &'k DeviceName,
     pub(super) setting: DriverSetting,
@@ -133,7 +133,7 @@ impl OfDriver<'_> {
         let (device, setting) = (self.device.as_str(), self.setting.0);
         let answer = tree.drivers().setting(device, setting);
         let (number, most) = answer.map_err(absent_as_not_found)?;
-        // Of rings and channels that a driver has not, it says that there can be none.
+        // A driver without such rings or channels reports a maximum of 0.
         if most == Some(0) {
             return Err(io::ErrorKind::NotFound.into());
         }

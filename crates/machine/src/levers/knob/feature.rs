@@ -11,10 +11,10 @@ use crate::levers::value::{Form, Value};
 use crate::tree::Tree;
 
 impl FeatureName {
-    /// Whether the driver lets it be switched.
+    /// Whether the driver allows the feature to be switched.
     ///
     /// # Errors
-    /// As those of reading it.
+    /// Those of reading the feature.
     pub(crate) fn can_change(self, device: &DeviceName, tree: &Tree) -> io::Result<bool> {
         let place = OfDevice {
             device,
@@ -24,13 +24,14 @@ impl FeatureName {
     }
 }
 
-/// Behind the word of a feature that is off although it was asked for: what it needs is off, and it
-/// comes on with that.
+/// Suffix for a feature that is off although it was requested: something it needs is off, and the
+/// feature comes on together with that.
 const WANTED: &str = ":wanted";
-/// Behind that of one that is on although it was not asked for: the driver needs it.
+/// Suffix for a feature that is on although it was not requested: the driver needs it.
 const UNWANTED: &str = ":unwanted";
 
-/// Such a feature of one device: the word `on` or `off`, and behind it that it was asked for otherwise.
+/// A feature of one device. Its value is `on` or `off`, with a suffix where the opposite was
+/// requested.
 pub(super) struct OfDevice<'k> {
     pub(super) device: &'k DeviceName,
     pub(super) feature: FeatureName,
@@ -54,10 +55,10 @@ impl Place for OfDevice<'_> {
         if word(&self.ask(tree)?) == *wanted {
             return Ok(());
         }
-        // The kernel keeps what was asked for until it can be met.
+        // The kernel would remember the request until it can be met, so we withdraw it.
         self.switch(tree, before.is_wanted)?;
         let words = format!(
-            "{} keeps it as it is: it hangs on another feature",
+            "{} keeps it as it is: it depends on another feature",
             self.device
         );
         Err(io::Error::new(io::ErrorKind::Unsupported, words))
@@ -84,7 +85,7 @@ fn word(feature: &Feature) -> String {
     }
 }
 
-/// Whether who has left a feature at that word has asked for it.
+/// Whether a feature with this value was requested to be on.
 fn asks_for_on(word: &str) -> bool {
     word == "on" || word.ends_with(WANTED)
 }

@@ -7,9 +7,9 @@ use super::place::Place;
 use crate::levers::value::{Form, Value};
 use crate::tree::Tree;
 
-/// A file, and how it writes its value.
+/// A file, and the form in which it writes its value.
 pub(super) struct KernelFile {
-    /// Without the leading slash.
+    /// The path without the leading slash.
     pub(super) file: String,
     pub(super) form: Form,
 }
@@ -19,7 +19,7 @@ impl Place for KernelFile {
         self.form
     }
 
-    /// `InvalidData` for a text that is not of the known form.
+    /// Fails with `InvalidData` for a text that is not in the known form.
     fn read(&self, tree: &Tree) -> io::Result<Value> {
         let text = tree.try_text(&self.file)?;
         self.form.parse(&text).ok_or_else(|| {
@@ -30,7 +30,7 @@ impl Place for KernelFile {
     }
 
     fn write(&self, tree: &Tree, value: &Value) -> io::Result<()> {
-        // Kernel files are opened, never made: one that is not there stays so.
+        // Kernel files are opened, never created: a missing one stays missing.
         let mut file = std::fs::File::options()
             .write(true)
             .open(tree.path(&self.file))?;
@@ -53,7 +53,7 @@ impl Place for KernelFile {
 }
 
 impl KernelFile {
-    /// Its name with dots, where it is a sysctl.
+    /// The name with dots, where the file is a sysctl.
     fn sysctl(&self) -> Option<String> {
         let name = self.file.strip_prefix("proc/sys/")?;
         Some(name.replace('/', "."))

@@ -1,4 +1,5 @@
-//! A knob that is an attribute of a network device: the largest packets before they are cut.
+//! A knob that is an attribute of a network device: the size of the largest packets before they are
+//! cut into segments, or when received ones are merged.
 
 use std::fmt;
 use std::io;
@@ -12,12 +13,12 @@ use crate::tree::Tree;
 
 /// `RTM_SETLINK` of linux/rtnetlink.h.
 const SET_LINK: u16 = 19;
-/// `IFLA_TSO_MAX_SIZE`: what the driver takes at most.
+/// `IFLA_TSO_MAX_SIZE`: the largest size that the driver accepts.
 const DRIVER_MOST: u16 = 59;
 /// `GRO_MAX_SIZE` of linux/netdevice.h.
 const RECEIVE_MOST: i64 = 8 * 65_535;
 
-/// Such a size of one device.
+/// A packet size of one device.
 pub(super) struct OfLink<'k> {
     pub(super) device: &'k DeviceName,
     pub(super) setting: LinkSetting,
@@ -37,7 +38,8 @@ impl Place for OfLink<'_> {
     fn write(&self, _: &Tree, value: &Value) -> io::Result<()> {
         let size = small(value)?;
         let index = rtnetlink::index_of(self.device.as_str())?;
-        // The kernel takes them in this order, so the follower ends as it was.
+        // The kernel may move the follower along with this size. It applies attributes in this
+        // order, so the follower ends with its old value.
         let follower = self
             .setting
             .follower

@@ -1,7 +1,7 @@
-//! The places of the kernel that levers set, each of which holds one value.
+//! Knobs: the places in the kernel that levers set, each of which holds one value.
 //!
-//! The journal names them by kind and typed parts, so a path in it has no meaning: which file a
-//! knob is, or what the kernel is asked for, only this code says.
+//! The journal names a knob by its kind and typed parts, so a path in it has no meaning. Only this
+//! code decides which file a knob is, or what the kernel is asked for.
 
 mod driver;
 mod feature;
@@ -43,31 +43,31 @@ pub use setting::{
 
 pub use super::value::Value;
 
-/// A place that holds one value.
+/// A place in the kernel that holds one value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Knob {
     /// A file of `/proc/sys`.
     Sysctl(SysctlName),
-    /// A file of `/sys` of which the machine has one.
+    /// A file of `/sys` that exists once on a machine.
     Host(HostSetting),
     /// The CPU quota of a control group.
     Quota { group: GroupFolder, file: QuotaFile },
-    /// One for each CPU.
+    /// A setting of one CPU.
     Cpu { cpu: u32, setting: CpuSetting },
-    /// The CPUs that serve an interrupt, and who had asked for it: once he gives it back, as a device
-    /// that is taken down does, another may get its number.
+    /// The CPUs that serve an interrupt, and the drivers that had requested it. Once a driver gives
+    /// it up, as when its device is taken down, another may get its number.
     Interrupt {
         number: u32,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         action: Option<String>,
     },
-    /// One for each network device.
+    /// A setting of a network device.
     Device {
         device: DeviceName,
         setting: DeviceSetting,
     },
-    /// One for each queue of a network device.
+    /// A setting of one queue of a network device.
     Queue {
         device: DeviceName,
         queue: Queue,
@@ -78,10 +78,11 @@ pub enum Knob {
         device: DeviceName,
         setting: DriverSetting,
     },
-    /// How long the interrupts of one that takes a device's packets may stay off: which of them, in
-    /// the order of their ids, which a device that is taken down gives anew.
+    /// How long a NAPI, which takes packets from a network device, may keep interrupts off. `nth`
+    /// counts the device's NAPIs in the order of their ids, which change when the device is taken
+    /// down.
     Napi { device: DeviceName, nth: usize },
-    /// A size that a network device has.
+    /// A packet size of a network device.
     Link {
         device: DeviceName,
         setting: LinkSetting,
@@ -94,7 +95,7 @@ pub enum Knob {
         route: RouteKey,
         metric: RouteMetric,
     },
-    /// What a network device does for those who send and receive, on or off.
+    /// Work that a network device does for senders and receivers, on or off.
     Feature {
         device: DeviceName,
         feature: FeatureName,
@@ -102,13 +103,13 @@ pub enum Knob {
 }
 
 impl Knob {
-    /// A sysctl by its name, with dots.
+    /// The sysctl with this name, with dots.
     pub(crate) fn sysctl(name: &str) -> Self {
         let name = name.parse().expect("a catalogue names sysctls that can be");
         Self::Sysctl(name)
     }
 
-    /// Whether a network namespace has a value of its own; else the machine has one for all.
+    /// Whether each network namespace has its own value; otherwise the machine has one for all.
     pub(crate) fn is_of_a_namespace(&self) -> bool {
         match self {
             Self::Sysctl(name) => name.is_of_a_namespace(),
@@ -116,18 +117,18 @@ impl Knob {
         }
     }
 
-    /// Whether it is how many queues a device has for both ways: the driver sets them up anew with it, and what
-    /// is set for each.
+    /// Whether it is the number of queues that serve both directions. When that changes, the driver
+    /// sets up all queues again, with what is set for each.
     pub(in crate::levers) fn is_of_both_ways(&self) -> bool {
         matches!(self, Self::Driver { setting, .. } if setting.is_of_both_ways())
     }
 
-    /// Whether it is of one queue of a device.
+    /// Whether it belongs to one queue of a device.
     pub(in crate::levers) fn is_of_a_queue(&self) -> bool {
         matches!(self, Self::Queue { .. } | Self::Interrupt { .. })
     }
 
-    /// The network device that it is of.
+    /// The network device that it belongs to.
     pub(crate) fn device(&self) -> Option<&DeviceName> {
         match self {
             Self::Device { device, .. }
@@ -146,7 +147,7 @@ impl Knob {
         }
     }
 
-    /// This knob of another device, or of its own by another name.
+    /// This knob on another device, or under its device's new name.
     pub(crate) fn of_device(mut self, name: DeviceName) -> Self {
         if let Self::Device { device, .. }
         | Self::Queue { device, .. }
@@ -162,20 +163,21 @@ impl Knob {
         self
     }
 
-    /// Whether a number may be held as another that is near, as drivers round.
+    /// Whether the kernel may replace a number by another one near it, as drivers round.
     pub(crate) fn is_rounded(&self) -> bool {
         matches!(self, Self::Driver { setting, .. } if setting.is_rounded())
     }
 
-    /// What it holds now.
+    /// The value that it holds now.
     ///
     /// # Errors
-    /// `NotFound` where this machine has none; `InvalidData` for what is not of the known form.
+    /// `NotFound` where this machine has no such knob; `InvalidData` for a text that is not in the
+    /// known form.
     pub(crate) fn read(&self, tree: &Tree) -> io::Result<Value> {
         self.place().read(tree)
     }
 
-    /// Sets it.
+    /// Sets the value.
     ///
     /// # Errors
     /// What the kernel refused.
@@ -187,7 +189,7 @@ impl Knob {
         }
     }
 
-    /// Whether this process may write it.
+    /// Checks whether this process may write it.
     ///
     /// # Errors
     /// Why not.
@@ -195,12 +197,12 @@ impl Knob {
         self.place().may_write(tree)
     }
 
-    /// The most that it can be, where the kernel says so.
+    /// The largest value, where the kernel reports one.
     pub(crate) fn most(&self, tree: &Tree) -> Option<i64> {
         self.place().most(tree)
     }
 
-    /// What its undo would not bring back, as it stands now; `None` where it would.
+    /// What an undo would not restore, as things stand now; `None` where it restores everything.
     pub(crate) fn lost_for_good(&self, tree: &Tree) -> Option<String> {
         match self {
             Self::Qdisc { device } => OfRoot { device }.lost_for_good(tree),
@@ -208,7 +210,8 @@ impl Knob {
         }
     }
 
-    /// A part of what it sets that somebody has set otherwise, and not to what is wanted; in words.
+    /// Describes a part of the knob that has a value of its own, other than `wanted`; `None` where
+    /// there is none.
     pub(crate) fn part_of_its_own(&self, wanted: Option<&Value>, tree: &Tree) -> Option<String> {
         match self {
             Self::Device { device, setting } => napi::of_its_own(device, *setting, wanted, tree),
@@ -216,7 +219,7 @@ impl Knob {
         }
     }
 
-    /// What the kernel moves along with it.
+    /// The knob that the kernel moves along with this one.
     pub(crate) fn follower(&self) -> Option<Self> {
         match self {
             Self::Host(setting) => setting.follower.as_deref().map(Self::sysctl),
@@ -224,8 +227,8 @@ impl Knob {
         }
     }
 
-    /// Who has it now, where that is another than when it was named; `None` where it has not changed
-    /// hands, or nobody has it, or that cannot be told.
+    /// The present owner, where it is not the one that was recorded. `None` where the owner is the
+    /// same, there is none, or it cannot be known.
     pub(crate) fn changed_hands(&self, tree: &Tree) -> Option<String> {
         match self {
             Self::Interrupt {
@@ -236,12 +239,13 @@ impl Knob {
         }
     }
 
-    /// Whether it is of something that can go, and takes its value along: a device, an interrupt, or a control group.
+    /// Whether it can vanish together with its value, as a device, an interrupt or a control group
+    /// can.
     pub(crate) fn can_go(&self) -> bool {
         self.device().is_some() || matches!(self, Self::Interrupt { .. } | Self::Quota { .. })
     }
 
-    /// What a person would type to set it.
+    /// The command that a person would type to set it.
     pub fn command(&self, value: &Value) -> String {
         self.place().command(value)
     }
@@ -251,12 +255,12 @@ impl Knob {
         self.place().form().show(value)
     }
 
-    /// The value as the kernel takes it.
+    /// The value in the form that the kernel accepts.
     pub(crate) fn written(&self, value: &Value) -> String {
         self.place().form().print(value)
     }
 
-    /// A value that a person typed.
+    /// Parses a value that a person typed.
     pub(crate) fn parse_typed(&self, text: &str) -> Option<Value> {
         self.place().form().parse_typed(text)
     }
@@ -266,7 +270,7 @@ impl Knob {
         match self {
             Self::Sysctl(name) => file(name.file(), name.form()),
             Self::Host(setting) => file(setting.word().to_owned(), setting.form),
-            Self::Quota { group, file: in_it } => file(group.file(*in_it), in_it.form()),
+            Self::Quota { group, file: kind } => file(group.file(*kind), kind.form()),
             Self::Cpu { cpu, setting } => {
                 let path = format!("sys/devices/system/cpu/cpu{cpu}/{}", setting.word());
                 file(path, setting.form)

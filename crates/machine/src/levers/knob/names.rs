@@ -1,4 +1,4 @@
-//! Names that are part of a kernel file's path, so checked before they are believed.
+//! Names that become part of a kernel file's path, and are therefore checked first.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,11 +14,13 @@ use crate::levers::value::Form;
 #[serde(into = "String", try_from = "String")]
 pub struct SysctlName(String);
 
-/// Of `net.core`, those that every network namespace has for itself (net/core/sysctl_net_core.c,
-/// `netns_core_table`). The limits of buffers stand there too, but only the host's can be written.
+/// Sysctls of `net.core` that each network namespace has for itself (net/core/sysctl_net_core.c,
+/// `netns_core_table`). The limits of buffers are in that table too, but only the host's can be
+/// written.
 const CORE_OF_A_NAMESPACE: [&str; 2] = ["net.core.somaxconn", "net.core.optmem_max"];
 
-/// Of `net.ipv4`, those that the machine has one of (`ipv4_table` of net/ipv4/sysctl_net_ipv4.c).
+/// Sysctls of `net.ipv4` that exist once for the machine (`ipv4_table` of
+/// net/ipv4/sysctl_net_ipv4.c).
 const IPV4_OF_THE_HOST: [&str; 2] = ["net.ipv4.tcp_mem", "net.ipv4.udp_mem"];
 
 impl SysctlName {
@@ -30,7 +32,8 @@ impl SysctlName {
         &self.0
     }
 
-    /// Whether each network namespace has its own, as of `net.ipv4` nearly all that the catalogue sets.
+    /// Whether each network namespace has its own value. Of `net.ipv4`, that holds for nearly all
+    /// that the catalogue sets.
     pub(super) fn is_of_a_namespace(&self) -> bool {
         let name = self.0.as_str();
         let is_of_ipv4 = name.starts_with("net.ipv4.") && !IPV4_OF_THE_HOST.contains(&name);
@@ -67,7 +70,7 @@ impl FromStr for SysctlName {
     }
 }
 
-/// A network device by its name.
+/// The name of a network device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct DeviceName(String);
@@ -81,7 +84,7 @@ impl DeviceName {
 impl FromStr for DeviceName {
     type Err = String;
 
-    /// What the kernel takes for one (`dev_valid_name` of net/core/dev.c).
+    /// Accepts what the kernel accepts as a name (`dev_valid_name` of net/core/dev.c).
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let fits = (1..16).contains(&text.len()) && text != "." && text != "..";
         let is_plain = |byte: u8| byte.is_ascii_graphic() && byte != b'/' && byte != b':';
@@ -93,7 +96,7 @@ impl FromStr for DeviceName {
     }
 }
 
-/// A queue of a network device by its folder in `/sys/class/net/…/queues`.
+/// A queue of a network device, named as its folder in `/sys/class/net/…/queues`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Queue {
@@ -114,9 +117,9 @@ impl FromStr for Queue {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let no_queue = || format!("`{text}` is no queue; expected rx-NUMBER or tx-NUMBER");
-        let (way, number) = text.split_once('-').ok_or_else(no_queue)?;
+        let (direction, number) = text.split_once('-').ok_or_else(no_queue)?;
         let number = number.parse().map_err(|_| no_queue())?;
-        match way {
+        match direction {
             "rx" => Ok(Self::Rx(number)),
             "tx" => Ok(Self::Tx(number)),
             _ => Err(no_queue()),

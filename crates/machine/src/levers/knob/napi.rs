@@ -1,4 +1,5 @@
-//! A knob of those that take a device's packets (NAPI): how long interrupts stay off while a program asks.
+//! A knob of a NAPI, which takes packets from a device: how long interrupts stay off while a
+//! program polls for packets.
 
 use std::fmt;
 use std::io;
@@ -10,21 +11,22 @@ use super::{DeviceName, DeviceSetting};
 use crate::levers::value::{Form, Value};
 use crate::tree::Tree;
 
-/// `ENOENT`: a kernel that does not know the family, or no NAPI of that id.
+/// `ENOENT`: the kernel does not know the netlink family, or has no NAPI with this id.
 const NONE: i32 = 2;
 
 /// `ENETDOWN`.
 const DOWN: i32 = 100;
 
-/// How many a device has; none while it is down.
+/// Number of NAPIs that a device has; 0 while it is down.
 ///
 /// # Errors
-/// `NotFound` where the kernel does not tell.
+/// `NotFound` where the kernel does not report it.
 pub(in crate::levers) fn count(device: &DeviceName, tree: &Tree) -> io::Result<usize> {
     Ok(napis(device, tree)?.len())
 }
 
-/// One that has another value than its device, which to set the device to `wanted` would overwrite; in words.
+/// Describes a NAPI with a value other than its device's, which setting the device to `wanted`
+/// would overwrite.
 pub(super) fn of_its_own(
     device: &DeviceName,
     setting: DeviceSetting,
@@ -53,14 +55,14 @@ fn is_number(value: Option<&Value>, number: u64) -> bool {
 }
 
 fn napis(device: &DeviceName, tree: &Tree) -> io::Result<Vec<Napi>> {
-    let told = tree.drivers().napis(device.as_str());
-    told.map_err(|error| match error.raw_os_error() {
+    let reported = tree.drivers().napis(device.as_str());
+    reported.map_err(|error| match error.raw_os_error() {
         Some(NONE) => io::ErrorKind::NotFound.into(),
         _ => absent_as_not_found(error),
     })
 }
 
-/// That of the nth of a device.
+/// The suspend timeout of the nth NAPI of a device.
 pub(super) struct OfNapi<'k> {
     pub(super) device: &'k DeviceName,
     pub(super) nth: usize,
@@ -83,7 +85,7 @@ impl Place for OfNapi<'_> {
         tree.drivers().suspend_for(napi.id, small(value)?)
     }
 
-    /// With the id that it has now.
+    /// The command with the id that the NAPI has now.
     fn command(&self, value: &Value) -> String {
         let napi = self.ask(&Tree::of_this_machine());
         let id = napi.map_or_else(|_| "ID".to_owned(), |napi| napi.id.to_string());
@@ -96,7 +98,7 @@ impl OfNapi<'_> {
     fn ask(&self, tree: &Tree) -> io::Result<Napi> {
         let napis = napis(self.device, tree)?;
         let found = napis.get(self.nth).copied();
-        // It comes back with the device, or the queue, and has what it was set to.
+        // The NAPI comes back with the device or the queue, and with the value that it was set to.
         found.ok_or_else(|| io::Error::from_raw_os_error(DOWN))
     }
 }

@@ -1,4 +1,4 @@
-//! How the value of a knob goes to the kernel and back.
+//! How the value of a knob is read from the kernel and written to it.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -12,10 +12,10 @@ use crate::tree::Tree;
 const NET_ADMIN: u32 = 12;
 /// `EPERM`.
 const NOT_PERMITTED: i32 = 1;
-/// `ENODEV`, and `EOPNOTSUPP`: a driver that has nothing of the kind.
+/// `ENODEV` and `EOPNOTSUPP`: the device or its driver has nothing of the kind.
 const ABSENT: [i32; 2] = [19, 95];
 
-/// A place of the kernel that holds one value; it is told as a person would name it.
+/// A place in the kernel that holds one value. It is displayed by the name that a person would use.
 pub(super) trait Place: Display {
     fn form(&self) -> Form;
 
@@ -27,7 +27,7 @@ pub(super) trait Place: Display {
     /// What the kernel refused.
     fn write(&self, tree: &Tree, value: &Value) -> io::Result<()>;
 
-    /// Whether this process may write it.
+    /// Checks whether this process may write it.
     ///
     /// # Errors
     /// Why not.
@@ -35,16 +35,16 @@ pub(super) trait Place: Display {
         may_administer_networks(tree)
     }
 
-    /// What a person would type to set it.
+    /// The command that a person would type to set it.
     fn command(&self, value: &Value) -> String;
 
-    /// The most that it can be, where the kernel says so.
+    /// The largest value, where the kernel reports one.
     fn most(&self, _: &Tree) -> Option<i64> {
         None
     }
 }
 
-/// Whether this process has `CAP_NET_ADMIN`.
+/// Checks whether this process has `CAP_NET_ADMIN`.
 fn may_administer_networks(tree: &Tree) -> io::Result<()> {
     match tree.capabilities() >> NET_ADMIN & 1 {
         1 => Ok(()),
@@ -52,7 +52,8 @@ fn may_administer_networks(tree: &Tree) -> io::Result<()> {
     }
 }
 
-/// Of a device or its driver: what is not there, as that of a file is told.
+/// Turns the error of a device or driver that lacks something into `NotFound`, as for a missing
+/// file.
 pub(super) fn absent_as_not_found(error: io::Error) -> io::Error {
     let is_absent = |errno| ABSENT.contains(&errno);
     if error.raw_os_error().is_some_and(is_absent) {
@@ -61,12 +62,12 @@ pub(super) fn absent_as_not_found(error: io::Error) -> io::Error {
     error
 }
 
-/// A device as a person would type it to a shell: its name may have what a shell takes apart.
+/// A device's name quoted for a shell: it may have characters that a shell would interpret.
 pub(super) fn typed(device: &DeviceName) -> Cow<'_, str> {
     shell_words::quote(device.as_str())
 }
 
-/// The number of a value, which the kernel has 32 bits for.
+/// The number of a value that the kernel stores in 32 bits.
 pub(super) fn small(value: &Value) -> io::Result<u32> {
     match value {
         Value::Number(number) => u32::try_from(*number).map_err(io::Error::other),

@@ -11,25 +11,25 @@ use crate::rig::qdisc::{AT_ROOT, KIND, Reported, detach, push_place, qdiscs};
 use crate::rtnetlink::{self, push_text};
 use crate::tree::Tree;
 
-// linux/rtnetlink.h, and with `NLM_F_REPLACE | NLM_F_CREATE` of linux/netlink.h.
+// From linux/rtnetlink.h; `REPLACE` also has `NLM_F_REPLACE | NLM_F_CREATE` of linux/netlink.h.
 const NEW_QDISC: u16 = 36;
 const REPLACE: u16 = rtnetlink::DO | 0x500;
-/// `ENOENT`: the kernel has no module of that kind.
+/// `ENOENT`: the kernel has no module for this kind.
 const NO_SUCH: i32 = 2;
-/// Before the kind of one that nobody has put there.
+/// Prefix of a kind that nobody has set: the kernel chose it.
 const BY_DEFAULT: &str = "default:";
 const NO_QUEUE: &str = "noqueue";
-/// Kinds without a setting of their own, which are wholly told by their name.
+/// Kinds without settings of their own, which the name describes completely.
 const PLAIN: [&str; 2] = [NO_QUEUE, "pfifo_fast"];
 /// `TC_H_INGRESS` and `TC_H_CLSACT` of linux/pkt_sched.h.
 const BEFORE_QUEUES: u32 = 0xffff_fff1;
-/// What devices get that come up (net.core.default_qdisc).
+/// The kind that devices get when they come up (net.core.default_qdisc).
 const DEFAULT: &str = "proc/sys/net/core/default_qdisc";
-/// Kinds of virtual devices that get the default, as cards do.
+/// Kinds of virtual devices that get the default, as network cards do.
 const VIRTUAL_WITH_A_QUEUE: [&str; 3] = ["tun", "ifb", "ppp"];
 
-/// The root of one device: the kind of what stands there, with a word before it where that is the
-/// kernel's own choice.
+/// The root of one device. The value is the kind of the qdisc there, with a prefix where the kernel
+/// chose it.
 pub(super) struct OfRoot<'k> {
     pub(super) device: &'k DeviceName,
 }
@@ -67,16 +67,18 @@ impl Place for OfRoot<'_> {
 }
 
 impl OfRoot<'_> {
-    /// What an undo would not bring back of what stands there now; `None` where it would.
+    /// What an undo would not restore of the qdiscs that are there now; `None` where it restores
+    /// everything.
     pub(super) fn lost_for_good(&self, tree: &Tree) -> Option<String> {
         let qdiscs = self.qdiscs().ok()?;
-        // Other namespaces are not shown what the host has set; then the undo looks and tells.
+        // Only the host's network namespace shows the default. Elsewhere nothing is predicted, and
+        // the undo reports what it finds.
         let default = tree.text(DEFAULT);
         lost(&qdiscs, default.as_deref(), || self.has_no_queue(tree))
     }
 
-    /// Whether the kernel gives it none whatever the default is (`IFF_NO_QUEUE`, which it does not
-    /// tell): virtual devices besides a few.
+    /// Whether the kernel gives the device no queue, whatever the default is (`IFF_NO_QUEUE`, which
+    /// it does not report). That holds for virtual devices, with a few exceptions.
     fn has_no_queue(&self, tree: &Tree) -> bool {
         let links = links::list().unwrap_or_default();
         let link = links
@@ -102,7 +104,7 @@ impl OfRoot<'_> {
         })
     }
 
-    /// What somebody has put there; the kernel then puts its own choice there.
+    /// Removes the root qdisc that somebody has set; the kernel then chooses one itself.
     fn take_away(&self) -> io::Result<()> {
         if root_of(self.qdiscs()?)?.handle == 0 {
             return Ok(());
@@ -119,8 +121,8 @@ impl OfRoot<'_> {
     }
 }
 
-/// What an undo would not bring back of these, which are on a device: it takes ours away, and the
-/// kernel then gives the root, and each queue below an mq, what the default is by then.
+/// What an undo would not restore of these qdiscs of a device. It removes ours; the kernel then
+/// gives the root, and each queue below an mq, what the default is by then.
 fn lost(
     qdiscs: &[Reported],
     default: Option<&str>,
@@ -135,7 +137,8 @@ fn lost(
     let default = default?;
     let of_queues = qdiscs
         .iter()
-        // What takes packets before they are queued (clsact, ingress) stays whatever the root is.
+        // Qdiscs that handle packets before they are queued (clsact, ingress) stay, whatever the
+        // root is.
         .filter(|qdisc| qdisc.parent != AT_ROOT && qdisc.parent != BEFORE_QUEUES);
     let mut given: Vec<&Reported> = match kind {
         "mq" => of_queues.collect(),
@@ -145,11 +148,11 @@ fn lost(
     given.retain(|qdisc| !is_given_again(&qdisc.kind));
     let other = &given.pop()?.kind;
     Some(format!(
-        "its {other} is of a time when net.core.default_qdisc was that, and not {default}"
+        "its {other} is from a time when net.core.default_qdisc was that, and not {default}"
     ))
 }
 
-/// `NotFound` where none is told, as of a device that is down.
+/// The root among these; `NotFound` where none is reported, as for a device that is down.
 fn root_of(qdiscs: Vec<Reported>) -> io::Result<Reported> {
     let root = qdiscs.into_iter().find(|qdisc| qdisc.parent == AT_ROOT);
     root.ok_or_else(|| io::ErrorKind::NotFound.into())
@@ -165,7 +168,7 @@ impl fmt::Display for OfRoot<'_> {
 mod tests {
     use super::*;
 
-    /// As the kernel lists them: handle, parent and kind of each.
+    /// What would be lost of these, each given by handle, parent and kind.
     fn lost_of(all: &[(u32, u32, &str)], default: &str, has_no_queue: bool) -> Option<String> {
         let reported =
             |(handle, parent, kind): &(u32, u32, &str)| Reported::of(*handle, *parent, kind);
@@ -177,7 +180,7 @@ mod tests {
     fn a_card_without_a_queue_by_a_former_default_would_get_one_by_the_undo() {
         let root = [(0, AT_ROOT, "noqueue")];
         let why = lost_of(&root, "fq_codel", false).unwrap();
-        let words = "its noqueue is of a time when net.core.default_qdisc was that";
+        let words = "its noqueue is from a time when net.core.default_qdisc was that";
         assert!(why.starts_with(words), "{why}");
         assert_eq!(lost_of(&root, "noqueue", false), None);
         assert_eq!(lost_of(&root, "fq_codel", true), None);

@@ -9,10 +9,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::levers::value::Form;
 
-/// Where control groups are mounted, without the leading slash.
+/// The folder where control groups are mounted, without the leading slash.
 const MOUNTED: &str = "sys/fs/cgroup";
 
-/// A control group by its folder below where all of them are mounted, such as `cpu/jobs` or `system.slice/a.service`.
+/// A control group by its folder below the mount point, such as `cpu/jobs` or
+/// `system.slice/a.service`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct GroupFolder(String);
@@ -27,7 +28,7 @@ pub enum QuotaFile {
 }
 
 impl GroupFolder {
-    /// Of a folder as this process sees it.
+    /// The group of a folder as this process sees it.
     pub(crate) fn of(folder: &Path) -> Option<Self> {
         let below = folder.strip_prefix("/").ok()?.strip_prefix(MOUNTED).ok()?;
         below.to_str()?.parse().ok()

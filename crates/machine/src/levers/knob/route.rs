@@ -1,4 +1,4 @@
-//! A knob that is a metric of a route: how TCP begins on the connections that take it.
+//! A knob that is a metric of a route: how TCP starts on connections that use the route.
 
 use std::fmt;
 use std::io;
@@ -10,7 +10,7 @@ use crate::routes::{self, Route, RouteKey};
 use crate::rtnetlink;
 use crate::tree::Tree;
 
-/// Such a metric of one route through one device.
+/// A metric of one route through one device.
 pub(super) struct OfRoute<'k> {
     pub(super) device: &'k DeviceName,
     pub(super) route: RouteKey,
@@ -46,8 +46,8 @@ impl Place for OfRoute<'_> {
 }
 
 impl OfRoute<'_> {
-    /// The only route of that key, which is through our device alone. Of several the kernel would
-    /// replace the first, which may be one that leads nowhere.
+    /// The only route with this key, if it leads through our device alone. Where there are several,
+    /// the kernel would replace the first, which may be one that leads nowhere.
     fn find(&self) -> io::Result<Route> {
         let device = rtnetlink::index_of(self.device.as_str()).map_err(absent_as_not_found)?;
         let mut routes = routes::list()?;
@@ -55,7 +55,7 @@ impl OfRoute<'_> {
         let several = |words: String| io::Error::new(io::ErrorKind::InvalidData, words);
         if routes.len() > 1 {
             return Err(several(
-                "there are several routes of the same key".to_owned(),
+                "there are several routes with the same key".to_owned(),
             ));
         }
         let route = routes.pop().filter(|route| route.leads_through(device));

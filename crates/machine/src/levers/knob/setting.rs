@@ -1,4 +1,4 @@
-//! What there is to set of each kind of place: the lines of `knobs.toml`.
+//! The settings of each kind of place: the lines of `knobs.toml`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::levers::value::Form;
 
-/// By kind.
+/// The tables by kind of place.
 static TABLES: LazyLock<BTreeMap<String, Vec<Named>>> = LazyLock::new(|| {
     let tables: BTreeMap<String, BTreeMap<String, Row>> =
         crate::tables::own(include_str!("../../../knobs.toml"));
@@ -22,7 +22,7 @@ static TABLES: LazyLock<BTreeMap<String, Vec<Named>>> = LazyLock::new(|| {
         .collect()
 });
 
-/// A line; what each is, the file says.
+/// A line of a table; `knobs.toml` explains its fields.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Row {
@@ -33,14 +33,14 @@ pub struct Row {
     pub(super) attribute: u16,
     #[serde(default)]
     way: Way,
-    /// What the kernel moves along with it.
+    /// The knob that the kernel moves along with this one.
     pub(super) follower: Option<String>,
-    /// What a number begins with.
+    /// The value that a number has at first.
     #[serde(default)]
     pub(crate) usual: i64,
 }
 
-/// Whether it is of what comes in, or of what leaves.
+/// Whether a setting is about received or sent packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Way {
@@ -54,13 +54,13 @@ fn number() -> Form {
 }
 
 impl Row {
-    /// Whether it is of receiving; else of sending.
+    /// Whether it is about receiving; otherwise it is about sending.
     pub(crate) fn is_of_receiving(&self) -> bool {
         self.way == Way::Rx
     }
 }
 
-/// A name of a table, with its line.
+/// A line of a table with its name.
 #[derive(Debug, PartialEq, Eq)]
 struct Named {
     name: String,
@@ -75,12 +75,12 @@ macro_rules! settings {
         pub struct $setting(&'static Named);
 
         impl $setting {
-            /// Each that there is.
+            /// All settings of this kind.
             pub(crate) fn all() -> impl Iterator<Item = Self> {
                 TABLES[$kind].iter().map(Self)
             }
 
-            /// Where it is.
+            /// The setting's word for the kernel, such as a path, which defaults to its name.
             pub(crate) fn word(self) -> &'static str {
                 self.0.row.word.as_deref().unwrap_or(&self.0.name)
             }
@@ -115,13 +115,13 @@ macro_rules! settings {
 }
 
 settings! {
-    /// A file of `/sys` of which the machine has one.
+    /// A file of `/sys` that exists once on a machine.
     HostSetting = "host";
-    /// A file of each CPU.
+    /// A file that each CPU has.
     CpuSetting = "cpu";
-    /// A file of each network device.
+    /// A file that each network device has.
     DeviceSetting = "device";
-    /// A file of each queue of a network device.
+    /// A file that each queue of a network device has.
     QueueSetting = "queue";
     /// A size of a network device, bytes.
     LinkSetting = "link";

@@ -1,4 +1,4 @@
-//! A control group for one program, with a weight of its own on the CPU.
+//! A control group for one program, with its own CPU weight.
 
 use std::fs::{self, File};
 use std::io;
@@ -12,23 +12,23 @@ use sys::kernel_file;
 
 use crate::journal::Owner;
 
-/// What the names of our groups begin with; the process that made it and a number follow. That a
-/// group is ours is told by the mark on it, which says who made it.
+/// Prefix of the names of our groups. The PID of their maker and a number follow. Only the mark on
+/// a group, which names the maker, tells that the group is ours.
 const PREFIX: &str = "linerate-";
-/// `cpu.shares` of version 1 for a weight of 100, as systemd converts them.
+/// `cpu.shares` of version 1 for a weight of 100, by systemd's conversion.
 const SHARES_OF_100: u32 = 1024;
 
-/// A group of ours. Dropping it takes it away, if nobody is in it any more.
+/// A control group of ours. Dropping it removes the group, if no process is left in it.
 pub(super) struct OwnGroup {
     folder: PathBuf,
     pub(super) processes: Arc<OwnedFd>,
 }
 
 impl OwnGroup {
-    /// Makes one with a weight, below the group of this process or beside it.
+    /// Makes a group with a weight, below the group of this process or beside it.
     ///
     /// # Errors
-    /// `EACCES` or `EROFS` where groups are not ours to make; says why where none can have a weight.
+    /// `EACCES` or `EROFS` if we may not make groups. Says why if no group can have a weight.
     pub(super) fn make(weight: u32) -> io::Result<Self> {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let current = current()?;
@@ -37,31 +37,32 @@ impl OwnGroup {
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let folder = home.join(format!("{PREFIX}{}-{number}", std::process::id()));
         fs::create_dir(&folder).map_err(|error| at(&folder, &error))?;
-        // Without a mark it goes with us, or stays where we are killed.
+        // A group without a mark is still removed when we end; only if we are killed does it stay.
         let _ = Owner::this_process().and_then(|maker| sys::mark::write(&folder, &words(maker)));
         let filled = fill(&folder, current.version(), weight);
-        // Without its weight it is of no use.
+        // A group without its weight is of no use.
         filled.inspect_err(|_| drop(fs::remove_dir(&folder)))
     }
 }
 
 impl Drop for OwnGroup {
     fn drop(&mut self) {
-        // Whoever is still in it keeps it; the next that is made here takes it away.
+        // A process that is still in the group keeps it there. Once it is empty, and we have ended,
+        // the next group made here removes it.
         let _ = fs::remove_dir(&self.folder);
     }
 }
 
-/// Takes away the groups that a process has made, which must have ended; whether none is left.
+/// Removes the groups that a process has made, which must have ended. Returns whether none is left.
 ///
 /// # Errors
-/// Where groups cannot be found.
+/// If the control groups cannot be found.
 pub fn sweep_after(maker: u32) -> io::Result<bool> {
     let current = current()?;
     Ok(remove(home(&current)?, |of| of.pid == maker))
 }
 
-/// The weight of the group that a process is in.
+/// Reads the weight of the group that a process is in.
 pub(super) fn weight_of(pid: u32) -> io::Result<u32> {
     let group = Group::of_process(pid, Controller::Cpu).ok_or_else(no_controller)?;
     let file = group.folder().join(weight_file(group.version()));
@@ -95,8 +96,9 @@ fn current() -> io::Result<Group> {
     Group::of_this_process(Controller::Cpu).ok_or_else(no_controller)
 }
 
-/// Where a group with a weight may be made: in version 2 a group hands the CPU controller down or
-/// holds processes, never both (but for the root), so there it is beside that of this process.
+/// Returns the folder in which a group with a weight may be made. In version 2 a group either hands
+/// the CPU controller down or holds processes, never both (except the root). There the new group is
+/// therefore made beside the group of this process.
 fn home(current: &Group) -> io::Result<&Path> {
     let hands_down = |folder: &Path| {
         let handed = kernel_file::text(folder.join("cgroup.subtree_control"));
@@ -118,7 +120,7 @@ fn home(current: &Group) -> io::Result<&Path> {
     })
 }
 
-/// Takes away empty groups of ours by their makers; whether none of those is left.
+/// Removes empty groups of ours whose maker is meant. Returns whether none of them is left.
 fn remove(home: &Path, is_meant: impl Fn(Owner) -> bool) -> bool {
     let entries = fs::read_dir(home).into_iter().flatten().flatten();
     let meant = entries
@@ -130,12 +132,12 @@ fn remove(home: &Path, is_meant: impl Fn(Owner) -> bool) -> bool {
         == 0
 }
 
-/// As it stands on a group.
+/// The text of a group's mark: PID and start time of its maker.
 fn words(maker: Owner) -> String {
     format!("{} {}", maker.pid, maker.started_ticks)
 }
 
-/// Who has made a group; `None` of one that is not ours.
+/// Returns the process that made a group; `None` if the group is not ours.
 fn maker_of(folder: &Path) -> Option<Owner> {
     let words = sys::mark::read(folder)?;
     let (pid, started_ticks) = words.split_once(' ')?;
@@ -166,7 +168,7 @@ fn no_controller() -> io::Error {
     io::Error::new(io::ErrorKind::Unsupported, what)
 }
 
-/// With the file, and still of its kind.
+/// Adds the file's path to an error, and keeps its kind.
 fn at(file: &Path, error: &io::Error) -> io::Error {
     let what = format!("{}: {}", file.display(), crate::errno::errno(error));
     io::Error::new(error.kind(), what)

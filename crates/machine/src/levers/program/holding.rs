@@ -1,4 +1,4 @@
-//! What holds for as long as a descriptor is open, and for others than the program as well: for the whole
+//! Settings that hold as long as a descriptor is open. They affect more than the program: the whole
 //! machine, or a network device.
 
 use std::fmt;
@@ -14,24 +14,24 @@ use crate::levers::DeviceName;
 use crate::links::{self, Device};
 use crate::tree::Tree;
 
-/// Who decides how deep idle CPUs sleep.
+/// The file that names the driver which decides how deeply idle CPUs sleep.
 const IDLE_DRIVER: &str = "sys/devices/system/cpu/cpuidle/current_driver";
-/// `EEXIST` and `EBUSY`: another program is there, which stays.
+/// `EEXIST` and `EBUSY`: another program is attached, and stays.
 const TAKEN: [i32; 2] = [17, 16];
 
-/// Of the features of a device, those that merge packets which arrive before the kernel sees them.
+/// Features of a device that merge arriving packets before the kernel sees them.
 const MERGES: [&str; 2] = ["rx-lro", "rx-gro-hw"];
 
-/// What is to hold.
+/// A setting that holds as long as a descriptor is open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Holding {
-    /// How long a CPU of the machine may take to wake, µs.
+    /// The longest time that a CPU of the machine may take to wake, µs.
     WakeLatencyUs(u32),
-    /// A program that lets each packet of a device pass.
+    /// An XDP program that lets each packet of a device pass.
     PacketProgram { mode: Mode, device: DeviceName },
 }
 
-/// What holds until this is dropped.
+/// A setting that is in force until this is dropped.
 pub(crate) enum Held {
     WakeLatency(HeldLatency),
     PacketProgram {
@@ -42,10 +42,10 @@ pub(crate) enum Held {
 }
 
 impl Holding {
-    /// Has it hold from now on.
+    /// Puts the setting in force.
     ///
     /// # Errors
-    /// What the kernel refused, or that nothing would obey it.
+    /// What the kernel refused, or that nothing would obey the setting.
     pub(super) fn take(&self) -> io::Result<Held> {
         match self {
             Self::WakeLatencyUs(most_us) => {
@@ -58,7 +58,7 @@ impl Holding {
 }
 
 impl Held {
-    /// Leaves it open for what is executed in the place of this process.
+    /// Leaves the descriptor open for the program that is executed in place of this process.
     pub(super) fn hand_on(&self) -> io::Result<()> {
         match self {
             Self::WakeLatency(latency) => latency.hand_on(),
@@ -66,10 +66,10 @@ impl Held {
         }
     }
 
-    /// Whether it holds, by what the kernel shows.
+    /// Checks with the kernel that the setting is in force.
     ///
     /// # Errors
-    /// What holds instead.
+    /// Says what is in force instead.
     pub(crate) fn verify(&self) -> Result<(), String> {
         match self {
             Self::WakeLatency(latency) => {
@@ -89,7 +89,7 @@ impl Held {
     }
 }
 
-/// The least that anybody holds counts.
+/// Checks that the wake latency is low enough. The lowest value that any process holds counts.
 fn is_as_low(now_us: u32, most_us: u32) -> Result<(), String> {
     match now_us <= most_us {
         true => Ok(()),
@@ -102,7 +102,9 @@ fn is_run(device: Option<&Device>, program: u32, mode: Mode) -> Result<(), Strin
         |device: &Device| device.xdp_program == Some(program) && device.xdp_mode == attached(mode);
     match device.is_some_and(is_it) {
         true => Ok(()),
-        false => Err(device.and_then(told).unwrap_or_else(|| "none".to_owned())),
+        false => Err(device
+            .and_then(program_of)
+            .unwrap_or_else(|| "none".to_owned())),
     }
 }
 
@@ -122,8 +124,8 @@ fn attach(mode: Mode, device: &DeviceName) -> io::Result<Held> {
     if mode == Mode::Generic {
         loses_nothing(device)?;
     }
-    let program =
-        PassProgram::attach(there.index, mode).map_err(|error| with_who_is_there(error, device))?;
+    let program = PassProgram::attach(there.index, mode)
+        .map_err(|error| with_other_program(error, device))?;
     Ok(Held::PacketProgram {
         program,
         mode,
@@ -131,15 +133,15 @@ fn attach(mode: Mode, device: &DeviceName) -> io::Result<Held> {
     })
 }
 
-/// Generic has the kernel turn off for good what merges packets before it (`generic_xdp_install` in
-/// net/core/dev.c).
+/// Refuses a device that would lose a setting. To attach in generic mode, the kernel turns off for
+/// good the features that merge packets before it (`generic_xdp_install` in net/core/dev.c).
 fn loses_nothing(device: &DeviceName) -> io::Result<()> {
     let features = Ethtool::open()?.features(device.as_str())?;
     match lost(&features) {
         None => Ok(()),
         Some(lost) => Err(io::Error::other(format!(
-            "{device} merges packets by itself ({lost}), which would not come back by itself; `ethtool -K {device} \
-             {lost} off` first, or native"
+            "{device} merges packets by itself ({lost}), and the kernel would turn that off for \
+             good; run `ethtool -K {device} {lost} off` first, or use native"
         ))),
     }
 }
@@ -150,21 +152,21 @@ fn lost(features: &[Feature]) -> Option<&str> {
     Some(&lost.name)
 }
 
-/// A refusal for the sake of another program names it.
-fn with_who_is_there(error: io::Error, device: &DeviceName) -> io::Error {
+/// Names the other program in the error, if the kernel refused ours because of it.
+fn with_other_program(error: io::Error, device: &DeviceName) -> io::Error {
     let devices = links::list().unwrap_or_default();
     let there = devices.iter().find(|link| link.name == device.as_str());
     let is_taken = error
         .raw_os_error()
         .is_some_and(|errno| TAKEN.contains(&errno));
-    match there.and_then(told).filter(|_| is_taken) {
-        Some(told) => io::Error::other(format!("{told} already, which stays: {}", errno(&error))),
+    match there.and_then(program_of).filter(|_| is_taken) {
+        Some(told) => io::Error::other(format!("{told} already, and it stays: {}", errno(&error))),
         None => error,
     }
 }
 
-/// What a device runs on each packet; `None` where that is nothing.
-fn told(device: &Device) -> Option<String> {
+/// Describes the program that a device runs on each packet; `None` if it runs none.
+fn program_of(device: &Device) -> Option<String> {
     let program = device.xdp_program?;
     let by = match device.xdp_mode {
         1 => ", native",
@@ -174,16 +176,16 @@ fn told(device: &Device) -> Option<String> {
     Some(format!("{} runs program {program}{by}", device.name))
 }
 
-/// Of all devices of our namespace.
+/// Describes the packet programs of all devices of our namespace.
 pub(super) fn packet_programs_now() -> io::Result<String> {
-    let told: Vec<String> = links::list()?.iter().filter_map(told).collect();
-    Ok(match told.as_slice() {
+    let programs: Vec<String> = links::list()?.iter().filter_map(program_of).collect();
+    Ok(match programs.as_slice() {
         [] => "no device has one".to_owned(),
-        told => told.join("; "),
+        programs => programs.join("; "),
     })
 }
 
-/// The machine's, by whoever holds the least.
+/// The machine's wake latency: the lowest value that any process holds.
 pub(super) fn wake_latency_now() -> io::Result<String> {
     is_obeyed(&Tree::of_this_machine())?;
     wake_latency::now_us().map(latency)
@@ -196,12 +198,13 @@ fn latency(held_us: u32) -> String {
     }
 }
 
-/// The kernel takes a wake latency where no idle driver would ever look at it, too.
+/// Checks that an idle driver is there. The kernel accepts a wake latency even if no idle driver
+/// would ever look at it.
 fn is_obeyed(tree: &Tree) -> io::Result<()> {
     match tree.text(IDLE_DRIVER).as_deref() {
         Some("none") => Err(io::Error::new(
             io::ErrorKind::Unsupported,
-            format!("no idle driver is there to obey it (/{IDLE_DRIVER} is none)"),
+            format!("there is no idle driver that obeys it (/{IDLE_DRIVER} is none)"),
         )),
         _ => Ok(()),
     }

@@ -1,4 +1,4 @@
-//! Which lever of a program, and how its values are typed.
+//! The kinds of levers of a program, and how their values are typed.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use sys::scheduling::{SLICE_NS, Scheduling};
 
 use super::{Holding, ProgramSetting};
 
-/// Which lever of a program.
+/// The kind of a lever of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum ProgramKind {
@@ -32,14 +32,14 @@ enum FlawName {
     IndirectBranch,
 }
 
-/// Beyond a second it is no slack but a wait.
+/// Timer slack, ns. More than a second is a wait rather than a slack.
 const SLACK_NS: std::ops::RangeInclusive<u64> = 1..=1_000_000_000;
 
-/// No idle state takes as long to leave.
+/// Longest wake latency, µs. No idle state takes so long to leave.
 const MOST_WAKE_US: u32 = 1_000_000;
 
 impl ProgramKind {
-    /// The value that a person means; `None` for what is none.
+    /// Parses a value as a person types it; `None` if it is not valid.
     pub(super) fn parse(self, text: &str) -> Option<ProgramSetting> {
         let attribute = match self {
             Self::Scheduling => Attribute::Scheduling(scheduling(text)?),
@@ -63,7 +63,7 @@ impl ProgramKind {
     }
 }
 
-/// `batch`, `other:3ms` with a slice, `fifo:10` with a priority.
+/// Parses `batch`, `other:3ms` with a slice, or `fifo:10` with a priority.
 fn scheduling(text: &str) -> Option<Scheduling> {
     let (policy, number) = match text.split_once(':') {
         Some((policy, number)) => (policy, Some(number)),
@@ -97,7 +97,8 @@ fn cpus(text: &str) -> Option<Vec<usize>> {
     Some(cpus)
 }
 
-/// `native:eth0`, `generic:lo`. The device is always said: the usual one may carry who types this.
+/// Parses `native:eth0` or `generic:lo`. The device must always be named: the default one may carry
+/// the connection over which this is typed.
 fn packet_program(text: &str) -> Option<Holding> {
     let (mode, device) = text.split_once(':')?;
     let mode = match mode {
@@ -122,7 +123,7 @@ fn time_ns(text: &str) -> Option<u64> {
     u64::try_from(time.as_nanos()).ok()
 }
 
-/// Whole microseconds: the kernel counts no others.
+/// Only whole microseconds are valid, since the kernel counts no fractions.
 fn wake_latency_us(text: &str) -> Option<u32> {
     let time_ns = time_ns(text).filter(|time_ns| time_ns % 1000 == 0)?;
     u32::try_from(time_ns / 1000)

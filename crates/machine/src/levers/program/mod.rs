@@ -1,5 +1,6 @@
-//! Levers of a program: taken on before it takes its own place, and gone with it, so that there is
-//! nothing to journal. A row says what may be typed; `shown` reads back what the kernel holds.
+//! Levers of a program. A process takes them on before it executes the program, and they end with
+//! it, so there is nothing to journal. A row of the catalogue says what may be typed; `shown` reads
+//! back what the kernel holds.
 
 mod group;
 mod holding;
@@ -27,17 +28,17 @@ use shown::{Shown, shown};
 use sys::attribute::{Attribute, rehearse_entering};
 use sys::scheduling::Scheduling;
 
-/// What is given to whatever program is started.
+/// A lever that any program can be started with, as a row of the catalogue describes it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct OfAProgram {
     kind: ProgramKind,
-    /// What it takes to be let, for whoever was not.
+    /// What a process needs to be allowed this; shown when it was refused.
     #[serde(default)]
     needs: String,
 }
 
-/// A lever of a program, and what it is to be.
+/// A lever of a program, and the setting that is wanted.
 #[derive(Clone)]
 pub struct ProgramPart {
     lever: &'static str,
@@ -52,13 +53,13 @@ impl fmt::Display for ProgramPart {
 }
 
 impl OfAProgram {
-    /// What this very process has, and so would hand on.
+    /// Returns the setting of this process, which it would hand on to a program.
     pub(super) fn now(&self, lever: &str) -> Result<String, Obstacle> {
         let shown = self.shown(lever, std::process::id())?;
         Ok(shown.to_string())
     }
 
-    /// `None` for a value that it does not take.
+    /// Returns the lever with a value; `None` if it does not take that value.
     pub(super) fn part(&'static self, lever: &'static str, value: &str) -> Option<ProgramPart> {
         let (row, setting) = (self, self.kind.parse(value)?);
         Some(ProgramPart {
@@ -72,7 +73,8 @@ impl OfAProgram {
         shown(self.kind, pid).map_err(|error| self.refused(lever, &error))
     }
 
-    /// With what it takes, unless the error has words of its own.
+    /// Describes a refusal. Adds what is needed to be allowed, unless the error has words of its
+    /// own.
     fn refused(&self, lever: &str, error: &io::Error) -> Obstacle {
         let words = format!("{lever}: {}", errno(error));
         Obstacle::Other(match error.kind() {
@@ -84,7 +86,7 @@ impl OfAProgram {
 }
 
 impl ProgramPart {
-    /// Whether no ordinary program of the machine runs where this one wants to (sched(7)).
+    /// Whether this program runs before all ordinary programs of the machine (sched(7)).
     pub(crate) fn goes_before_all_others(&self) -> bool {
         let ProgramSetting::Attribute(Attribute::Scheduling(scheduling)) = &self.setting else {
             return false;
@@ -92,7 +94,8 @@ impl ProgramPart {
         matches!(scheduling, Scheduling::Fifo(_) | Scheduling::RoundRobin(_))
     }
 
-    /// Whether a program that is started from here could be given it, by one that ends at once.
+    /// Checks whether a program that is started from here can have the setting. A process that ends
+    /// at once tries it.
     ///
     /// # Errors
     /// What the kernel refused.
@@ -107,8 +110,8 @@ impl ProgramPart {
         rehearsed.map_err(|error| self.refused(&error))
     }
 
-    /// Holds it for as long as the answer lives, whoever may run meanwhile; `None` of what is the program's
-    /// alone.
+    /// Holds the setting as long as the returned value lives, whichever programs run. `None` for a
+    /// setting that belongs to the program alone.
     pub(crate) fn hold(&self) -> Option<Result<Held, Obstacle>> {
         let ProgramSetting::Holding(holding) = &self.setting else {
             return None;
@@ -116,10 +119,10 @@ impl ProgramPart {
         Some(holding.take().map_err(|error| self.refused(&error)))
     }
 
-    /// Whether a program that was given it has it, by what the kernel shows of that.
+    /// Checks with the kernel that a program has the setting that it was given.
     ///
     /// # Errors
-    /// What it has instead.
+    /// Says what the program has instead.
     fn verify(&self, pid: u32) -> Result<(), Obstacle> {
         let shown = self.row.shown(self.lever, pid)?;
         if shown.is(&self.setting) {

@@ -1,4 +1,4 @@
-//! What the kernel shows of a process that was given something.
+//! What the kernel shows of a process that was given a setting.
 
 use std::fmt;
 use std::fs;
@@ -10,27 +10,27 @@ use sys::scheduling::{self, Scheduling};
 use super::{ProgramKind, ProgramSetting, group, holding};
 use crate::tree::behind;
 
-/// What a process has.
+/// The setting of a process, as far as the kernel shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Shown {
     Setting(ProgramSetting),
-    /// Whether the machine lets every program speculate so, in the kernel's words; `None` where
-    /// these are none that we know.
+    /// The speculation setting of the whole machine, in the kernel's words, and whether it is
+    /// allowed; `None` if we do not know these words.
     Fixed {
         words: String,
         is_allowed: Option<bool>,
     },
-    /// What is no value that could be typed.
+    /// A description that is not a value that could be typed.
     Words(String),
-    /// Nobody may look but the process itself, which has read back what it took on.
+    /// Only the process itself may read it, and has read back what it took on.
     Hidden,
 }
 
-/// What the kernel gives a thread that has said nothing else, ns.
+/// Timer slack of a thread that has set none, ns.
 const USUAL_SLACK_NS: u64 = 50_000;
 
 impl Shown {
-    /// Whether that is what was wanted.
+    /// Whether the process has what was wanted.
     pub(super) fn is(&self, wanted: &ProgramSetting) -> bool {
         match self {
             Self::Setting(held) => held == wanted || is_as_good(held, wanted),
@@ -60,13 +60,14 @@ impl fmt::Display for Shown {
             Self::Setting(setting) => setting.fmt(formatter),
             Self::Fixed { words, .. } => write!(formatter, "{words}, for all programs"),
             Self::Words(words) => formatter.write_str(words),
-            Self::Hidden => formatter.write_str("not to be seen"),
+            Self::Hidden => formatter.write_str("cannot be seen"),
         }
     }
 }
 
-/// A slice that was not asked for may be any. A real-time thread has no slack: its timers are exact,
-/// which is what less than the usual is wanted for.
+/// Whether a setting serves as well as the wanted one. If no slice was asked for, any slice will
+/// do. A real-time thread has no slack: its timers are exact, which is the purpose of a slack below
+/// the usual.
 fn is_as_good(held: &ProgramSetting, wanted: &ProgramSetting) -> bool {
     let (ProgramSetting::Attribute(held), ProgramSetting::Attribute(wanted)) = (held, wanted)
     else {
@@ -90,7 +91,7 @@ fn is_as_good(held: &ProgramSetting, wanted: &ProgramSetting) -> bool {
     }
 }
 
-/// What a process has of that kind.
+/// Reads the setting of that kind of a process.
 pub(super) fn shown(kind: ProgramKind, pid: u32) -> io::Result<Shown> {
     let attribute = match kind {
         ProgramKind::Scheduling => Attribute::Scheduling(scheduling::of(pid)?),
@@ -112,7 +113,7 @@ pub(super) fn shown(kind: ProgramKind, pid: u32) -> io::Result<Shown> {
     Ok(attribute.into())
 }
 
-/// Another user's, and without `CAP_SYS_NICE` any other's, is shown to nobody
+/// Reads the timer slack. The kernel shows that of another process only with `CAP_SYS_NICE`
 /// (`timerslack_ns_show` in fs/proc/base.c).
 fn timer_slack(pid: u32) -> io::Result<Shown> {
     match text(pid, "timerslack_ns") {
@@ -125,12 +126,12 @@ fn timer_slack(pid: u32) -> io::Result<Shown> {
     }
 }
 
-/// A line such as `Max open files  1024  1048576  files`.
+/// Parses a line such as `Max open files  1024  1048576  files`.
 fn open_files(limits: &str) -> io::Result<Shown> {
     let line = behind(limits, "Max open files").unwrap_or_default();
     let mut limits = line.split_whitespace();
     let (Some(soft), Some(hard)) = (limits.next(), limits.next()) else {
-        return Err(io::Error::other("the kernel tells no limit of open files"));
+        return Err(io::Error::other("the kernel shows no limit of open files"));
     };
     Ok(match soft.parse() {
         Ok(count) if soft == hard => Attribute::OpenFiles(count).into(),
@@ -149,8 +150,8 @@ fn line_of(flaw: Flaw) -> &'static str {
     }
 }
 
-/// The words of `proc_pid_status` (fs/proc/array.c): some for what is a thread's own, the others for
-/// the machine's.
+/// Parses the words of `proc_pid_status` (fs/proc/array.c). Some describe a thread's own setting,
+/// the others that of the machine.
 fn speculation(flaw: Flaw, words: &str) -> Shown {
     let is_allowed = match words {
         "thread vulnerable" | "conditional enabled" => true,
@@ -175,12 +176,12 @@ fn fixed(words: &str) -> Shown {
     }
 }
 
-/// A line of `/proc/PID/status`, without its name.
+/// Reads a line of `/proc/PID/status`, without its name.
 fn status(pid: u32, name: &str) -> io::Result<String> {
     let text = text(pid, "status")?;
     let found = behind(&text, &format!("{name}:"));
     found.map(str::to_owned).ok_or_else(|| {
-        let what = format!("this kernel tells no `{name}` of process {pid}");
+        let what = format!("this kernel shows no `{name}` of process {pid}");
         io::Error::new(io::ErrorKind::Unsupported, what)
     })
 }

@@ -1,4 +1,4 @@
-//! What a program is given, and how that is written: as it is typed.
+//! Settings of a program, written as they are typed.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,14 +8,14 @@ use sys::scheduling::Scheduling;
 
 use super::Holding;
 
-/// What a program is given by one lever.
+/// The setting that one lever gives a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProgramSetting {
     Attribute(Attribute),
-    /// The weight of a control group of its own among its neighbours, from 1 to 10,000; 100 is
-    /// usual.
+    /// The weight among its neighbours of a control group made for the program, from 1 to 10,000;
+    /// 100 is usual.
     CpuWeight(u32),
-    /// What holds for as long as a descriptor is open.
+    /// A setting that holds as long as a descriptor is open.
     Holding(Holding),
 }
 
@@ -56,7 +56,7 @@ fn write_scheduling(scheduling: Scheduling, formatter: &mut fmt::Formatter<'_>) 
     }
 }
 
-/// One word, so that it can be typed: the parts without white space between them.
+/// Writes a time as one word, so that it can be typed: its parts have no white space between them.
 pub(super) fn time(time_ns: u64) -> String {
     let words = humantime::format_duration(Duration::from_nanos(time_ns));
     words.to_string().replace(' ', "")

@@ -1,25 +1,25 @@
-//! All that one program is to be given, made ready before it is started.
+//! All settings that one program is given, prepared before it is started.
 
 use sys::attribute::Attribute;
 use sys::process::ChildSetup;
 
 use super::{Held, Obstacle, OwnGroup, ProgramPart, ProgramSetting};
 
-/// What a program is given. Dropping it takes the control group away that was made for it, and lets go of
-/// what is held open, so it must outlive the program.
+/// The settings that a program is given. Dropping them removes the control group that was made for
+/// it and closes the descriptors that are held open, so this must outlive the program.
 #[derive(Default)]
 pub struct Start {
     parts: Vec<ProgramPart>,
     group: Option<OwnGroup>,
-    /// Of parts that hold for as long as a descriptor is open.
+    /// The parts that hold as long as a descriptor is open.
     held: Vec<(ProgramPart, Held)>,
 }
 
 impl Start {
-    /// Makes what is needed besides the program itself.
+    /// Prepares what is needed besides the program itself.
     ///
     /// # Errors
-    /// Where no control group can be made.
+    /// If no control group can be made, or a setting cannot be held.
     pub fn prepare(parts: Vec<ProgramPart>) -> Result<Self, Obstacle> {
         let mut group = None;
         let mut held = Vec::new();
@@ -35,7 +35,7 @@ impl Start {
         Ok(Self { parts, group, held })
     }
 
-    /// Puts it into the start of a child.
+    /// Adds the settings to the setup of a child.
     pub fn put_into(&self, setup: &mut ChildSetup) {
         setup
             .attributes
@@ -43,7 +43,7 @@ impl Start {
         setup.group = self.group.as_ref().map(|group| group.processes.clone());
     }
 
-    /// The CPUs that it is given, where it is given any.
+    /// The CPUs that the program is given, if it is given any.
     pub fn cpus(&self) -> Option<&[usize]> {
         self.attributes()
             .find_map(|(_, attribute)| match attribute {
@@ -52,11 +52,11 @@ impl Start {
             })
     }
 
-    /// Gives it all to the calling process, which must have one thread and is about to become the
-    /// program.
+    /// Gives all settings to the calling process, which must have one thread and is about to become
+    /// the program.
     ///
     /// # Errors
-    /// The first that the kernel refused, or holds otherwise.
+    /// Names the first setting that the kernel refused, or holds with another value.
     pub fn take_on(&self) -> Result<(), Obstacle> {
         for (part, attribute) in self.attributes() {
             attribute.take_on().map_err(|error| part.refused(&error))?;
@@ -70,10 +70,10 @@ impl Start {
         self.verify(std::process::id())
     }
 
-    /// Whether a program that was started with it has it all, by what the kernel shows.
+    /// Checks with the kernel that a program that was started with these settings has them all.
     ///
     /// # Errors
-    /// The first that it has not, and what it has instead.
+    /// Names the first setting that it lacks, and what it has instead.
     pub fn verify(&self, pid: u32) -> Result<(), Obstacle> {
         for part in self.parts.iter().filter(|part| !part.is_held_open()) {
             part.verify(pid)?;
@@ -82,13 +82,13 @@ impl Start {
         held.try_for_each(|(part, held)| held.verify().map_err(|now| part.not_held(&now)))
     }
 
-    /// As they are typed; empty where nothing is given.
+    /// The settings as they are typed; empty if there are none.
     pub fn words(&self) -> String {
         let words: Vec<String> = self.parts.iter().map(ToString::to_string).collect();
         words.join(" ")
     }
 
-    /// Whether a control group has to be taken away after the program.
+    /// Whether a control group has to be removed after the program.
     pub fn leaves_a_group(&self) -> bool {
         self.group.is_some()
     }

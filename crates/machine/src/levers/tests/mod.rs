@@ -1,4 +1,4 @@
-//! The catalogue as a whole, and rows of it on planted machines.
+//! The catalogue of levers as a whole, and single levers on planted machines.
 
 mod recorded;
 
@@ -24,7 +24,7 @@ fn every_lever_has_a_name_of_its_own_and_says_what_it_does() {
 }
 
 #[test]
-fn what_can_be_set_is_tested_or_says_why_not_and_what_is_told_is_tested_by_others_alone() {
+fn levers_we_set_are_tested_or_say_why_not_and_others_are_only_seen_to_take_effect() {
     for lever in all() {
         let mut benches = lever.tested_in.iter();
         match lever.sets().is_empty() {
@@ -42,9 +42,9 @@ fn what_can_be_set_is_tested_or_says_why_not_and_what_is_told_is_tested_by_other
         "applied and restored in a test here, in a network namespace, and in a virtual machine";
     assert_eq!(words("mtu"), wanted);
     assert_eq!(words("packet-taps"), "never applied in a test");
-    let by_hand = "seen to take hold by hand in a virtual machine";
+    let by_hand = "seen to take effect by hand in a virtual machine";
     assert_eq!(words("syscall-audit"), by_hand);
-    let over_a_reboot = "seen to take hold over a reboot of an emulated machine";
+    let over_a_reboot = "seen to take effect over a reboot of an emulated machine";
     assert!(words("mitigations").starts_with(over_a_reboot));
 }
 
@@ -91,7 +91,7 @@ fn a_lever_without_one_right_value_asks_for_one() {
     let lever = find("congestion-control").unwrap();
     let obstacle = lever.plan(&site, None).unwrap_err().to_string();
     assert!(
-        obstacle.contains("say congestion-control=VALUE with one of reno, bbr"),
+        obstacle.contains("give congestion-control=VALUE with one of reno, bbr"),
         "{obstacle}"
     );
     assert_eq!(lever.plan(&site, Some("reno")).unwrap().steps.len(), 1);
@@ -218,7 +218,7 @@ fn an_mtu_that_would_cost_the_ipv6_addresses_is_refused() {
 }
 
 #[test]
-fn more_memory_than_is_recommended_to_be_kept_free_is_left_so() {
+fn a_memory_reserve_above_the_usual_recommendation_is_recommended_as_it_is() {
     let kept = "proc/sys/vm/min_free_kbytes";
     let memory = ("proc/meminfo", "MemTotal:        1048576 kB\n");
     for (now, recommended) in [("67584", "67584"), ("4096", "10485")] {

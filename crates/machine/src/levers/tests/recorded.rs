@@ -1,4 +1,4 @@
-//! Levers over what drivers tell that no machine of ours has: found, explained, and set to nothing.
+//! Levers on recorded drivers that no machine of ours has: read and explained, and never set.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ const MLX5: &str = include_str!("../../../tests/fixtures/drivers/mlx5.txt");
 const VIRTIO: &str = include_str!("../../../tests/fixtures/drivers/virtio.txt");
 const GVE: &str = include_str!("../../../tests/fixtures/drivers/gve.txt");
 
-/// What is read in the place of a value where the driver has none.
+/// Stands for the value of a lever that the driver does not have.
 const NONE: &str = "none";
 
-/// A machine with such a driver, which goes with the test.
+/// A machine with a recorded driver, whose files are removed when the test ends.
 struct Machine {
     site: Site,
     _files: Planted,
@@ -42,7 +42,7 @@ impl Machine {
         find(lever).unwrap().plan(&self.site, Some(value))
     }
 
-    /// What is said where it cannot be set.
+    /// The message with which a value is refused.
     fn refusal(&self, lever: &str, value: &str) -> String {
         self.plan(lever, value).unwrap_err().to_string()
     }
@@ -80,7 +80,7 @@ fn what_each_driver_is_set_to_is_found() {
 }
 
 #[test]
-fn a_time_that_the_driver_chooses_by_itself_is_refused_by_the_name_of_what_rules_it() {
+fn a_value_that_the_driver_chooses_by_itself_is_refused_and_the_overruling_knob_is_named() {
     let chosen = Machine::new("chosen", MLX5);
     for (lever, knob) in [
         ("receive-coalescing", "rx-usecs"),
@@ -118,9 +118,9 @@ fn the_most_that_a_driver_takes_bounds_its_rings_and_channels() {
     assert!(ena.plan("receive-ring", "16384").is_ok());
     let gve = Machine::new("most-gve", GVE);
     let said = gve.refusal("receive-channels", "5");
-    let taken = "expected a number from 1 to 4, or spread for one for each CPU at least (";
+    let taken = "expected a number from 1 to 4, or spread for at least one for each CPU (";
     assert!(said.contains(taken), "{said}");
-    // Its channels are for both ways, and nothing is to be set of either.
+    // The channels of ENA are combined ones, so there are none for receiving alone.
     let said = ena.refusal("receive-channels", "2");
     assert_eq!(said, "this kernel or machine has no rx-channels of eth0");
 }
@@ -137,7 +137,7 @@ fn the_table_by_which_packets_find_their_queue_is_told_where_there_is_one() {
 }
 
 #[test]
-fn what_is_only_told_is_left_to_a_person_with_the_command() {
+fn a_lever_that_we_never_set_gives_a_person_the_command() {
     let machine = Machine::new("told", MLX5);
     for (lever, command) in [
         ("adaptive-coalescing", "ethtool -C DEVICE adaptive-rx on"),
@@ -168,7 +168,7 @@ fn the_interrupts_of_each_driver_are_known_by_the_names_that_it_gives_them() {
     assert_eq!(ena[4], "28 eth0-Tx-Rx-3");
     let mlx5 = named("names-mlx5", MLX5);
     assert_eq!(mlx5[1], "41 mlx5_comp0@pci:0000:3b:00.0");
-    // Those of a virtio device are its carrier's.
+    // The interrupts of a virtio device are those of the device that carries it.
     let virtio = named("names-virtio", VIRTIO);
     let wanted = [
         "30 virtio2-config",
@@ -179,9 +179,9 @@ fn the_interrupts_of_each_driver_are_known_by_the_names_that_it_gives_them() {
     assert_eq!(named("names-gve", GVE).len(), 9);
 }
 
-/// The commands of a plan, without what goes before the last word but one.
+/// The commands of a plan, shortened to the CPU and the number of the interrupt.
 fn set_to(plan: &Plan) -> Vec<String> {
-    let told = |command: String| {
+    let cpu_and_irq = |command: String| {
         let words: Vec<&str> = command.split(' ').collect();
         let place = words[words.len() - 1].trim_start_matches("/proc/irq/");
         format!(
@@ -190,11 +190,11 @@ fn set_to(plan: &Plan) -> Vec<String> {
             place.trim_end_matches("/smp_affinity_list")
         )
     };
-    plan.commands().into_iter().map(told).collect()
+    plan.commands().into_iter().map(cpu_and_irq).collect()
 }
 
 #[test]
-fn each_queue_has_the_cpu_of_its_number_and_an_interrupt_of_none_stays_as_it_is() {
+fn spread_gives_each_queue_the_cpu_of_its_number_and_leaves_interrupts_without_a_queue() {
     let virtio = Machine::new("spread-virtio", VIRTIO);
     let spread = virtio.plan("interrupt-affinity", "spread:2-3").unwrap();
     assert_eq!(set_to(&spread), ["2 31", "2 32"]);
@@ -208,9 +208,9 @@ fn each_queue_has_the_cpu_of_its_number_and_an_interrupt_of_none_stays_as_it_is(
 }
 
 #[test]
-fn there_are_as_many_queues_as_cpus_at_least_and_what_each_holds_comes_back_after_them() {
+fn spread_wants_a_queue_per_cpu_at_least_and_undo_restores_queues_before_their_settings() {
     let ena = Machine::new("queues-ena", ENA);
-    // It has four.
+    // ENA has four.
     assert_eq!(
         ena.plan("combined-channels", "spread:0-1").unwrap().steps,
         []

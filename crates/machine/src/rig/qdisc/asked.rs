@@ -1,4 +1,4 @@
-//! What one direction of a link is as a queueing discipline, in the kernel's own units.
+//! One direction of a link as a queueing discipline, in the kernel's own units.
 
 use model::link::{LinkRate, LinkShape, MOST_HELD_BYTES, QueueLimit, USUAL_FRAME_BYTES, Via};
 
@@ -6,47 +6,48 @@ const NS_PER_SECOND: u128 = 1_000_000_000;
 /// The kernel counts a bucket as the time in which it fills, in units of 64 ns (`PSCHED_SHIFT` in
 /// net/pkt_sched.h).
 pub(super) const TICK_NS: u128 = 64;
-/// A steady rate lets through at once what it brings in this time, so that a timer that is late by
-/// as much takes nothing of it, in parts of a second;
+/// The burst of a steady rate is what the rate brings in a second, divided by this. A timer may
+/// then be late by that part of a second and loses nothing of the rate.
 const STEADY_BURSTS_PER_SECOND: u64 = 1000;
-/// and no less than one packet that leaves and one that waits.
+/// The least burst of a steady rate: one packet that leaves and one that waits.
 const LEAST_BURST_BYTES: u64 = 2 * USUAL_FRAME_BYTES;
 
 /// A queueing discipline at the root of a device, and the queue in it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Qdisc {
     pub(super) shaper: Shaper,
-    /// Of netem the limit is its own.
+    /// The limit of the queue; `None` with netem, which has a limit of its own.
     pub(super) room: Option<Room>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Shaper {
-    /// A queue alone, which on these devices holds nothing up and counts.
+    /// No shaper but a queue, which on these devices delays nothing, and counts.
     Open,
     Tbf(Buckets),
     Netem(Emulation),
 }
 
-/// A rate with what may leave at once, and where there is credit the burst rate with the same.
+/// A rate with the burst that may leave at once, and with credit also the burst rate with its own
+/// burst.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Buckets {
     pub(super) base: Bucket,
     pub(super) peak: Option<Bucket>,
 }
 
-/// A bucket, which fills at its rate.
+/// A bucket of bytes, which fills at its rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Bucket {
     pub(super) bytes_per_second: u64,
     pub(super) bytes: u64,
 }
 
-/// What netem does; of shares, 2³² − 1 is all.
+/// The settings of netem. A share of 2³² − 1 means all packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Emulation {
     pub(super) delay_ns: u64,
-    /// 0 for as fast as they come.
+    /// Rate; 0 for no limit.
     pub(super) bytes_per_second: u64,
     pub(super) loss: u32,
     pub(super) reorder: u32,
@@ -61,7 +62,8 @@ pub(super) enum Room {
 }
 
 impl Qdisc {
-    /// The one that does what is asked; the plan of the shape has passed its check.
+    /// Returns the discipline that gives the link this shape. The plan with the shape must have
+    /// passed its check.
     pub(super) fn asked(via: Via, shape: &LinkShape) -> Self {
         match (via, shape.rate) {
             (Via::Netem, _) if *shape != LinkShape::default() => Self {
@@ -82,13 +84,13 @@ impl Qdisc {
         }
     }
 
-    /// Whether what the kernel tells is this: its buckets are rounded.
-    pub(super) fn is_told_as(&self, told: &Self) -> bool {
-        let shaper = match (self.shaper, told.shaper) {
-            (Shaper::Tbf(asked), Shaper::Tbf(told)) => asked.is_told_as(&told),
-            (asked, told) => asked == told,
+    /// Whether what the kernel reports is this discipline. The kernel rounds its buckets.
+    pub(super) fn matches(&self, held: &Self) -> bool {
+        let shaper = match (self.shaper, held.shaper) {
+            (Shaper::Tbf(asked), Shaper::Tbf(held)) => asked.matches(&held),
+            (asked, held) => asked == held,
         };
-        shaper && self.room == told.room
+        shaper && self.room == held.room
     }
 }
 
@@ -113,12 +115,12 @@ impl Buckets {
         }
     }
 
-    fn is_told_as(&self, told: &Self) -> bool {
-        let peaks = match (self.peak, told.peak) {
-            (Some(asked), Some(told)) => asked.is_told_as(&told),
-            (asked, told) => asked == told,
+    fn matches(&self, held: &Self) -> bool {
+        let peaks = match (self.peak, held.peak) {
+            (Some(asked), Some(held)) => asked.matches(&held),
+            (asked, held) => asked == held,
         };
-        self.base.is_told_as(&told.base) && peaks
+        self.base.matches(&held.base) && peaks
     }
 }
 
@@ -132,7 +134,7 @@ impl Bucket {
         }
     }
 
-    /// One of so many bytes a second that fills in so many of the kernel's units of time.
+    /// A bucket that fills at this rate in this many of the kernel's units of time.
     pub(super) fn filled_in(bytes_per_second: u64, ticks: u32) -> Self {
         let byte_ns = u128::from(ticks) * TICK_NS * u128::from(bytes_per_second);
         Self {
@@ -141,17 +143,17 @@ impl Bucket {
         }
     }
 
-    /// In how many of the kernel's units of time it fills.
+    /// The time in which it fills, in the kernel's units.
     pub(super) fn ticks(&self) -> u32 {
         let ns = u128::from(self.bytes) * NS_PER_SECOND / u128::from(self.bytes_per_second);
         u32::try_from(ns / TICK_NS).unwrap_or(u32::MAX)
     }
 
-    /// Within a thousandth, and what a unit of time brings.
-    fn is_told_as(&self, told: &Self) -> bool {
+    /// Whether it is equal within a thousandth and what a unit of time brings.
+    fn matches(&self, held: &Self) -> bool {
         let tick_bytes = u128::from(self.bytes_per_second) * TICK_NS / NS_PER_SECOND;
         let slack = self.bytes / 1000 + u64::try_from(tick_bytes).unwrap_or(u64::MAX) + 2;
-        self.bytes_per_second == told.bytes_per_second && self.bytes.abs_diff(told.bytes) <= slack
+        self.bytes_per_second == held.bytes_per_second && self.bytes.abs_diff(held.bytes) <= slack
     }
 }
 
@@ -169,8 +171,8 @@ impl Emulation {
     }
 }
 
-/// netem has one limit for what waits and what is under way: room for as many usual frames as are
-/// under way at the rate, and for the queue.
+/// The limit of netem, which counts both the packets that wait and those under way: room for as
+/// many usual frames as are under way at the rate, and for the queue.
 fn limit_packets(shape: &LinkShape, bytes_per_second: u64) -> u64 {
     let QueueLimit::Packets(waiting) = shape.queue else {
         return MOST_HELD_BYTES / USUAL_FRAME_BYTES;
@@ -183,7 +185,8 @@ fn limit_packets(shape: &LinkShape, bytes_per_second: u64) -> u64 {
 }
 
 impl Room {
-    /// A qdisc counts the packet that is leaving among those that wait.
+    /// The limit of a queue. A qdisc counts the packet that is leaving among those that wait, so it
+    /// has room for one more.
     fn asked(queue: QueueLimit, bytes_per_second: u64) -> Self {
         let bytes =
             |waiting: u64| Self::Bytes(saturated(waiting.saturating_add(USUAL_FRAME_BYTES)));
@@ -194,7 +197,7 @@ impl Room {
         }
     }
 
-    /// The name of the queue with such a limit.
+    /// The kernel's name of the queue with such a limit.
     pub(super) fn kind(self) -> &'static str {
         match self {
             Self::Packets(_) => "pfifo",
@@ -326,8 +329,8 @@ mod tests {
             bytes: 1_000_000_000,
         };
         let told = Bucket::filled_in(bucket.bytes_per_second, bucket.ticks());
-        assert!(bucket.is_told_as(&told), "{told:?}");
+        assert!(bucket.matches(&told), "{told:?}");
         let other = Bucket::filled_in(bucket.bytes_per_second, bucket.ticks() / 2);
-        assert!(!bucket.is_told_as(&other), "{other:?}");
+        assert!(!bucket.matches(&other), "{other:?}");
     }
 }

@@ -8,12 +8,12 @@ use sys::netlink::push_attribute;
 use super::asked::{Bucket, Buckets, Emulation, Qdisc, Room, Shaper};
 use crate::rtnetlink::{DO, MAKE, ask, push_bytes, push_text};
 
-// linux/rtnetlink.h: what is asked, and `TCA_…`.
+// From linux/rtnetlink.h: types of requests, and `TCA_…`.
 const NEW_QDISC: u16 = 36;
 const DELETE_QDISC: u16 = 37;
 pub(crate) const KIND: u16 = 1;
 pub(super) const OPTIONS: u16 = 2;
-/// `TC_H_ROOT`, and what tc(8) writes as `1:`, `1:1` and `2:`.
+/// `TC_H_ROOT`, and the handles that tc(8) writes as `1:`, `1:1` and `2:`.
 pub(crate) const AT_ROOT: u32 = u32::MAX;
 const ROOT: u32 = 1 << 16;
 pub(super) const CLASS: u32 = ROOT | 1;
@@ -21,7 +21,7 @@ const INNER: u32 = 2 << 16;
 /// `TC_LINKLAYER_ETHERNET`: the kernel then needs no table of sizes.
 const ETHERNET: u8 = 1;
 
-/// Puts it on the device of that number, which has none yet.
+/// Puts the qdisc on the device of that number, which has none yet.
 pub(super) fn attach(device: u32, qdisc: &Qdisc) -> io::Result<()> {
     let root = [device, ROOT, AT_ROOT];
     match qdisc.shaper {
@@ -36,7 +36,7 @@ pub(super) fn attach(device: u32, qdisc: &Qdisc) -> io::Result<()> {
     qdisc.room.map_or(Ok(()), |room| add_queue(place, room))
 }
 
-/// Takes what was put there from the root of the device of that number, with all that is in it.
+/// Removes the qdisc at the root of the device of that number, with all that is in it.
 pub(crate) fn detach(device: u32) -> io::Result<()> {
     ask(DELETE_QDISC, DO, |payload| {
         push_place(payload, [device, 0, AT_ROOT]);
@@ -57,19 +57,20 @@ fn add(place: [u32; 3], kind: &str, fill: impl FnOnce(&mut Vec<u8>)) -> io::Resu
     })
 }
 
-/// `struct tcmsg`: family, device, handle, parent, info.
+/// Writes a `struct tcmsg`: family, device, handle, parent, info.
 pub(crate) fn push_place(payload: &mut Vec<u8>, place: [u32; 3]) {
     payload.extend([0; 4]);
     payload.extend(place.map(u32::to_ne_bytes).concat());
     payload.extend([0; 4]);
 }
 
-/// `TCA_TBF_PARMS`, and beside it what does not fit there: the rates in 64 bits, and the buckets
-/// in bytes.
+/// Writes `TCA_TBF_PARMS`, and beside it what does not fit there: the rates in 64 bits, and the
+/// buckets in bytes.
 fn push_tbf(options: &mut Vec<u8>, buckets: &Buckets) {
     let Buckets { base, peak } = buckets;
     let [rate, peak_rate] = [Some(base), peak.as_ref()].map(rate_specification);
-    // Of the queue that tbf makes for itself, which another replaces: none would be noop.
+    // The limit of the queue that tbf makes for itself and ours replaces. With 0 that queue would
+    // be noop.
     let limit = 1_u32.to_ne_bytes();
     let [fill, peak_fill] = [Some(base), peak.as_ref()].map(fill_time);
     let parameters = [&rate[..], &peak_rate, &limit, &fill, &peak_fill].concat();
@@ -82,10 +83,10 @@ fn push_tbf(options: &mut Vec<u8>, buckets: &Buckets) {
     }
 }
 
-/// `struct tc_netem_qopt` (latency, limit, loss, gap, duplicates, jitter), and after it
+/// Writes a `struct tc_netem_qopt` (latency, limit, loss, gap, duplicates, jitter), and after it
 /// `TCA_NETEM_REORDER`, `_RATE`, `_RATE64` and `_LATENCY64`.
 fn push_netem(options: &mut Vec<u8>, emulation: &Emulation) {
-    // A gap of one: each packet is early by its own chance.
+    // With a gap of one, each packet is sent early by its own chance.
     let gap = u32::from(emulation.reorder > 0);
     let settings = [0, emulation.limit_packets, emulation.loss, gap, 0, 0];
     options.extend(settings.map(u32::to_ne_bytes).concat());
@@ -101,7 +102,7 @@ fn push_netem(options: &mut Vec<u8>, emulation: &Emulation) {
     push_bytes(options, 10, &emulation.delay_ns.to_ne_bytes());
 }
 
-/// `struct tc_ratespec`; all zero for none.
+/// A `struct tc_ratespec`; all zero without a bucket.
 fn rate_specification(bucket: Option<&Bucket>) -> [u8; 12] {
     let mut bytes = [0; 12];
     if let Some(bucket) = bucket {
@@ -115,7 +116,7 @@ fn fill_time(bucket: Option<&Bucket>) -> [u8; 4] {
     bucket.map_or(0, Bucket::ticks).to_ne_bytes()
 }
 
-/// In 32 bits; where it does not fit, the 64 bits beside it count.
+/// The rate in 32 bits. If it does not fit, the kernel uses the 64 bits beside it.
 fn small(bytes_per_second: u64) -> u32 {
     u32::try_from(bytes_per_second).unwrap_or(u32::MAX)
 }

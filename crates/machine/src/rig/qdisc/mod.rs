@@ -1,5 +1,5 @@
 //! A link that the kernel carries: a bridge between two devices of a rig, and on each of them the
-//! queueing discipline that shapes what leaves by it. All of it goes with the rig's namespace.
+//! queueing discipline that shapes what leaves by it. All of it ends with the rig's namespace.
 
 mod asked;
 mod attach;
@@ -17,12 +17,12 @@ use asked::Qdisc;
 pub(crate) use attach::{AT_ROOT, KIND, detach, push_place};
 pub(crate) use reported::{Reported, losses, qdiscs};
 
-/// What the bridge is called.
+/// Name of the bridge.
 const BRIDGE: &str = "lr-bridge";
 /// `ENOENT`: the kernel knows no qdisc of that name.
 const NO_SUCH: i32 = 2;
 
-/// Why the kernel carries no such link.
+/// The reason why the kernel cannot carry such a link.
 #[derive(Debug, thiserror::Error)]
 pub enum QdiscError {
     #[error("this kernel has no {via} (the module sch_{via}, CONFIG_NET_SCH_{})", via.name().to_uppercase())]
@@ -33,7 +33,7 @@ pub enum QdiscError {
         device: String,
         source: io::Error,
     },
-    #[error("the kernel tells of {device} that it has `{told}`, where `{asked}` was asked for")]
+    #[error("the kernel reports `{told}` for {device}, where `{asked}` was asked for")]
     Another {
         device: String,
         asked: String,
@@ -41,7 +41,7 @@ pub enum QdiscError {
     },
 }
 
-/// A link at work, as long as the namespace of its devices is there.
+/// A link in operation, which exists as long as the namespace of its devices.
 #[derive(Debug)]
 pub struct KernelLink {
     up: Shaped,
@@ -54,16 +54,16 @@ pub(crate) struct Shaped {
     device: String,
     index: u32,
     asked: Qdisc,
-    /// What the kernel tells of it.
+    /// The qdisc as the kernel reports it, in the words of tc(8).
     qdisc: String,
 }
 
 impl KernelLink {
-    /// Joins two devices of the calling thread's network namespace, which have no address, by what
-    /// the plan asks for, and reads it back.
+    /// Joins two devices of the calling thread's network namespace, which have no address, by the
+    /// link that the plan asks for. Reads back what the kernel set.
     ///
     /// # Errors
-    /// What the kernel lacks, refused, or holds in the place of what was asked for.
+    /// Says what the kernel lacks, refused, or has in place of what was asked for.
     pub fn start(plan: &LinkPlan, [client, server]: [&str; 2]) -> Result<Self, QdiscError> {
         let link = Self {
             up: Shaped::start(server, plan.via, &plan.up)?,
@@ -74,17 +74,17 @@ impl KernelLink {
         Ok(link)
     }
 
-    /// What it did up to now: up and down.
+    /// Reads what it has carried so far: up and down.
     ///
     /// # Errors
-    /// When a qdisc is no longer there.
+    /// If a qdisc is no longer there.
     pub fn read(&self) -> Result<[QdiscReading; 2], QdiscError> {
         Ok([self.up.read()?, self.down.read()?])
     }
 }
 
 impl Shaped {
-    /// Puts it on a device that has none yet, and reads it back.
+    /// Puts the qdisc on a device that has none yet, and reads it back.
     ///
     /// # Errors
     /// As [`KernelLink::start`].
@@ -106,16 +106,16 @@ impl Shaped {
         Ok(shaped)
     }
 
-    /// Looks whether it is still there, and gives it in the words of tc(8).
+    /// Checks that the qdisc is still there, and returns it in the words of tc(8).
     ///
     /// # Errors
-    /// When the kernel tells of another.
+    /// If the kernel reports another one.
     pub(crate) fn verify(&self) -> Result<String, QdiscError> {
         let failed = |source| refused("reading the qdisc of", &self.device, source);
         let reported = reported::reported(self.index).map_err(failed)?;
         let reported = reported.map(|(qdisc, _)| qdisc);
         let words = reported.map_or_else(|| "another".to_owned(), |qdisc| qdisc.to_string());
-        if reported.is_some_and(|qdisc| self.asked.is_told_as(&qdisc)) {
+        if reported.is_some_and(|qdisc| self.asked.matches(&qdisc)) {
             return Ok(words);
         }
         Err(QdiscError::Another {
@@ -125,7 +125,7 @@ impl Shaped {
         })
     }
 
-    /// Takes it from its device, which then has the kernel's own choice.
+    /// Removes the qdisc from its device, which then has the kernel's own choice.
     ///
     /// # Errors
     /// What the kernel refused.

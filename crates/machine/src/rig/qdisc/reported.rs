@@ -1,4 +1,4 @@
-//! What the kernel tells of the queueing disciplines on a device.
+//! What the kernel reports about the queueing disciplines on a device.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use super::attach::{AT_ROOT, CLASS, KIND, OPTIONS, push_place};
 use crate::links::{number, text, within};
 use crate::rtnetlink;
 
-// linux/rtnetlink.h: the questions, and `TCA_STATS2`.
+// From linux/rtnetlink.h: the type of the request, and `TCA_STATS2`.
 const GET_QDISC: u16 = 38;
 const STATISTICS: u16 = 7;
 /// Length of `struct tcmsg`.
@@ -15,11 +15,11 @@ const HEADER_BYTES: usize = 20;
 /// Length of `struct tc_netem_qopt`, after which attributes follow.
 const NETEM_BYTES: usize = 24;
 
-/// One qdisc.
+/// One qdisc, as the kernel lists it.
 #[derive(Clone, Debug)]
 pub(crate) struct Reported {
     device: u32,
-    /// 0 for one that nobody has put there.
+    /// The handle; 0 for a qdisc that nobody has put there.
     pub(crate) handle: u32,
     pub(crate) parent: u32,
     pub(crate) kind: String,
@@ -29,7 +29,7 @@ pub(crate) struct Reported {
 
 #[cfg(test)]
 impl Reported {
-    /// One without settings.
+    /// A qdisc without settings.
     pub(crate) fn of(handle: u32, parent: u32, kind: &str) -> Self {
         Self {
             device: 2,
@@ -42,7 +42,7 @@ impl Reported {
     }
 }
 
-/// What passed.
+/// The counters of a qdisc.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counters {
     pub(super) sent_packets: u64,
@@ -51,7 +51,7 @@ pub(super) struct Counters {
     pub(super) waiting_packets: u64,
 }
 
-/// The qdisc of the device of that number, and what it counted; `None` where it is none that we
+/// Reads the qdisc of the device of that number, and its counters; `None` if it is none that we
 /// would put there.
 pub(super) fn reported(device: u32) -> io::Result<Option<(Qdisc, Counters)>> {
     let qdiscs = qdiscs(device)?;
@@ -74,10 +74,10 @@ pub(super) fn reported(device: u32) -> io::Result<Option<(Qdisc, Counters)>> {
     Ok(shaper.map(|shaper| (qdisc(shaper), root.counters)))
 }
 
-/// All that are on the device of that number.
+/// Lists all qdiscs on the device of that number.
 ///
 /// # Errors
-/// The kernel's own.
+/// Those of the kernel.
 pub(crate) fn qdiscs(device: u32) -> io::Result<Vec<Reported>> {
     let mut all = Vec::new();
     let of_device = |payload: &mut Vec<u8>| push_place(payload, [device, 0, 0]);
@@ -88,15 +88,16 @@ pub(crate) fn qdiscs(device: u32) -> io::Result<Vec<Reported>> {
     Ok(all)
 }
 
-/// Packets that all devices of this network namespace dropped since their queues had no room, and those that wait in them.
+/// Returns the packets that all devices of this network namespace have dropped because their queues
+/// were full, and those that wait in these queues.
 ///
 /// # Errors
-/// The kernel's own.
+/// Those of the kernel.
 pub(crate) fn losses() -> io::Result<(u64, u64)> {
     let mut sums = (0, 0);
     let of_all = |payload: &mut Vec<u8>| push_place(payload, [0, 0, 0]);
     rtnetlink::list(GET_QDISC, of_all, |message| {
-        // Those within others are counted by them too.
+        // The counters of a qdisc include those within it.
         if let Some(root) = parse(message.payload).filter(|qdisc| qdisc.parent == AT_ROOT) {
             sums.0 += root.counters.dropped_packets;
             sums.1 += root.counters.waiting_packets;
@@ -117,7 +118,8 @@ fn parse(payload: &[u8]) -> Option<Reported> {
     })
 }
 
-/// `TCA_STATS_BASIC`, `_QUEUE`, and the packets in 64 bits where the 32 did not do.
+/// Reads `TCA_STATS_BASIC`, `_QUEUE`, and the number of packets in 64 bits if 32 bits did not
+/// suffice.
 fn counters(statistics: &[u8]) -> Counters {
     let basic = within(statistics, 1).unwrap_or_default();
     let queue = within(statistics, 3).unwrap_or_default();
@@ -130,7 +132,7 @@ fn counters(statistics: &[u8]) -> Counters {
     }
 }
 
-/// `TCA_TBF_PARMS`: of no peak the rate is nought.
+/// Reads `TCA_TBF_PARMS`; without a peak its rate is 0.
 fn tbf(options: &[u8]) -> Option<Buckets> {
     let peak = bucket(options, 20, 5, 32)?;
     Some(Buckets {
@@ -139,8 +141,8 @@ fn tbf(options: &[u8]) -> Option<Buckets> {
     })
 }
 
-/// A bucket from where the parameters have its rate and its time to fill, and from the attribute
-/// that has a rate too large for them.
+/// Reads a bucket: its rate and its time to fill from their places in the parameters, and a rate
+/// that is too large for them from an attribute of its own.
 fn bucket(options: &[u8], rate_at: usize, wide: u16, ticks_at: usize) -> Option<Bucket> {
     let parameters = within(options, 1)?;
     let small = u64::from(number_at(parameters, rate_at));
@@ -173,7 +175,7 @@ fn number_at(bytes: &[u8], at: usize) -> u32 {
     number(bytes.get(at..).unwrap_or_default())
 }
 
-/// The kernel's 64 bits; nought where there are fewer.
+/// Reads 64 bits in the machine's byte order; 0 if there are fewer.
 fn large(value: &[u8]) -> u64 {
     let bytes = value.first_chunk::<8>();
     bytes.map_or(0, |bytes| u64::from_ne_bytes(*bytes))

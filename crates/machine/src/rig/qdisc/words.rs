@@ -1,4 +1,4 @@
-//! A queueing discipline in the words of tc(8).
+//! Writes a queueing discipline as tc(8) words it.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! As hyperfine 1.x writes them: times in s, those of each command in lists of their own.
+//! Exports in the format of hyperfine 1.x: times in s, those of each command in lists of their own.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::markup::MarkupTable;
 use super::metric::{SYSTEM, USER, WALL, unit_of_tables};
 use super::{Row, csv_table};
 
-/// The columns of the summary as CSV, before those of parameters.
+/// The columns of the CSV summary, before those of parameters.
 const COLUMNS: [&str; 8] = [
     "command", "mean", "stddev", "median", "user", "system", "min", "max",
 ];
@@ -16,7 +16,7 @@ pub(super) fn json(rows: &[Row<'_>]) -> String {
     format!("{:#}\n", json!({ "results": results }))
 }
 
-/// One command as such readers expect it.
+/// One command as readers of this format expect it.
 fn exported(row: &Row<'_>) -> Value {
     let time = row.summary(WALL);
     let memory = row.readings.iter().map(|one| one.peak_memory_bytes);
@@ -58,7 +58,7 @@ pub(super) fn csv(rows: &[Row<'_>]) -> String {
     })
 }
 
-/// Relative to the fastest mean, as such readers expect.
+/// The summary as a table, relative to the fastest mean, as readers of this format expect.
 pub(super) fn table(rows: &[Row<'_>], time_unit: Option<&'static str>) -> MarkupTable {
     let (symbol, scale) = unit_of_tables(time_unit);
     let means = rows.iter().map(|row| row.summary(WALL).mean);

@@ -1,6 +1,6 @@
-//! Tables of documents.
+//! Tables in the markup of documents.
 
-/// Whose signs a table is written with.
+/// The markup in which a table is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Markup {
     Markdown,
@@ -8,10 +8,10 @@ pub enum Markup {
     OrgMode,
 }
 
-/// Columns of figures behind one of commands.
+/// A table with a first column of commands and further columns of figures.
 pub(super) struct MarkupTable {
     pub(super) headings: Vec<String>,
-    /// As many cells as headings.
+    /// Rows with as many cells as there are headings.
     pub(super) rows: Vec<Vec<String>>,
 }
 
@@ -78,7 +78,7 @@ impl MarkupTable {
     }
 }
 
-/// The most grave accents that follow one another.
+/// Length of the longest run of grave accents.
 fn longest_run(text: &str) -> usize {
     let runs = text.split(|sign| sign != '`').map(str::len);
     runs.max().unwrap_or(0)

@@ -1,32 +1,32 @@
-//! What is measured of a run, by the names and in the units that hyperfine 2 has for it.
+//! The metrics of a run, with the names and units that hyperfine 2 uses.
 
 use model::CommandReading;
 
 /// A figure of each run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Metric {
-    /// In files.
+    /// Name in files.
     pub(super) name: &'static str,
-    /// The heading of a column.
+    /// Heading of its column.
     pub(super) title: &'static str,
-    /// In words, of values in files.
+    /// Unit of the values in files, as a word.
     pub(super) base_unit: &'static str,
-    /// In s, or bytes.
+    /// Reads the value from a run, in s or bytes.
     pub(super) of: fn(&CommandReading) -> f64,
-    /// The units that may be asked for; the first is that of files.
+    /// The units that may be asked for; the first is the one used in files.
     units: &'static [Unit],
-    /// Of these, those in which a figure is shown where no unit is named, the largest first.
+    /// The units in which a figure is shown where no unit is named, the largest first.
     shown: &'static [Unit],
 }
 
-/// A metric, and the unit that it is to have; `None` for that of its size.
+/// A metric, and the unit in which it is written; `None` for the unit that fits its size.
 #[derive(Clone, Copy, Debug)]
 pub struct MetricChoice {
     pub(super) metric: Metric,
     pub(super) unit: Option<Unit>,
 }
 
-/// A unit by its symbol, and how much of s or of bytes it is.
+/// A unit: its symbol, and its size in s or bytes.
 pub(super) type Unit = (&'static str, f64);
 
 const TIMES: [Unit; 6] = [
@@ -49,7 +49,7 @@ const BYTES: [Unit; 9] = [
     ("TiB", 1_099_511_627_776.0),
 ];
 
-/// In the order in which they are told.
+/// All metrics, in the order in which they are written.
 pub(super) const ALL: [Metric; 5] = [
     WALL,
     time("time_cpu", "CPU time", |run| {
@@ -86,12 +86,12 @@ fn seconds(ns: u64) -> f64 {
 }
 
 impl MetricChoice {
-    /// The unit that was named, or s and bytes.
+    /// Returns the unit that was named, or s and bytes.
     pub(super) fn unit_of_files(self) -> Unit {
         self.unit.unwrap_or(self.metric.units[0])
     }
 
-    /// The unit that was named, or the largest of which a figure has one whole.
+    /// Returns the unit that was named, or the largest in which the figure is at least 1.
     pub(super) fn unit_shown(self, figure: f64) -> Unit {
         let shown = self.metric.shown;
         let fits = shown.iter().find(|(_, scale)| figure >= *scale);
@@ -101,7 +101,7 @@ impl MetricChoice {
     }
 }
 
-/// The symbol of a unit of time by one of its names.
+/// Returns the symbol of a unit of time from one of its names.
 pub fn time_unit(name: &str) -> Option<&'static str> {
     let symbol = match name {
         "nanosecond" | "nanoseconds" => "ns",
@@ -116,17 +116,17 @@ pub fn time_unit(name: &str) -> Option<&'static str> {
     known.map(|(symbol, _)| *symbol)
 }
 
-/// The unit of times in tables of the first generation; ms where none is named.
+/// Returns the unit of times in tables of the first generation; ms where none is named.
 pub(super) fn unit_of_tables(symbol: Option<&str>) -> Unit {
     let named = TIMES.into_iter().find(|(known, _)| Some(*known) == symbol);
     named.unwrap_or(TIMES[3])
 }
 
-/// The metrics of `--metrics`: `default`, `time`, `all`, or names with commas between, each with a unit or
-/// without, as in `time_wall_clock:ms,memory_peak_resident`.
+/// Parses the metrics of `--metrics`: `default`, `time`, `all`, or names separated by commas, each
+/// with or without a unit, as in `time_wall_clock:ms,memory_peak_resident`.
 ///
 /// # Errors
-/// What is wrong with it.
+/// A metric or unit that does not exist; the error lists those that do.
 pub fn choices(text: &str) -> Result<Vec<MetricChoice>, String> {
     let names = ALL.map(|metric| metric.name);
     match text {
@@ -145,13 +145,16 @@ fn choice(text: &str) -> Result<MetricChoice, String> {
     let metric = ALL.into_iter().find(|metric| metric.name == name);
     let metric = metric.ok_or_else(|| {
         let names = ALL.map(|metric| metric.name).join(", ");
-        format!("`{name}` is not measured; those that are: {names}, and default, time or all")
+        format!("`{name}` is not measured; give any of {names}, default, time, all")
     })?;
     let known = |unit: &str| {
         let mut units = metric.units.iter().copied();
         units.find(|(symbol, _)| *symbol == unit).ok_or_else(|| {
             let units: Vec<&str> = metric.units.iter().map(|(symbol, _)| *symbol).collect();
-            format!("{name} has no unit `{unit}`, but {}", units.join(", "))
+            format!(
+                "{name} has no unit `{unit}`; give one of {}",
+                units.join(", ")
+            )
         })
     };
     let unit = unit.map(known).transpose()?;
@@ -176,7 +179,7 @@ mod tests {
         assert_eq!(names("time_user:us,time_cpu"), ["time_user", "time_cpu"]);
         for (wrong, said) in [
             ("instructions", "is not measured"),
-            ("time_cpu:kB", "has no unit `kB`, but s, ns, us"),
+            ("time_cpu:kB", "has no unit `kB`; give one of s, ns, us"),
             ("default,time_cpu", "`default` is not measured"),
         ] {
             let error = choices(wrong).unwrap_err();

@@ -1,5 +1,6 @@
-//! The files that hyperfine writes, for the scripts that read them: those of its first generation (1.x) and of its
-//! second (2.x). Nothing is subtracted, and the control and the shell, which are ours alone, are left out.
+//! The files that hyperfine writes, for the scripts that read them: those of its first generation
+//! (1.x) and of its second (2.x). Nothing is subtracted. The control and the shell, which only we
+//! measure, are left out.
 
 mod first;
 mod markup;
@@ -16,7 +17,7 @@ pub use markup::Markup;
 use metric::{Metric, WALL};
 pub use metric::{MetricChoice, choices, time_unit};
 
-/// Whose files they are to be like.
+/// The generation of hyperfine whose files are imitated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Generation {
     /// hyperfine 1.x.
@@ -26,21 +27,22 @@ pub enum Generation {
     Second,
 }
 
-/// What is asked of the files.
+/// Options for the files.
 #[derive(Clone, Debug, Default)]
 pub struct Form {
     pub generation: Generation,
-    /// Those of CSV, and the first that of tables; of the second generation alone. Never empty there.
+    /// The metrics of CSV, of which the first is that of tables; of the second generation alone,
+    /// where it is never empty.
     pub metrics: Vec<MetricChoice>,
     /// The unit of times in tables of the first generation, as a symbol such as `s`; `None` for ms.
     pub time_unit: Option<&'static str>,
-    /// Whether the quickest stands first, and not the order as it was given.
+    /// Whether the quickest command comes first, instead of the order in which they were given.
     pub by_mean: bool,
     /// When the comparison began, in UTC.
     pub started_utc: String,
 }
 
-/// The JSON of `--export-json`.
+/// Returns the JSON of `--export-json`.
 pub fn json(record: &BenchRecord, form: &Form) -> String {
     let rows = rows(record, form);
     match form.generation {
@@ -49,7 +51,7 @@ pub fn json(record: &BenchRecord, form: &Form) -> String {
     }
 }
 
-/// The summary as CSV (RFC 4180).
+/// Returns the summary as CSV (RFC 4180).
 pub fn csv(record: &BenchRecord, form: &Form) -> String {
     let rows = rows(record, form);
     match form.generation {
@@ -58,7 +60,7 @@ pub fn csv(record: &BenchRecord, form: &Form) -> String {
     }
 }
 
-/// The summary as a table of a document. What it compares by means is no verdict.
+/// Returns the summary as a table for a document. Its comparison of means is no verdict.
 pub fn table(record: &BenchRecord, form: &Form, markup: Markup) -> String {
     let rows = rows(record, form);
     match form.generation {
@@ -67,7 +69,7 @@ pub fn table(record: &BenchRecord, form: &Form, markup: Markup) -> String {
     }
 }
 
-/// A command that was run.
+/// A command with its runs.
 struct Row<'a> {
     arm: &'a BenchArm,
     readings: Vec<&'a CommandReading>,
@@ -89,7 +91,7 @@ fn rows<'a>(record: &'a BenchRecord, form: &Form) -> Vec<Row<'a>> {
 }
 
 impl Row<'_> {
-    /// In s and bytes.
+    /// The values of its runs, in s or bytes.
     fn values(&self, metric: Metric) -> Vec<f64> {
         self.readings.iter().map(|one| (metric.of)(one)).collect()
     }
@@ -99,11 +101,11 @@ impl Row<'_> {
     }
 }
 
-/// What such tools tell of some runs; of none all are 0.
+/// The statistics that hyperfine writes for some runs; without runs all are 0.
 struct Summary {
     count: usize,
     mean: f64,
-    /// Of one run there is none.
+    /// `None` for a single run.
     stddev: Option<f64>,
     median: f64,
     min: f64,
@@ -120,7 +122,7 @@ impl Summary {
         Self {
             count,
             mean,
-            // Of a sample: over one less than its size.
+            // The standard deviation of a sample divides by one less than its size.
             stddev: (count > 1).then(|| (squares / (count - 1) as f64).sqrt()),
             median: f64::midpoint(at(count / 2), at(count.saturating_sub(1) / 2)),
             min: at(0),
@@ -128,7 +130,7 @@ impl Summary {
         }
     }
 
-    /// `12.3 ± 0.4`, in a unit of such a size.
+    /// `12.3 ± 0.4`, in a unit of size `scale`.
     fn mean_with_spread(&self, scale: f64) -> String {
         let spread = self
             .stddev
@@ -148,7 +150,8 @@ fn csv_line(cells: impl IntoIterator<Item = String>) -> String {
     quoted.collect::<Vec<_>>().join(",") + "\n"
 }
 
-/// A line for each command under these headings, and columns for the parameters that any of them has.
+/// Writes a line for each command under these headings, with a column for each parameter that any
+/// command has.
 fn csv_table(
     rows: &[Row<'_>],
     headings: impl IntoIterator<Item = String>,

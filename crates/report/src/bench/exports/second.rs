@@ -1,4 +1,5 @@
-//! As hyperfine 2.x writes them (the second version of its schema): each run by itself, each figure with its unit.
+//! Exports in the format of hyperfine 2.x (the second version of its schema): each run by itself,
+//! each figure with its unit.
 
 use model::CommandReading;
 use model::bench::BenchRecord;
@@ -24,7 +25,7 @@ pub(super) fn json(record: &BenchRecord, rows: &[Row<'_>], form: &Form) -> Strin
     format!("{export:#}\n")
 }
 
-/// One command as such readers expect it; what it has none of is left out.
+/// One command as readers of this format expect it; empty parts are left out.
 fn exported(row: &Row<'_>) -> Value {
     let arm = row.arm;
     let runs = row.readings.iter().copied().map(measurement);
@@ -62,15 +63,15 @@ fn measurement(reading: &CommandReading) -> Value {
     ALL.into_iter().map(figure).chain([code]).collect()
 }
 
-fn summary(metric: Metric, of: &Summary) -> Value {
+fn summary(metric: Metric, found: &Summary) -> Value {
     json!({
         "unit": metric.base_unit,
-        "count": of.count,
-        "mean": of.mean,
-        "stddev": of.stddev,
-        "median": of.median,
-        "min": of.min,
-        "max": of.max,
+        "count": found.count,
+        "mean": found.mean,
+        "stddev": found.stddev,
+        "median": found.median,
+        "min": found.min,
+        "max": found.max,
     })
 }
 
@@ -85,11 +86,11 @@ pub(super) fn csv(rows: &[Row<'_>], form: &Form) -> String {
         let mut cells = vec![row.arm.title.clone()];
         for choice in &form.metrics {
             let (symbol, scale) = choice.unit_of_files();
-            let of = row.summary(choice.metric);
-            let figures = [of.mean, of.median, of.min, of.max].map(Some);
+            let found = row.summary(choice.metric);
+            let figures = [found.mean, found.median, found.min, found.max].map(Some);
             let [mean, median, min, max] = figures;
             let written = |figure: Option<f64>| figure.map(|figure| (figure / scale).to_string());
-            let figures = [mean, of.stddev, median, min, max].map(written);
+            let figures = [mean, found.stddev, median, min, max].map(written);
             cells.push(symbol.to_owned());
             cells.extend(figures.map(Option::unwrap_or_default));
         }
@@ -97,15 +98,15 @@ pub(super) fn csv(rows: &[Row<'_>], form: &Form) -> String {
     })
 }
 
-/// Of the first metric, beside the first command.
+/// The summary of the first metric as a table, compared with the first command.
 pub(super) fn table(rows: &[Row<'_>], form: &Form) -> MarkupTable {
     let choice = form.metrics[0];
     let first = rows.first();
     let first = first.map_or(0.0, |row| row.summary(choice.metric).mean);
     let (symbol, scale) = choice.unit_shown(first);
     let row = |(at, row): (usize, &Row<'_>)| {
-        let of = row.summary(choice.metric);
-        let factor = of.mean / first;
+        let found = row.summary(choice.metric);
+        let factor = found.mean / first;
         let [change, factor] = match at > 0 && factor.is_finite() {
             true => [
                 numbers::signed((factor - 1.0) * 100.0) + " %",
@@ -113,7 +114,7 @@ pub(super) fn table(rows: &[Row<'_>], form: &Form) -> MarkupTable {
             ],
             false => [String::new(), String::new()],
         };
-        let mean = of.mean_with_spread(scale);
+        let mean = found.mean_with_spread(scale);
         vec![row.arm.title.clone(), mean, change, factor]
     };
     let mean = format!("Mean {} [{symbol}]", choice.metric.title);

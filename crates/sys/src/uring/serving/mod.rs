@@ -1,12 +1,12 @@
 //! Completions for a server: one io_uring instance that accepts connections, receives from them
-//! into buffers lent to the kernel, and sends what was copied into memory of its own.
+//! into buffers lent to the kernel, and sends bytes that were copied into its own memory.
 //!
 //! A send never waits: it takes place while it is handed over, within [`ServingRing::enter`], and
-//! of one that took all of its bytes nothing is told. So the memory that is sent from is free
-//! again when `enter` returns, and what little was not sent has been copied out of it.
+//! it is not reported if it sent all of its bytes. So when `enter` returns, the memory that was
+//! sent from is free again, and whatever was not sent has been copied out of it.
 //!
-//! Operations name descriptors by their numbers, and the kernel looks these up while they are
-//! handed over: a descriptor that was given must stay open until the next `enter`.
+//! Operations name descriptors by their numbers, and the kernel looks these up when they are handed
+//! over. So a descriptor that was passed in must stay open until the next `enter`.
 
 use std::collections::VecDeque;
 use std::io;
@@ -27,30 +27,30 @@ use crate::listener::BusyPoll;
 pub use super::completion::{Completion, What};
 pub use super::operation::Owner;
 
-/// Operations that may be queued before they are handed over.
+/// Operations that may be queued before they are handed to the kernel.
 const QUEUE: u32 = 256;
-/// Completions that may wait; the kernel keeps further ones until there is room.
+/// Completions that may wait; the kernel stores further ones until there is room.
 const COMPLETIONS: u32 = 4096;
 /// Buffers to receive into. More connections than this share them.
 const BUFFERS: u16 = 1024;
 
-/// A message that did not leave, or not all of it.
+/// A message that was not sent, or only in part.
 #[derive(Debug)]
 pub struct Unsent {
     pub owner: Owner,
-    /// The bytes that were not taken, or why none ever will be.
+    /// The bytes that were not sent, or why none ever will be.
     pub rest: io::Result<Vec<u8>>,
 }
 
-/// One instance and all memory that the kernel uses on its behalf. Only the thread that made it
-/// may use it, and the type sees to that.
+/// One io_uring instance and all memory that the kernel uses on its behalf. Only the thread that
+/// made it may use it; the type ensures that.
 pub struct ServingRing {
     ring: Lent<Buffers>,
     outgoing: Outgoing,
-    /// Messages that are queued.
+    /// Messages that are queued, by the names of their operations.
     sending: Vec<(u64, Message)>,
     unsent: VecDeque<Unsent>,
-    /// Completions that were not taken yet.
+    /// Completions that have not been taken yet.
     untaken: VecDeque<cqueue::Entry>,
     /// Accepted connections among them.
     untaken_sockets: usize,
@@ -82,11 +82,11 @@ impl ServingRing {
         })
     }
 
-    /// Has waits look at the device first, for sockets whose packets come by one
+    /// Makes waits poll the network device first, for sockets whose packets come through one
     /// (`IORING_REGISTER_NAPI`, Linux 6.9).
     ///
     /// # Errors
-    /// `EINVAL` before that, and on a kernel without busy polling.
+    /// `EINVAL` before Linux 6.9, and on a kernel without busy polling.
     pub fn poll_busily(&mut self, wish: BusyPoll) -> io::Result<()> {
         let mut napi = Napi::new()
             .set_busy_poll_timeout(wish.time_us)
@@ -94,10 +94,10 @@ impl ServingRing {
         self.ring.submitter().register_napi(&mut napi)
     }
 
-    /// Accepts the next connection of a listener that blocks, or one after the other.
+    /// Accepts the next connection of a blocking listener, or with `goes_on` one after the other.
     ///
     /// # Errors
-    /// Those of [`Self::enter`]; so with all that follow.
+    /// Those of [`Self::enter`]; this also holds for all methods that follow.
     pub fn accept(
         &mut self,
         owner: Owner,
@@ -115,7 +115,7 @@ impl ServingRing {
         self.queue(owner, OperationKind::Accept, accept)
     }
 
-    /// Receives on a connection once, or from now on until it ends or fails or buffers run out.
+    /// Receives on a connection once, or with `goes_on` until it ends or fails or buffers run out.
     ///
     /// # Errors
     /// See [`Self::accept`].
@@ -136,7 +136,8 @@ impl ServingRing {
         self.queue(owner, OperationKind::Receive, receive)
     }
 
-    /// Ends that. What was received meanwhile is still told, and then the end of the operation.
+    /// Stops receiving. What was received before is still reported, and then the end of the
+    /// operation.
     ///
     /// # Errors
     /// See [`Self::accept`].
@@ -149,7 +150,7 @@ impl ServingRing {
         )
     }
 
-    /// Tells each time that a descriptor becomes readable.
+    /// Reports each time that a descriptor becomes readable.
     ///
     /// # Errors
     /// See [`Self::accept`].
@@ -158,7 +159,7 @@ impl ServingRing {
         self.queue(owner, OperationKind::Watch, poll.build())
     }
 
-    /// Tells once that there is room to send.
+    /// Reports once that there is room to send.
     ///
     /// # Errors
     /// See [`Self::accept`].
@@ -167,22 +168,22 @@ impl ServingRing {
         self.queue(owner, OperationKind::Room, poll.build())
     }
 
-    /// Adds to the message that [`Self::send`] will send, and tells how many bytes there was room
+    /// Appends to the message that [`Self::send`] will send. Returns how many bytes there was room
     /// for.
     #[inline]
     pub fn append(&mut self, bytes: &[u8]) -> usize {
         self.outgoing.append(bytes)
     }
 
-    /// Sends what was appended, with the next [`Self::enter`]; [`Self::next_unsent`] tells when
-    /// not all of it left. Nothing more may be sent to this owner before that is known.
+    /// Sends what was appended, with the next [`Self::enter`]; [`Self::next_unsent`] reports it if
+    /// not all was sent. Nothing more may be sent to this owner before that is known.
     ///
     /// # Errors
     /// See [`Self::accept`].
     #[inline]
     pub fn send(&mut self, owner: Owner, socket: BorrowedFd<'_>) -> io::Result<()> {
         if self.ring.submission().is_full() {
-            // While the message is not finished, its memory is not used anew.
+            // The message is not finished yet, so its memory is not reused.
             self.enter(false)?;
         }
         let message = self.outgoing.finish();
@@ -191,8 +192,9 @@ impl ServingRing {
         }
         let bytes = self.outgoing.bytes(message);
         let length = u32::try_from(bytes.len()).map_err(io::Error::other)?;
-        // With MSG_WAITALL less than all counts as a failure, which is told (io_sendrecv_fail in
-        // io_uring/net.c); with MSG_DONTWAIT it is known at once, and nothing is left under way.
+        // With MSG_WAITALL a partial send counts as a failure, which is reported
+        // (`io_sendrecv_fail` in io_uring/net.c). With MSG_DONTWAIT it is known at once, and
+        // nothing is left under way.
         let flags = libc::MSG_NOSIGNAL | libc::MSG_WAITALL | libc::MSG_DONTWAIT;
         let send = opcode::Send::new(fd(socket), bytes.as_ptr(), length).flags(flags);
         let send = send.build().flags(Flags::SKIP_SUCCESS);
@@ -202,8 +204,8 @@ impl ServingRing {
         Ok(())
     }
 
-    /// Ends what an accepting owner has under way, before it returns: nothing is accepted
-    /// afterwards. The end of the operation is still told, behind what it has accepted.
+    /// Ends the accept operation of an owner before it returns: nothing is accepted afterwards. The
+    /// end of the operation is still reported, after the connections that it accepted.
     ///
     /// # Errors
     /// See [`Self::accept`].
@@ -221,7 +223,8 @@ impl ServingRing {
         }
     }
 
-    /// Hands over what is queued; `waits` until something has happened. A signal ends that early.
+    /// Hands over the queued operations; with `waits` until something has happened. A signal ends
+    /// the wait early.
     ///
     /// # Errors
     /// Those of io_uring_enter(2).
@@ -233,8 +236,8 @@ impl ServingRing {
             self.entered += 1;
             self.collect();
             let submission = self.ring.submission();
-            // What of this batch did not leave must be told before its memory is used anew, even
-            // where there was no room to tell it.
+            // Messages of this batch that were not sent must be reported before their memory is
+            // reused, even where there was no room in the queue to report them.
             if submission.is_empty() && !submission.cq_overflow() {
                 break;
             }
@@ -245,8 +248,8 @@ impl ServingRing {
         Ok(())
     }
 
-    /// How often all that was queued was handed over: what was queued at another count is no
-    /// longer.
+    /// How often the queue was handed over. An operation that was queued at another count is no
+    /// longer in the queue.
     pub fn entered(&self) -> u64 {
         self.entered
     }
@@ -257,10 +260,10 @@ impl ServingRing {
         !self.untaken.is_empty() || !self.unsent.is_empty()
     }
 
-    /// Whether something is queued, or has happened and was not taken. The kernel may know of it
-    /// only: it looks after 20 operations or so in one [`Self::enter`] and leaves the others for
-    /// the next (`IO_LOCAL_TW_DEFAULT_MAX` in io_uring/io_uring.c, Linux 6.14). Seldom this is said
-    /// in vain, until something happens.
+    /// Whether something is queued, or has happened and was not taken. Some of it may be known to
+    /// the kernel only: it processes about 20 completed operations in one [`Self::enter`] and
+    /// leaves the others for the next (`IO_LOCAL_TW_DEFAULT_MAX` in io_uring/io_uring.c, Linux
+    /// 6.14). Rarely this is true without cause, until something happens.
     pub fn has_more(&mut self) -> bool {
         let submission = self.ring.submission();
         let is_done = submission.is_empty() && !submission.taskrun() && !submission.cq_overflow();
@@ -268,19 +271,19 @@ impl ServingRing {
         !is_done || self.has_untaken()
     }
 
-    /// Connections that were accepted and not taken.
+    /// Connections that were accepted and have not been taken.
     #[inline]
     pub fn untaken_sockets(&self) -> usize {
         self.untaken_sockets
     }
 
-    /// A message that did not leave. To be asked for before anything is taken.
+    /// The next message that was not sent. To be called before [`Self::take`].
     #[inline]
     pub fn next_unsent(&mut self) -> Option<Unsent> {
         self.unsent.pop_front()
     }
 
-    /// The next thing that happened. Gives the bytes received last back to the kernel.
+    /// Takes the next completion. Gives the bytes received last back to the kernel.
     #[inline]
     pub fn take(&mut self) -> Option<Completion> {
         self.ring.memory.give_back();
@@ -295,7 +298,7 @@ impl ServingRing {
         })
     }
 
-    /// The bytes of the last completion, where it was [`What::Received`].
+    /// The bytes of the last completion, if it was [`What::Received`].
     #[inline]
     pub fn received(&self) -> &[u8] {
         self.ring.memory.held()
@@ -305,8 +308,8 @@ impl ServingRing {
         let entry = entry.user_data(name(owner, kind));
         loop {
             // SAFETY: the operation uses no memory but the buffers, which `Lent` frees only when
-            // all operations have ended, and messages, which are used while they are handed over and
-            // neither moved nor changed before that.
+            // all operations have ended, and messages, which are used while they are handed over
+            // and neither moved nor changed before that.
             if unsafe { self.ring.submission().push(&entry) }.is_ok() {
                 return Ok(());
             }
@@ -314,7 +317,7 @@ impl ServingRing {
         }
     }
 
-    /// Takes what the kernel tells out of its sight, so that it can tell more.
+    /// Moves completions out of the kernel's queue, so that it has room for more.
     #[inline]
     fn collect(&mut self) {
         for entry in self.ring.completion() {
@@ -322,7 +325,7 @@ impl ServingRing {
                 (owner, OperationKind::Send) => {
                     let rest = match find(&self.sending, entry.user_data()) {
                         Some(message) => rest_of(self.outgoing.bytes(message), entry.result()),
-                        // What of it left is not known, so nothing may follow it.
+                        // How much of it was sent is not known, so nothing may follow it.
                         None => Err(io::Error::other("a message that is not being sent failed")),
                     };
                     self.unsent.push_back(Unsent { owner, rest });
@@ -339,7 +342,7 @@ impl ServingRing {
 
 impl Drop for ServingRing {
     fn drop(&mut self) {
-        // Connections that nobody took are closed.
+        // Closes accepted connections that nobody took.
         self.collect();
         while self.take().is_some() {}
     }
@@ -358,7 +361,7 @@ fn find(sending: &[(u64, Message)], name: u64) -> Option<Message> {
     found.map(|(_, message)| *message)
 }
 
-/// What is left of a message by the result of its send.
+/// The unsent rest of a message, by the result of its send.
 fn rest_of(bytes: &[u8], result: i32) -> io::Result<Vec<u8>> {
     match usize::try_from(result) {
         Ok(sent) => Ok(bytes.get(sent..).unwrap_or_default().to_vec()),

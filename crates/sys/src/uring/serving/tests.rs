@@ -10,7 +10,7 @@ const LISTENER: Owner = Owner::new(1, 0);
 const CONNECTION: Owner = Owner::new(2, 7);
 const LONG_BYTES: usize = 200_000;
 
-/// A ring, the far end of a connection, and the near end as the ring has accepted it.
+/// A ring, the far end of a connection, and the near end that the ring has accepted.
 fn connected() -> (ServingRing, TcpStream, OwnedFd) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let far = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
@@ -24,7 +24,7 @@ fn connected() -> (ServingRing, TcpStream, OwnedFd) {
     (ring, far, near)
 }
 
-/// Waits for what happens next, which is to happen to this owner.
+/// Waits for the next completion, which must be of this owner.
 fn next(ring: &mut ServingRing, owner: Owner) -> What {
     while !ring.has_untaken() {
         ring.enter(true).unwrap();
@@ -55,7 +55,7 @@ fn what_comes_is_received_again_and_again_until_the_end() {
 }
 
 #[test]
-fn nothing_is_told_of_a_message_that_was_taken_whole() {
+fn a_message_that_was_sent_whole_is_not_reported() {
     let (mut ring, mut far, near) = connected();
     for _ in 0..1000 {
         assert_eq!(ring.append(b"hello "), 6);
@@ -97,13 +97,13 @@ fn the_rest_of_a_message_for_which_there_is_no_room_comes_back_at_once() {
         room.chunks(LONG_BYTES)
             .all(|part| message.starts_with(part))
     );
-    // Nothing of the rest is under way.
+    // None of the rest is on its way.
     far.set_nonblocking(true).unwrap();
     assert!(far.read(&mut [0]).is_err());
 }
 
 #[test]
-fn of_a_peer_that_is_gone_the_error_is_told() {
+fn an_error_of_sending_to_a_peer_that_is_gone_is_reported() {
     let (mut ring, far, near) = connected();
     crate::socket::reset_on_close(far.as_fd()).unwrap();
     drop(far);
@@ -142,14 +142,14 @@ fn pairs(count: u32) -> Vec<(Owner, TcpStream, TcpStream)> {
 }
 
 #[test]
-fn what_did_not_leave_is_told_at_once_even_where_there_was_no_room_to_tell_it() {
+fn unsent_messages_are_reported_at_once_even_where_the_queue_had_no_room_to_report_them() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let _far: Vec<TcpStream> = (0..5)
         .map(|_| TcpStream::connect(address).unwrap())
         .collect();
     let pairs = pairs(7);
-    // Those that are accepted take places of the eight that there are.
+    // The accepted connections fill five of the eight places for completions.
     let mut ring = ServingRing::sized(8, 8, BUFFERS).unwrap();
     ring.accept(LISTENER, listener.as_fd(), true).unwrap();
     for (owner, _, near) in &pairs {
@@ -158,12 +158,12 @@ fn what_did_not_leave_is_told_at_once_even_where_there_was_no_room_to_tell_it() 
         ring.send(*owner, near.as_fd()).unwrap();
     }
     ring.enter(false).unwrap();
-    let mut told = 0;
+    let mut reported = 0;
     while let Some(unsent) = ring.next_unsent() {
         assert!(unsent.rest.is_err());
-        told += 1;
+        reported += 1;
     }
-    assert_eq!((told, ring.untaken_sockets()), (7, 5));
+    assert_eq!((reported, ring.untaken_sockets()), (7, 5));
 }
 
 #[test]

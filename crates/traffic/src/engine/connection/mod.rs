@@ -1,4 +1,5 @@
-//! One connection: what was received and not yet taken, what is still to be sent, until when.
+//! One connection: the bytes received that are not taken yet, the output still to be sent, and its
+//! deadline.
 
 use std::io;
 use std::net::{Shutdown, TcpStream};
@@ -13,22 +14,23 @@ use super::service::{Next, Service, Step};
 use super::shared::Shared;
 use super::transfer::Transfer;
 
-/// Answers gather up to so many bytes before they are sent; with the one that crosses this line
-/// it bounds what a connection may hold for a peer that does not read.
+/// Answers gather up to this size before they are sent, bytes. Together with the answer that
+/// crosses this limit it bounds how much a connection may hold for a peer that does not read.
 const OUTPUT_LIMIT_BYTES: usize = 64 * 1024;
 
-/// What an answer may have that is closed behind at once: so much leaves before the peer has acknowledged
-/// any of it, and a later byte of the peer's finds nothing left to destroy.
+/// Longest answer after which we may close at once, bytes: that much is sent before the peer has
+/// acknowledged any of it, so a later byte of the peer finds nothing left to destroy.
 const LITTLE_BYTES: u64 = 16 * 1024;
 
-/// How long a peer that was told to be quiet may go on sending, once it has all that was sent.
+/// How long a peer that was told to be quiet may go on sending, once it has received all that was
+/// sent.
 const HUSH_S: u32 = 2;
 
 /// What is to be done with a connection after it was attended to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Keep,
-    /// Call [`Connection::send`] once the others of the batch were attended to.
+    /// Call [`Connection::send`] once the other connections of the batch were attended to.
     Send,
     Close,
 }
@@ -36,31 +38,33 @@ pub(super) enum Fate {
 pub(super) struct Connection<C, M> {
     channel: C,
     memory: M,
-    /// Received, but not yet taken by the service.
+    /// Bytes received, but not yet taken by the service.
     untaken: Vec<u8>,
     output: Output,
-    /// What is to happen once all output is sent.
+    /// What happens once all output is sent.
     next: Next,
-    /// The peer was told that no more will be answered.
+    /// The peer was told that nothing more will be answered.
     hushed: bool,
-    /// A request has begun and `deadline_second` is for its end.
+    /// A request has begun, and `deadline_second` is the deadline for its end.
     mid_request: bool,
     /// A request was answered since the deadline was set.
     answered: bool,
-    /// More may have been received than was read.
+    /// The socket may hold bytes that have not been read.
     unread: bool,
-    /// The kernel may hold a part of what was sent: with unread bytes a close would destroy it.
+    /// The kernel may still hold a part of what was sent: closing with unread bytes would destroy
+    /// it.
     sent_much: bool,
     deadline_second: u32,
-    /// Since when the peer has not taken all of what there was for it.
+    /// Since when the peer has been behind with the output for it.
     behind: Option<Behind>,
 }
 
-/// A peer that lags behind what there is for it.
+/// A peer that has not taken all of the output for it.
 #[derive(Clone, Copy)]
 struct Behind {
     since_second: u32,
-    /// What had been sent by then; of one that was told to be quiet, acknowledged.
+    /// Bytes sent by then; for a peer that was told to be quiet, bytes that it had acknowledged by
+    /// then.
     sent_bytes: u64,
 }
 
@@ -86,7 +90,7 @@ impl<C: Channel, M: Default> Connection<C, M> {
         self.channel.socket()
     }
 
-    /// What it holds of memory, bytes.
+    /// Memory that the connection holds, bytes.
     #[inline]
     pub(super) fn held_bytes<S: Service<Memory = M>>(&self, service: &S) -> usize {
         size_of::<Self>()
@@ -96,11 +100,11 @@ impl<C: Channel, M: Default> Connection<C, M> {
             + service.held_bytes(&self.memory)
     }
 
-    /// Whether its time is up; then the peer was told, and it was counted.
+    /// Whether its time is up. If so, this has counted it and told the peer.
     pub(super) fn is_overdue<S, T: Transfer>(&mut self, shared: &mut Shared<S, C, T>) -> bool {
         let is_late = self.is_late(shared) && !self.still_takes(shared);
         if is_late {
-            // One that was told to be quiet has been counted, or had its answer.
+            // A connection that was told to be quiet has already been counted, or had its answer.
             match (self.hushed, self.has_output()) {
                 (true, _) => {}
                 (false, true) => shared.life.count(Count::Slow),
@@ -116,8 +120,8 @@ impl<C: Channel, M: Default> Connection<C, M> {
         shared.is_past(self.deadline_second)
     }
 
-    /// Whether a peer that was told to be quiet has not got all of what the kernel holds for it, and
-    /// goes on taking it; then it has more time.
+    /// Whether a peer that was told to be quiet is still taking data that the kernel holds for it.
+    /// If so, it is given more time.
     fn still_takes<S, T>(&mut self, shared: &Shared<S, C, T>) -> bool {
         let Some(behind) = self.behind.as_mut().filter(|_| self.hushed) else {
             return false;
@@ -136,13 +140,13 @@ impl<C: Channel, M: Default> Connection<C, M> {
         true
     }
 
-    /// No request has begun and no answer is under way.
+    /// Whether no request has begun and no answer is under way.
     fn is_idle(&self) -> bool {
         !self.mid_request && !self.has_output() && !self.hushed
     }
 
-    /// Before a close that the peer did not bring about. Amid an answer there is nothing to say: it
-    /// would read as its end.
+    /// Says goodbye before a close that the peer did not bring about. In the middle of an answer
+    /// nothing is said: it would look like the end of that answer.
     fn take_leave<S, T: Transfer>(&mut self, shared: &mut Shared<S, C, T>) {
         if !self.has_output() && !self.hushed {
             self.channel
@@ -150,17 +154,18 @@ impl<C: Channel, M: Default> Connection<C, M> {
         }
     }
 
-    /// While output waits for room nothing is read: a peer that does not read is not listened to.
+    /// Whether output waits for room. Nothing is read then: we do not listen to a peer that does
+    /// not read.
     pub(super) fn waits_for_room(&self) -> bool {
         self.has_output() && !self.hushed
     }
 
-    /// Whether it goes on alike whatever becomes of what it has to send now.
+    /// Whether the connection goes on in the same way whatever becomes of its present output.
     pub(super) fn just_goes_on(&self) -> bool {
         self.next == Next::Continue && !self.output.has_file() && !self.channel.has_ended()
     }
 
-    /// Gives the peer the time there is for reading what was sent.
+    /// Gives the peer its time for reading what was sent.
     pub(super) fn expect_room<S, T>(&mut self, shared: &Shared<S, C, T>) {
         self.sent_much = true;
         let sent_bytes = self.output.total_sent();
@@ -174,7 +179,7 @@ impl<C: Channel, M: Default> Connection<C, M> {
         self.deadline_second = silent_end.min(slowest_end);
     }
 
-    /// Gives the time there is for what comes next, once the peer has made room for all of it.
+    /// Sets the deadline for what comes next, once the peer has made room for all output.
     pub(super) fn room_was_had<S, T>(&mut self, shared: &Shared<S, C, T>) {
         if !self.has_output() {
             self.behind = None;
@@ -190,13 +195,14 @@ impl<C: Channel, M: Default> Connection<C, M> {
         })
     }
 
-    /// Whether the socket may hold more than was read, of which it will not tell again.
+    /// Whether the socket may hold bytes that were not read and that it will not report again.
     pub(super) fn take_unread(&mut self) -> bool {
         std::mem::take(&mut self.unread)
     }
 
-    /// Whether it is to be closed now: at its end, or idle in a worker that drains. One that was never
-    /// answered may have its first request on the way, or be amid a handshake.
+    /// Whether the connection is to be closed now: at its end, or because it is idle in a worker
+    /// that drains. A connection that was never answered is not closed yet: its first request may
+    /// be on the way, or it may be in the middle of a handshake.
     pub(super) fn is_over<S, T: Transfer>(
         &mut self,
         fate: Fate,
@@ -211,11 +217,12 @@ impl<C: Channel, M: Default> Connection<C, M> {
             return false;
         }
         self.take_leave(shared);
-        // What is said so may have to wait for room.
-        self.is_idle() && self.part(shared) == Fate::Close
+        // The goodbye itself may have to wait for room.
+        self.is_idle() && self.close_or_wait(shared) == Fate::Close
     }
 
-    /// Does what the socket is ready for. `hung_up` says that nothing will follow what is there.
+    /// Does what the socket is ready for. `hung_up` says that nothing will follow the bytes that
+    /// are there.
     pub(super) fn proceed<S: Service<Memory = M>, T: Transfer>(
         &mut self,
         shared: &mut Shared<S, C, T>,
@@ -256,7 +263,7 @@ impl<C: Channel, M: Default> Connection<C, M> {
                 count,
                 perhaps_more,
             }) => {
-                // The end of the connection may hide behind the last bytes.
+                // The end of the connection may follow the last bytes without another event.
                 self.unread = hung_up || perhaps_more;
                 self.untaken.clear();
                 self.answer(
@@ -275,7 +282,7 @@ impl<C: Channel, M: Default> Connection<C, M> {
         }
     }
 
-    /// Goes on sending, and then with what was received before there was no more room.
+    /// Goes on sending, and then with the input that was kept when there was no more room.
     fn resume<S: Service<Memory = M>, T: Transfer>(
         &mut self,
         shared: &mut Shared<S, C, T>,
@@ -299,7 +306,7 @@ impl<C: Channel, M: Default> Connection<C, M> {
         kept_bytes
     }
 
-    /// Takes requests from the shared input; their answers gather to be sent.
+    /// Takes requests from the shared input; their answers gather in the output.
     fn answer<S: Service<Memory = M>, T: Transfer>(
         &mut self,
         shared: &mut Shared<S, C, T>,
@@ -328,7 +335,7 @@ impl<C: Channel, M: Default> Connection<C, M> {
                     return Self::fail(shared, &error);
                 }
                 if self.has_output() {
-                    // The rest is taken when there is room again.
+                    // The rest of the input is taken when there is room again.
                     self.keep(&shared.input[taken..filled]);
                     return self.settle(shared);
                 }
@@ -338,8 +345,8 @@ impl<C: Channel, M: Default> Connection<C, M> {
         if self.untaken.len() == shared.input.len() {
             return Fate::Close;
         }
-        // Without output there is nothing to wait for, and a stop in the same batch must find
-        // the connection amid its request.
+        // Without output there is nothing to wait for; and a stop in the same batch must find the
+        // connection in the middle of its request.
         if at_once || !self.has_output() {
             self.send(shared)
         } else {
@@ -347,7 +354,7 @@ impl<C: Channel, M: Default> Connection<C, M> {
         }
     }
 
-    /// Sets the deadline, and ends what is to end.
+    /// Sets the deadline, or ends the connection where it is to end.
     fn settle<S: Service<Memory = M>, T: Transfer>(
         &mut self,
         shared: &mut Shared<S, C, T>,
@@ -374,25 +381,27 @@ impl<C: Channel, M: Default> Connection<C, M> {
         self.mid_request = !self.untaken.is_empty()
             || shared.service.is_mid_request(&self.memory)
             || self.channel.is_mid_message();
-        // What neither begins, ends nor is answered wins no time.
+        // Bytes that neither begin nor end a request, and bring no answer, gain no time.
         if answered || self.mid_request != was_mid_request {
             self.deadline_second = self.next_deadline(shared);
         }
         Fate::Keep
     }
 
-    /// A peer that sends no more brings no byte that could destroy what is on its way to it.
+    /// Ends a connection whose peer sends no more. No byte can come any more that would destroy
+    /// what is on its way to the peer.
     fn end_with_peer<S, T: Transfer>(&mut self, shared: &mut Shared<S, C, T>) -> Fate {
         self.sent_much = false;
         self.end(shared)
     }
 
-    /// What the channel has not sent by then would go with the connection.
+    /// Ends a connection. It waits until the channel has sent its output, which would be lost
+    /// otherwise.
     fn end<S, T: Transfer>(&mut self, shared: &mut Shared<S, C, T>) -> Fate {
         self.channel
             .say_goodbye(&mut shared.common, &mut shared.transfer);
         if !self.channel.has_output() {
-            return self.part(shared);
+            return self.close_or_wait(shared);
         }
         self.next = Next::Close;
         self.deadline_second = shared.deadline(shared.settings.idle_timeout_s);
@@ -404,8 +413,8 @@ impl<C: Channel, M: Default> Connection<C, M> {
         Fate::Close
     }
 
-    /// Closes, or first waits until the peer has what was sent.
-    fn part<S, T: Transfer>(&mut self, shared: &mut Shared<S, C, T>) -> Fate {
+    /// Closes, or first waits until the peer has received what was sent.
+    fn close_or_wait<S, T: Transfer>(&mut self, shared: &mut Shared<S, C, T>) -> Fate {
         match self.sent_much {
             true => self.hush(shared),
             false => Fate::Close,
@@ -448,7 +457,7 @@ impl<C: Channel, M: Default> Connection<C, M> {
         self.output.flush(&mut self.channel, means, turn)
     }
 
-    /// Nothing may be appended before what there is has left.
+    /// Whether the output must be sent before anything is appended.
     fn is_full(&self) -> bool {
         self.output.held_bytes() >= OUTPUT_LIMIT_BYTES || self.output.has_file()
     }

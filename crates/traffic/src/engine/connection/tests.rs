@@ -1,4 +1,4 @@
-//! A connection over a channel that no peer could bring about in time.
+//! A connection over a fake channel, in states that no real peer could bring about in time.
 
 use std::fs::File;
 use std::net::TcpListener;
@@ -11,18 +11,19 @@ use crate::engine::life::Life;
 use crate::engine::transfer::Calls;
 use crate::engine::{FilePart, Settings};
 
-/// A channel over which the same comes each time, bytes but once, and whose goodbye finds no room at first.
+/// A channel that receives the same each time, except that bytes come only once. Its goodbye finds
+/// no room at first.
 struct Fake {
     socket: TcpStream,
     received: Received,
     has_output: bool,
     has_room: bool,
-    is_told: bool,
+    has_said_goodbye: bool,
     files_sent: usize,
 }
 
 impl Channel for Fake {
-    /// What comes.
+    /// What the channel receives.
     type Common = Received;
 
     fn new(socket: TcpStream, received: &Received) -> io::Result<Self> {
@@ -31,7 +32,7 @@ impl Channel for Fake {
             received: *received,
             has_output: false,
             has_room: false,
-            is_told: false,
+            has_said_goodbye: false,
             files_sent: 0,
         })
     }
@@ -80,8 +81,8 @@ impl Channel for Fake {
     }
 
     fn say_goodbye<T: Transfer>(&mut self, _received: &mut Received, _transfer: &mut T) {
-        self.has_output |= !self.is_told;
-        self.is_told = true;
+        self.has_output |= !self.has_said_goodbye;
+        self.has_said_goodbye = true;
     }
 }
 
@@ -152,13 +153,13 @@ fn nobody_waits_for_room_to_send_once_sending_is_over() {
 }
 
 #[test]
-fn a_connection_ends_once_there_was_room_to_tell_of_it() {
+fn a_connection_ends_once_there_was_room_for_its_goodbye() {
     for (received, is_stopped) in [(Received::End, false), (Received::Nothing, true)] {
         let (peer, _listener) = connected();
         let mut shared = Shared::<_, Fake, _>::new(Silent, received, Calls, (settings(), life()));
         let mut connection = Connection::<_, ()>::new(peer, &shared).unwrap();
         if is_stopped {
-            // One that was never answered would be waited for.
+            // A connection that was never answered would stay open for its first request.
             connection.output.bytes().push(b'x');
             assert_eq!(connection.send(&mut shared), Fate::Keep);
             shared.drain().unwrap();
@@ -173,7 +174,7 @@ fn a_connection_ends_once_there_was_room_to_tell_of_it() {
 }
 
 #[test]
-fn once_a_peer_has_made_room_a_request_begun_has_the_time_of_requests_again() {
+fn once_a_peer_has_made_room_an_incomplete_request_has_the_request_timeout_again() {
     let (peer, _listener) = connected();
     let timeouts = Settings {
         request_timeout_s: 2,

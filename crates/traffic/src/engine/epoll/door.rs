@@ -1,4 +1,4 @@
-//! Taking new connections, and ceasing to when there is no room for more.
+//! Accepting new connections, and pausing when there is no room for more.
 
 use std::io;
 use std::net::{TcpListener, TcpStream};
@@ -7,11 +7,12 @@ use std::os::fd::AsFd as _;
 use sys::epoll::{Epoll, Interest};
 use sys::socket;
 
-/// Connections taken at one go, so that a burst of them does not keep the others waiting.
+/// Connections accepted at one go; limited so that a burst of them does not keep the others
+/// waiting.
 const BURST: usize = 16;
 
-/// A listener that is watched only while there is room: left in the epoll set it would be ready
-/// all the time and keep the worker spinning. What waits, waits in the kernel's backlog.
+/// A listener that is watched only while there is room. Left in the epoll set it would be ready all
+/// the time and keep the worker spinning. Further connections wait in the kernel's backlog.
 pub(super) struct Door {
     listener: TcpListener,
     token: u64,
@@ -28,7 +29,7 @@ impl Door {
         })
     }
 
-    /// Takes what waits, up to a burst or the room there is.
+    /// Accepts waiting connections, up to a burst or as many as there is room for.
     pub(super) fn admit(
         &mut self,
         epoll: &Epoll,
@@ -39,8 +40,8 @@ impl Door {
             match socket::accept(self.listener.as_fd()) {
                 Ok(Some(socket)) => welcome(TcpStream::from(socket)),
                 Ok(None) => return Ok(()),
-                // Out of descriptors or memory, most likely: try again when a connection has
-                // closed or a second has gone by.
+                // Most likely out of descriptors or memory: try again when a connection has closed
+                // or a second has passed.
                 Err(_) => return self.shut(epoll),
             }
         }
@@ -51,7 +52,7 @@ impl Door {
         }
     }
 
-    /// Lets connections in again; nothing to do when it is open.
+    /// Watches the listener again; does nothing when it is open.
     pub(super) fn reopen(&mut self, epoll: &Epoll) -> io::Result<()> {
         if !self.open {
             epoll.add(self.listener.as_fd(), self.token, Interest::READ)?;

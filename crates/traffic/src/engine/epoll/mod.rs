@@ -1,9 +1,9 @@
-//! The engine that is told of readiness, and receives and sends by a system call each.
+//! The engine that waits for readiness, and receives and sends by one system call each.
 //!
 //! In steady state a request costs one `recv` and one `send`, and a share of an `epoll_pwait2`:
-//! connections are registered once and edge-triggered; a read that is expected to find nothing
-//! is never made. What one wait has found is read first and answered then, connection by
-//! connection.
+//! connections are registered once and edge-triggered, and a read that is expected to find nothing
+//! is never made. All input that one wait reports is read first; then the answers are sent,
+//! connection by connection.
 
 mod door;
 
@@ -24,15 +24,15 @@ use super::transfer::Calls;
 use door::Door;
 
 /// Connections attended to at one go. The first of them waits for its answer until the last was
-/// read, a microsecond or two each, so it must not be many.
+/// read, which takes a microsecond or two each, so there must not be many.
 const EVENTS: usize = 32;
 
 const LISTENER: u64 = u64::MAX;
 const STOP: u64 = u64::MAX - 1;
 const TIMER: u64 = u64::MAX - 2;
 
-/// Told of what is new only: asked to look again at every connection that was just served, the
-/// kernel spends more than a hundredth of a request on it.
+/// Edge-triggered, so only new events are reported. Otherwise the kernel would look again at every
+/// connection that was just served, which costs more than a hundredth of a request.
 const READ: Interest = Interest::READ.edge();
 
 /// Serves until `stop` is readable, then lets the answers under way finish.
@@ -76,19 +76,19 @@ struct Worker<S: Service, C: Channel> {
     timer: SecondTimer,
     /// `None` once the worker drains.
     door: Option<Door>,
-    /// The key of a connection is its token. A token that outlives its connection within one
-    /// batch of events does no harm: the next holder is offered a read that finds nothing.
+    /// The key of a connection is its token. A token that outlives its connection within one batch
+    /// of events does no harm: the next holder is offered a read that finds nothing.
     connections: Slab<Watched<C, S::Memory>>,
-    /// Connections that the present batch has given something to send.
+    /// Connections for which the present batch has produced output.
     senders: Vec<usize>,
     shared: Shared<S, C, Calls>,
 }
 
-/// A connection and what it is watched for.
+/// A connection and the interest it is watched with.
 struct Watched<C, M> {
     connection: Connection<C, M>,
     interest: Interest,
-    /// What it held of memory when it was last weighed, bytes.
+    /// Memory that it held when it was last weighed, bytes.
     held_bytes: usize,
 }
 
@@ -129,7 +129,7 @@ impl<S: Service, C: Channel> Worker<S, C> {
                 }
             }
         })?;
-        // Those that never say a word hold memory too.
+        // Connections that never send anything hold memory too.
         match self.shared.is_too_heavy() {
             true => self.shed(),
             false => Ok(()),
@@ -159,8 +159,8 @@ impl<S: Service, C: Channel> Worker<S, C> {
         }
     }
 
-    /// Sends what the batch has brought forth. To receive from all and then to send to all keeps
-    /// each of the kernel's two paths in the CPU's cache, and the peers answer in batches too.
+    /// Sends the answers of the batch. First receiving from all and then sending to all keeps each
+    /// of the kernel's two code paths in the CPU's cache, and the peers answer in batches too.
     fn send(&mut self) -> io::Result<()> {
         for place in 0..self.senders.len() {
             let key = self.senders[place];
@@ -197,7 +197,7 @@ impl<S: Service, C: Channel> Worker<S, C> {
         self.shared.weigh(watched.held_bytes, 0);
     }
 
-    /// Closes the largest connections until what is left holds no more than it may.
+    /// Closes the largest connections until the rest hold no more memory than allowed.
     #[cold]
     fn shed(&mut self) -> io::Result<()> {
         while self.shared.is_too_heavy() {
@@ -231,7 +231,7 @@ impl<S: Service, C: Channel> Worker<S, C> {
         self.reopen()
     }
 
-    /// Stops accepting, answers what has arrived, closes what is idle, waits for the rest.
+    /// Stops accepting, answers what has arrived, closes idle connections, and waits for the rest.
     fn drain(&mut self) -> io::Result<()> {
         self.admit_all()?;
         self.door = None;
@@ -244,7 +244,8 @@ impl<S: Service, C: Channel> Worker<S, C> {
 }
 
 impl<C: Channel, M: Default> Watched<C, M> {
-    /// The interest to set, when another is watched for or when the kernel must look again.
+    /// The interest to set, when it differs from the present one or when the kernel must look
+    /// again.
     fn interest_to_set(&mut self, rearm_oneshot: bool) -> Option<Interest> {
         let wanted = match self.connection.waits_for_room() {
             true => Interest::WRITE,
@@ -261,7 +262,8 @@ impl<C: Channel, M: Default> Watched<C, M> {
     }
 }
 
-/// A connection that cannot be watched is closed at once; whether it is watched.
+/// Watches a new connection. Returns whether that succeeded; if not, the connection is closed at
+/// once.
 fn watch<C: Channel, M: Default>(
     epoll: &Epoll,
     connections: &mut Slab<Watched<C, M>>,

@@ -1,4 +1,4 @@
-//! The parent of the workers: starts them, sleeps, starts one again that dies, passes a stop on.
+//! The parent of the workers: starts them, sleeps, restarts one that dies, and passes a stop on.
 
 mod worker;
 
@@ -14,12 +14,14 @@ use sys::process::terminate;
 pub use worker::Recipe;
 use worker::Worker;
 
-/// Workers that may die within [`DEATHS_WITHIN`] before it is taken for a fault that comes again and again.
+/// Deaths of workers within [`DEATHS_WITHIN`] that are tolerated; more are taken for a fault that
+/// recurs.
 const MOST_DEATHS: usize = 5;
 const DEATHS_WITHIN: Duration = Duration::from_secs(60);
-/// A terminal tells all of us at once to stop, and a worker may be the first to hear it.
+/// Longest time between two processes hearing of one stop. A terminal tells all of us at once, and
+/// a worker may be the first to hear it.
 const TOLD_TOGETHER: Duration = Duration::from_secs(1);
-/// What a bell's token is more than its place.
+/// Offset of the tokens of bells: the token of a bell is its place plus this.
 const BELLS: u64 = 1 << 32;
 
 /// Why the workers could not be kept running.
@@ -38,7 +40,7 @@ pub enum SupervisorError {
     Watch(#[from] io::Error),
 }
 
-/// How a worker ended that nobody had told to.
+/// How a worker ended that nobody had told to stop.
 #[derive(Debug, thiserror::Error)]
 #[error("the worker on CPU {cpu} (process {pid}) ended on its own, {status}")]
 pub struct Obituary {
@@ -47,12 +49,12 @@ pub struct Obituary {
     status: ExitStatus,
 }
 
-/// What a wait has ended with.
+/// Why a wait ended.
 #[derive(Debug)]
 pub enum Event {
-    /// The descriptor at this place of the bells is readable.
+    /// The bell at this place is readable.
     Rang(usize),
-    /// A worker ended on its own, and another has taken its place.
+    /// A worker ended on its own, and was replaced by another.
     StartedAgain(Obituary),
 }
 
@@ -61,7 +63,7 @@ pub struct Workers {
     recipes: Vec<Recipe>,
     /// In the order of the recipes.
     workers: Vec<Worker>,
-    /// Workers that others have replaced, and that let the answers under way finish.
+    /// Workers that were replaced and that are finishing their answers.
     retiring: Vec<Worker>,
     recent_deaths: VecDeque<Instant>,
 }
@@ -80,8 +82,8 @@ impl Workers {
         })
     }
 
-    /// Sleeps until one of the bells is readable or a worker ends. One that ends on its own is started
-    /// again.
+    /// Sleeps until one of the bells is readable or a worker ends. A worker that ends on its own is
+    /// started again.
     ///
     /// # Errors
     /// When too many have ended within a minute, or one cannot be started again.
@@ -121,7 +123,7 @@ impl Workers {
     fn start_again(&mut self, place: usize) -> Result<Obituary, SupervisorError> {
         let mut last = self.workers[place].obituary()?;
         loop {
-            last = self.bear(last)?;
+            last = self.note_death(last)?;
             match start_all(&self.recipes[place..=place]) {
                 Ok(again) => {
                     self.workers.splice(place..=place, again);
@@ -133,8 +135,8 @@ impl Workers {
         }
     }
 
-    /// Takes note of a death, unless there were too many.
-    fn bear(&mut self, last: Obituary) -> Result<Obituary, SupervisorError> {
+    /// Records a death; fails if there were too many.
+    fn note_death(&mut self, last: Obituary) -> Result<Obituary, SupervisorError> {
         let now = sys::clock::now();
         let is_old = |death: &Instant| now.duration_since(*death) > DEATHS_WITHIN;
         while self.recent_deaths.front().is_some_and(is_old) {
@@ -148,28 +150,28 @@ impl Workers {
         Ok(last)
     }
 
-    /// Has other workers take the place of all, by recipes for the same listeners: when they are ready, those
-    /// that were there finish their answers and end.
+    /// Replaces all workers by new ones, by recipes for the same listeners. When the new ones are
+    /// ready, the old ones finish their answers and end.
     ///
     /// # Errors
-    /// When one cannot be started; then those that were there go on.
+    /// When a worker cannot be started; the old workers then go on.
     pub fn replace(&mut self, recipes: Vec<Recipe>) -> Result<(), SupervisorError> {
         let next = start_all(&recipes)?;
         self.recipes = recipes;
         for old in std::mem::replace(&mut self.workers, next) {
-            // One that has just died is waited for like the others.
+            // A worker that has just died is waited for like the others.
             let _ = terminate(&old.child);
             self.retiring.push(old);
         }
         Ok(())
     }
 
-    /// Tells all to stop; they have `drain_timeout` and a second more, and are killed then.
+    /// Tells all workers to stop. They have `drain_timeout` and a second more, and are killed then.
     ///
     /// # Errors
     /// `EMFILE` at the limit of open files.
     pub fn stop(mut self, drain_timeout: Duration) -> Result<(), SupervisorError> {
-        // Nobody listens any more but those that drain.
+        // We let go of the listeners: from now on only the workers that drain have them.
         self.recipes.clear();
         let mut all: Vec<Worker> = self
             .workers
@@ -177,7 +179,8 @@ impl Workers {
             .chain(self.retiring.drain(..))
             .collect();
         for worker in &mut all {
-            // The number of one that was waited for may be another's by now.
+            // The process number of a worker that was waited for may belong to another process by
+            // now.
             if let Ok(None) = worker.child.try_wait() {
                 let _ = terminate(&worker.child);
             }
@@ -198,13 +201,13 @@ fn listen_for(bells: &[BorrowedFd<'_>]) -> io::Result<Epoll> {
     Ok(epoll)
 }
 
-/// The bell that rings within a moment, if one does.
+/// The bell that rings within [`TOLD_TOGETHER`], if one does.
 fn rings_soon(bells: &[BorrowedFd<'_>]) -> io::Result<Option<usize>> {
     let rung = next_until(&listen_for(bells)?, sys::clock::now() + TOLD_TOGETHER)?;
     Ok(rung.and_then(|token| usize::try_from(token % BELLS).ok()))
 }
 
-/// Waits for the end of a worker, but no longer than until then.
+/// Waits for the end of a worker, at most until `deadline`.
 fn wait_until(worker: &Worker, deadline: Instant) -> io::Result<()> {
     let epoll = Epoll::new()?;
     epoll.add(worker.ended(), 0, Interest::READ)?;
@@ -212,8 +215,8 @@ fn wait_until(worker: &Worker, deadline: Instant) -> io::Result<()> {
     Ok(())
 }
 
-/// The token of what happens first, unless nothing does until then. The signal that a bell tells of ends a
-/// wait before the bell rings.
+/// Waits for the first event; returns its token, or `None` at the deadline. The signal that rings a
+/// bell interrupts the wait before the bell rings, so we wait again.
 fn next_until(epoll: &Epoll, deadline: Instant) -> io::Result<Option<u64>> {
     let mut events = Events::with_capacity(1);
     loop {
@@ -227,7 +230,8 @@ fn next_until(epoll: &Epoll, deadline: Instant) -> io::Result<Option<u64>> {
     }
 }
 
-/// All start at once; the first that does not is told of, and the others end with it.
+/// Starts all workers at once. The first one that does not start is reported, and the others end
+/// with it.
 fn start_all(recipes: &[Recipe]) -> Result<Vec<Worker>, SupervisorError> {
     let start = |recipe: &Recipe| {
         Worker::start(recipe).map_err(|source| SupervisorError::Start {

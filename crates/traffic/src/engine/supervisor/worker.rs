@@ -1,4 +1,4 @@
-//! One worker process: how it is started, when it is ready, what it leaves.
+//! One worker process: how it is started, when it is ready, how it ended.
 
 use std::io::{self, BufReader};
 use std::net::TcpListener;
@@ -10,13 +10,13 @@ use sys::process::{ChildSetup, prepare_child};
 
 use super::Obituary;
 
-/// How a worker is started, and started again.
+/// How a worker is started, and restarted.
 pub struct Recipe {
-    /// Its standard input: the one descriptor that every process is given anyway.
+    /// Becomes its standard input: the one descriptor that every process is given anyway.
     pub listener: Arc<TcpListener>,
     pub cpu: usize,
     pub command: Box<dyn Fn() -> Command>,
-    /// What else it is to have open.
+    /// Other descriptors that it inherits.
     pub handed_over: Vec<Arc<OwnedFd>>,
 }
 
@@ -56,24 +56,25 @@ impl Worker {
         })
     }
 
-    /// Readable once it has ended.
+    /// A descriptor that is readable once the worker has ended.
     pub(super) fn ended(&self) -> BorrowedFd<'_> {
         self.ended.as_fd()
     }
 
-    /// Waits for the line that it writes when it is ready; `false` when it ended without one.
+    /// Waits for the line that the worker writes when it is ready; `false` when it ended without
+    /// one.
     pub(super) fn says_ready(&mut self) -> io::Result<bool> {
         let output = self.output.as_mut();
         let line = output.map_or(Ok(None), |output| foreign::line::next(output, || false))?;
         Ok(line.is_some())
     }
 
-    /// Of one that has ended: whether it did so in good order.
+    /// Whether the worker, which has ended, did so in good order.
     pub(super) fn ended_well(&mut self) -> io::Result<bool> {
         Ok(self.child.wait()?.success())
     }
 
-    /// Of one that has ended.
+    /// The obituary of a worker that has ended.
     pub(super) fn obituary(&mut self) -> io::Result<Obituary> {
         Ok(Obituary {
             cpu: self.cpu,

@@ -1,5 +1,5 @@
-//! Moves bytes by way of a ring: what it has received already, and what it is to send together
-//! with the others of a batch.
+//! Moves bytes by way of a ring: bytes that it has already received, and bytes that it is to send
+//! together with those of other connections in a batch.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -8,21 +8,21 @@ use sys::uring::serving::ServingRing;
 
 use crate::engine::transfer::{Calls, Transfer};
 
-/// The ring of a worker, and what it offers to the one connection that is attended to.
+/// The ring of a worker, and the input that it offers to the connection being attended to.
 pub(in crate::engine) struct Carriage {
     pub(super) ring: ServingRing,
     source: Source,
-    /// Bytes of the source that the connection has.
+    /// How many bytes of the source the connection has received.
     taken: usize,
-    /// The peer has closed behind them.
+    /// The peer has closed after the bytes of the source.
     ends: bool,
-    /// What is sent joins the message that the ring is to send. Otherwise it leaves at once.
+    /// Bytes sent join the message that the ring is to send. Otherwise they are sent at once.
     gathers: bool,
 }
 
 enum Source {
     Nothing,
-    /// What the ring has received last.
+    /// The bytes that the ring received last.
     Received,
     Kept(Vec<u8>),
 }
@@ -38,13 +38,13 @@ impl Carriage {
         }
     }
 
-    /// Offers what the ring has received last.
+    /// Offers the bytes that the ring received last.
     #[inline]
     pub(super) fn offer_received(&mut self) {
         (self.source, self.taken, self.ends) = (Source::Received, 0, false);
     }
 
-    /// Offers what was received earlier, and after it perhaps the end of the connection.
+    /// Offers bytes that were received earlier, and after them perhaps the end of the connection.
     pub(super) fn offer_kept(&mut self, kept: Vec<u8>, ends: bool) {
         (self.source, self.taken, self.ends) = (Source::Kept(kept), 0, ends);
     }
@@ -55,7 +55,7 @@ impl Carriage {
         self.ends || !self.rest().is_empty()
     }
 
-    /// Offers nothing any more; gives what the connection did not receive.
+    /// Stops offering; returns the bytes that the connection did not receive.
     #[inline]
     pub(super) fn withdraw(&mut self) -> Vec<u8> {
         let rest = self.rest().to_vec();
@@ -63,7 +63,7 @@ impl Carriage {
         rest
     }
 
-    /// Has what a connection sends leave with the others of its batch.
+    /// Sets whether the output of a connection is sent together with the others of its batch.
     pub(super) fn gather(&mut self, gathers: bool) {
         self.gathers = gathers;
     }

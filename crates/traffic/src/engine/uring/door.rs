@@ -1,4 +1,4 @@
-//! Having connections accepted, and no more of them than there is room for.
+//! Having the ring accept connections, but no more of them than there is room for.
 
 use std::io;
 use std::net::TcpListener;
@@ -7,12 +7,12 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use sys::uring::serving::{Owner, ServingRing};
 use sys::{listener, socket};
 
-/// A listener, from which the ring accepts while there is room. What waits, waits in the kernel's
-/// backlog.
+/// A listener from which the ring accepts while there is room. Further connections wait in the
+/// kernel's backlog.
 pub(super) struct Door {
     listener: TcpListener,
     owner: Owner,
-    /// Connections that may come at one go.
+    /// How many connections may arrive at once.
     backlog: usize,
     state: DoorState,
 }
@@ -20,18 +20,18 @@ pub(super) struct Door {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum DoorState {
     Shut,
-    /// One more is accepted.
+    /// One more is to be accepted.
     One,
-    /// One after the other is accepted.
+    /// Connections are accepted one after the other.
     Many,
-    /// Nothing more is accepted, but what was accepted has not been taken to its end.
+    /// Nothing more is accepted, but connections accepted earlier have not all been taken.
     Stopping,
 }
 
 impl Door {
-    /// A door that is shut.
+    /// Makes a door that is shut.
     pub(super) fn new(listener: TcpListener, owner: Owner) -> io::Result<Self> {
-        // The ring waits at a listener that blocks only.
+        // The ring waits only at a blocking listener.
         listener.set_nonblocking(false)?;
         let backlog = usize::try_from(listener::backlog(listener.as_fd())?);
         Ok(Self {
@@ -42,15 +42,15 @@ impl Door {
         })
     }
 
-    /// Takes note of whether another one is still accepted without being asked for.
+    /// Records whether the ring goes on accepting without being asked again.
     pub(super) fn note(&mut self, goes_on: bool) {
         if !goes_on {
             self.state = DoorState::Shut;
         }
     }
 
-    /// Has connections accepted while there is room for so many. Where they might come in larger
-    /// numbers than that, they are let in one by one.
+    /// Has connections accepted while there is room for `room` of them. Where more than that might
+    /// arrive at once, they are let in one by one.
     pub(super) fn open(&mut self, room: usize, ring: &mut ServingRing) -> io::Result<()> {
         self.narrow(room, ring)?;
         if self.state != DoorState::Shut || room == 0 {
@@ -65,7 +65,7 @@ impl Door {
         ring.accept(self.owner, self.listener.as_fd(), is_wide)
     }
 
-    /// Has connections no longer accepted one after the other where they might be too many.
+    /// Stops the continuous accepting where it might let in too many.
     #[inline]
     pub(super) fn narrow(&mut self, room: usize, ring: &mut ServingRing) -> io::Result<()> {
         if self.state != DoorState::Many || self.has_room_for_all(room) {
@@ -75,13 +75,13 @@ impl Door {
         ring.stop_accepting(self.owner)
     }
 
-    /// Whether there is room for all that may come at one go: those that wait, and as many that
-    /// take their places while they are let in.
+    /// Whether there is room for all that may arrive at once: those that wait, and as many again
+    /// that take their places while they are let in.
     fn has_room_for_all(&self, room: usize) -> bool {
         room > self.backlog.saturating_mul(2)
     }
 
-    /// Accepts nothing from now on, except what waits, by the caller's own hands.
+    /// Stops accepting through the ring. The caller accepts those that still wait.
     pub(super) fn close(self, ring: &mut ServingRing) -> io::Result<Waiting> {
         ring.stop_accepting(self.owner)?;
         self.listener.set_nonblocking(true)?;
@@ -89,13 +89,13 @@ impl Door {
     }
 }
 
-/// What waits at a door that was closed. The listener blocks again when this is dropped: another worker may
-/// have it too.
+/// The connections that wait at a closed door. When this is dropped, the listener blocks again:
+/// another worker may have it too.
 pub(super) struct Waiting(TcpListener);
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        // It could be made not to block, so it can be made to.
+        // It could be made non-blocking, so it can be made blocking again.
         let _ = self.0.set_nonblocking(false);
     }
 }

@@ -1,8 +1,9 @@
-//! The engine that is told of what was done: io_uring receives, and sends with others.
+//! The engine that waits for completions: io_uring receives, and sends the answers of a batch
+//! together.
 //!
 //! In steady state a request costs no system call of its own: one `io_uring_enter` hands over the
-//! answers of a batch and brings the bytes of the next. What is out of the ordinary (files, ends,
-//! answers in pieces, peers that do not read) leaves by system calls, as in the other engine.
+//! answers of a batch and brings the bytes of the next. Everything out of the ordinary (files,
+//! ends, answers in pieces, peers that do not read) goes by system calls, as in the other engine.
 
 mod carriage;
 mod door;
@@ -26,14 +27,14 @@ use door::Door;
 use seat::Seat;
 
 /// Completions attended to at one go. The first of them waits for its answer until the last was
-/// read, a microsecond or two each, so it must not be many.
+/// read, which takes a microsecond or two each, so there must not be many.
 const BATCH: usize = 32;
 
 const LISTENER: Owner = Owner::new(u32::MAX, 0);
 const STOP: Owner = Owner::new(u32::MAX - 1, 0);
 const TIMER: Owner = Owner::new(u32::MAX - 2, 0);
 
-/// A ring as a worker needs it.
+/// Makes a ring as a worker needs it.
 pub(super) fn carriage(settings: Settings) -> io::Result<Carriage> {
     let mut ring = ServingRing::new()?;
     if let Some(wish) = settings.busy_poll {
@@ -78,13 +79,13 @@ struct RingWorker<S: Service, C: Channel> {
     /// The key of a connection is its slot.
     seats: Slab<Seat<C, S::Memory>>,
     generation: u32,
-    /// Connections that the present batch has given something to send.
+    /// Connections for which the present batch has produced output.
     senders: Vec<usize>,
-    /// Connections that have bytes kept, and nothing to wait for.
+    /// Connections that have kept input, and nothing to wait for.
     unfinished: Vec<usize>,
     second_began: bool,
     is_stopped: bool,
-    /// The worker drains, and has not yet taken all that had arrived when it began to.
+    /// The worker drains, and has not yet taken all that had arrived when it began to drain.
     is_catching_up: bool,
     shared: Shared<S, C, Carriage>,
 }
@@ -119,13 +120,13 @@ impl<S: Service, C: Channel> RingWorker<S, C> {
         !self.is_catching_up && self.unfinished.is_empty() && !has_untaken
     }
 
-    /// Whether anything that has arrived is still to be attended to.
+    /// Whether some of what has arrived is still to be attended to.
     fn has_more(&mut self) -> bool {
         !self.unfinished.is_empty() || self.ring().has_more()
     }
 
-    /// Attends to what has happened, at most to so many completions. What did not leave comes
-    /// first: nothing may be sent after it before it has.
+    /// Attends to what has happened: at most `most` completions. Unsent messages come first, since
+    /// nothing may be sent after a message before its rest is.
     fn attend(&mut self, most: usize) -> io::Result<()> {
         while let Some(unsent) = self.ring().next_unsent() {
             self.take_back(unsent)?;
@@ -164,7 +165,7 @@ impl<S: Service, C: Channel> RingWorker<S, C> {
         }
     }
 
-    /// `None` for a connection that is gone.
+    /// The key of an owner; `None` for a connection that is gone.
     #[inline]
     fn seat_of(&self, owner: Owner) -> Option<usize> {
         let key = usize::try_from(owner.slot).ok()?;
@@ -201,7 +202,7 @@ impl<S: Service, C: Channel> RingWorker<S, C> {
         }
     }
 
-    /// Offers a connection what was kept for it.
+    /// Offers a connection the input that was kept for it.
     fn go_on(&mut self, key: usize) -> io::Result<()> {
         let Some(seat) = self.seats.get_mut(key).filter(|seat| seat.can_go_on()) else {
             return Ok(());
@@ -228,7 +229,7 @@ impl<S: Service, C: Channel> RingWorker<S, C> {
         self.conclude(key, Fate::Keep)
     }
 
-    /// Has a connection do what it can with what it is offered.
+    /// Lets a connection do what it can with the input offered.
     fn proceed(&mut self, key: usize) -> io::Result<()> {
         let seat = &mut self.seats[key];
         let fate = loop {
@@ -251,8 +252,8 @@ impl<S: Service, C: Channel> RingWorker<S, C> {
         }
     }
 
-    /// Sends what the batch has brought forth: together, where the connection goes on whatever
-    /// becomes of it.
+    /// Sends the answers of the batch. They are sent together where the connection goes on in the
+    /// same way whatever becomes of them.
     fn send(&mut self) -> io::Result<()> {
         for place in 0..self.senders.len() {
             let key = self.senders[place];
@@ -271,7 +272,7 @@ impl<S: Service, C: Channel> RingWorker<S, C> {
         Ok(())
     }
 
-    /// Takes back what was gathered from a connection and did not leave.
+    /// Takes back the part of a connection's gathered output that was not sent.
     fn take_back(&mut self, unsent: Unsent) -> io::Result<()> {
         let Some(key) = self.seat_of(unsent.owner) else {
             return Ok(());
@@ -291,7 +292,7 @@ impl<S: Service, C: Channel> RingWorker<S, C> {
 
     fn conclude(&mut self, key: usize, fate: Fate) -> io::Result<()> {
         let seat = &mut self.seats[key];
-        // What looks idle may have a request that was not taken yet.
+        // A connection that looks idle may have a request that was not taken yet.
         let may_be_idle = seat.unsent.is_empty() && !self.is_catching_up;
         let may_end = fate == Fate::Close || may_be_idle;
         if may_end && seat.connection.is_over(fate, &mut self.shared) {
@@ -315,7 +316,7 @@ impl<S: Service, C: Channel> RingWorker<S, C> {
         Ok(())
     }
 
-    /// Closes the largest connections until what is left holds no more than it may.
+    /// Closes the largest connections until the rest hold no more memory than allowed.
     #[cold]
     fn shed(&mut self) -> io::Result<()> {
         while self.shared.is_too_heavy() {
@@ -346,8 +347,8 @@ impl<S: Service, C: Channel> RingWorker<S, C> {
                 self.open_door()
             }
             What::Nothing => self.open_door(),
-            // Out of descriptors or memory, most likely: try again when a connection has closed
-            // or a second has gone by.
+            // Most likely out of descriptors or memory: try again when a connection has closed or a
+            // second has passed.
             _ => Ok(()),
         }
     }
@@ -365,7 +366,7 @@ impl<S: Service, C: Channel> RingWorker<S, C> {
         let rearms = self.shared.settings.rearm_oneshot;
         let seat = entry.insert(Seat::new(connection, owner, rearms));
         seat.queue(&mut self.shared.transfer.ring)?;
-        // One that never says a word holds memory too.
+        // A connection that never sends anything holds memory too.
         self.weigh(key)
     }
 
@@ -378,7 +379,7 @@ impl<S: Service, C: Channel> RingWorker<S, C> {
         }
     }
 
-    /// Looks whether the door is too wide for what has come through it at once.
+    /// Narrows the door if more connections might come through it at once than there is room for.
     #[inline]
     fn narrow_door(&mut self) -> io::Result<()> {
         let room = self.room();
@@ -388,7 +389,8 @@ impl<S: Service, C: Channel> RingWorker<S, C> {
         }
     }
 
-    /// Those that were accepted take room before they are taken.
+    /// Connections for which there is still room. Accepted connections count even before they are
+    /// taken.
     fn room(&self) -> usize {
         let most = self.shared.settings.max_connections;
         let held = self.seats.len() + self.shared.transfer.ring.untaken_sockets();
@@ -407,8 +409,8 @@ impl<S: Service, C: Channel> RingWorker<S, C> {
         self.open_door()
     }
 
-    /// Stops accepting. What has arrived is answered, then what is idle is closed, and the rest is
-    /// waited for: all by the steps of [`run`], which keep an eye on the time.
+    /// Stops accepting. Input that has arrived is answered, then idle connections are closed, and
+    /// the rest is waited for: all by the steps of [`run`], which watches the time.
     fn drain(&mut self) -> io::Result<()> {
         self.shared.drain()?;
         self.is_catching_up = true;

@@ -16,19 +16,19 @@ use crate::engine::transfer::Transfer;
 pub(super) struct Seat<C, M> {
     pub(super) connection: Connection<C, M>,
     pub(super) owner: Owner,
-    /// The connection has sent it, but the socket has not taken it yet.
+    /// Bytes that the connection has sent, but the socket has not accepted yet.
     pub(super) unsent: Vec<u8>,
-    /// The ring has received it, but the connection has to send something first.
+    /// Bytes that the ring has received, but the connection has to send something first.
     pub(super) kept: Vec<u8>,
-    /// The peer has closed, behind what is kept.
+    /// The peer has closed, after the bytes in `kept`.
     pub(super) has_ended: bool,
-    /// What it held of memory when it was last weighed, bytes.
+    /// Memory that the seat held when it was last weighed, bytes.
     pub(super) held_bytes: usize,
-    /// The ring is to receive once, and then again.
+    /// The ring is to receive once, and is then asked again.
     rearms: bool,
     receiving: Receiving,
     awaits_room: bool,
-    /// The ring's count when something was last queued for it.
+    /// The ring's [`ServingRing::entered`] when something was last queued for this connection.
     queued_at: Option<u64>,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Seat<C, M> {
 enum Receiving {
     No,
     Yes,
-    /// It was told to stop, and has not told that it has.
+    /// The ring was asked to stop, and has not reported that it has.
     Stopping,
 }
 
@@ -56,13 +56,13 @@ impl<C: Channel, M: Default> Seat<C, M> {
         }
     }
 
-    /// What it holds of memory, bytes.
+    /// Memory that the seat holds, bytes.
     #[inline]
     pub(super) fn weigh<S: Service<Memory = M>>(&self, service: &S) -> usize {
         self.connection.held_bytes(service) + self.unsent.capacity() + self.kept.capacity()
     }
 
-    /// Whether what is received has to wait.
+    /// Whether received bytes have to wait.
     #[inline]
     pub(super) fn is_busy(&self) -> bool {
         self.waits_for_room() || !self.kept.is_empty()
@@ -73,13 +73,13 @@ impl<C: Channel, M: Default> Seat<C, M> {
         !self.unsent.is_empty() || self.connection.waits_for_room()
     }
 
-    /// Whether the connection has something to receive that the ring will not tell of again.
+    /// Whether the connection has something to receive that the ring will not report again.
     #[inline]
     pub(super) fn can_go_on(&self) -> bool {
         (self.has_ended || !self.kept.is_empty()) && !self.waits_for_room()
     }
 
-    /// Whether its time is up; then the peer was told as far as that can be.
+    /// Whether its time is up. If so, the peer was told, as far as that is possible.
     pub(super) fn is_overdue<S, T: Transfer>(&mut self, shared: &mut Shared<S, C, T>) -> bool {
         if self.unsent.is_empty() {
             return self.connection.is_overdue(shared);
@@ -91,7 +91,7 @@ impl<C: Channel, M: Default> Seat<C, M> {
         is_late
     }
 
-    /// Takes note of whether the ring goes on receiving.
+    /// Records whether the ring goes on receiving.
     #[inline]
     pub(super) fn note_receiving(&mut self, goes_on: bool) {
         if !goes_on {
@@ -99,12 +99,12 @@ impl<C: Channel, M: Default> Seat<C, M> {
         }
     }
 
-    /// Takes note of room to send, of which the ring tells once.
+    /// Records that there is room to send, which the ring reports once.
     pub(super) fn note_room(&mut self) {
         self.awaits_room = false;
     }
 
-    /// Has the ring do what the connection waits for: room, or bytes.
+    /// Has the ring do what the connection waits for: wait for room, or receive.
     #[inline]
     pub(super) fn queue(&mut self, ring: &mut ServingRing) -> io::Result<()> {
         if self.waits_for_room() {
@@ -118,7 +118,7 @@ impl<C: Channel, M: Default> Seat<C, M> {
         Ok(())
     }
 
-    /// A peer that does not read is not listened to.
+    /// Waits for room and stops receiving: we do not listen to a peer that does not read.
     fn queue_room(&mut self, ring: &mut ServingRing) -> io::Result<()> {
         if self.receiving == Receiving::Yes {
             self.receiving = Receiving::Stopping;
@@ -132,7 +132,7 @@ impl<C: Channel, M: Default> Seat<C, M> {
         Ok(())
     }
 
-    /// Has the ring send what was gathered.
+    /// Has the ring send the gathered output.
     #[inline]
     pub(super) fn queue_send(&mut self, ring: &mut ServingRing) -> io::Result<()> {
         ring.send(self.owner, self.socket())?;
@@ -140,22 +140,22 @@ impl<C: Channel, M: Default> Seat<C, M> {
         Ok(())
     }
 
-    /// Sends of what is unsent as much as there is room for.
+    /// Sends as much of `unsent` as there is room for.
     pub(super) fn send_unsent(&mut self) -> io::Result<()> {
         let sent = socket::send(self.socket(), &self.unsent)?.unwrap_or(0);
         self.unsent.drain(..sent);
         Ok(())
     }
 
-    /// Closes the connection. The ring holds the socket for as long as something is under way on
-    /// it, so that is ended first.
+    /// Closes the connection. The ring holds the socket as long as an operation on it is under way,
+    /// so operations are ended first.
     pub(super) fn close(self, ring: &mut ServingRing) -> io::Result<()> {
         if self.queued_at == Some(ring.entered()) {
-            // Or it would meet whoever gets the number of this descriptor next.
+            // Otherwise the operation would act on whoever gets the number of this descriptor next.
             ring.enter(false)?;
         }
         if self.receiving != Receiving::No || self.awaits_room {
-            // An error means that the peer was faster.
+            // An error means that the peer closed first.
             let _ = self.connection.socket().shutdown(std::net::Shutdown::Both);
         }
         Ok(())

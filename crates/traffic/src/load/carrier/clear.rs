@@ -1,4 +1,4 @@
-//! The bytes as they are.
+//! The layer in the clear: bytes as they are.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -9,17 +9,18 @@ use super::layer::{Layer, Opening};
 use super::{CONNECT_PATIENCE_NS, ReceivedPiece};
 use crate::tls::Client;
 
-/// Longer answers are taken in several pieces; the rest of them is never kept.
+/// Size of the receive buffer. A longer answer is received in several pieces, which are never
+/// stored.
 const BUFFER_BYTES: usize = 128 * 1024;
 
 /// A connection in the clear.
 #[derive(Default)]
 pub(in crate::load) struct Clear {
-    /// Bytes of the request that the socket has taken.
+    /// Bytes of the request that the socket has accepted.
     taken: usize,
 }
 
-/// Room for a piece of an answer.
+/// Buffer for a piece of an answer.
 pub(in crate::load) struct ClearCommon {
     buffer: Box<[u8]>,
 }
@@ -62,8 +63,8 @@ impl Layer for Clear {
         Ok(socket::send(socket, bytes)?.unwrap_or(0))
     }
 
-    /// A piece shorter than the buffer has emptied the socket, so a read that finds nothing is
-    /// not made; only the end of a connection needs one more.
+    /// Receives a piece. One that is shorter than the buffer has emptied the socket, so no read is
+    /// made that would find nothing; only the end of a connection needs one more.
     #[inline]
     fn receive<'c>(
         &mut self,

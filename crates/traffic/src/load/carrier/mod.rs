@@ -1,9 +1,9 @@
-//! What carries the bytes of one worker: the sockets behind its connections, by slot.
+//! What carries the bytes of one worker: the sockets of its connections, by slot.
 //!
-//! There are four, chosen at compile time: [`EpollCarrier`] is told of readiness and moves the
-//! bytes itself, in the clear or by TLS; [`UringCarrier`] has them moved and is told when that is
-//! done; of [`StreamsCarrier`] a slot is a stream of HTTP/2, and of [`PipelinedCarrier`] a place in
-//! the pipeline of HTTP/1.1: many of them share a connection.
+//! There are four carriers, chosen at compile time. [`EpollCarrier`] waits for readiness and moves
+//! the bytes itself, in the clear or by TLS; [`UringCarrier`] has them moved and waits for
+//! completions. In [`StreamsCarrier`] a slot is a stream of HTTP/2, and in [`PipelinedCarrier`] a
+//! place in the pipeline of HTTP/1.1: there many slots share a connection.
 
 mod clear;
 mod layer;
@@ -29,31 +29,31 @@ pub(super) use rings::UringCarrier;
 pub(super) use secured::Secured;
 pub(super) use streams::StreamsCarrier;
 
-/// The longest that a connection in the clear may take to open.
+/// The longest time that a connection in the clear may take to open.
 const CONNECT_PATIENCE_NS: u64 = 2_000_000_000;
 
-/// What a carrier is made for.
+/// The load that a carrier is made for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Load<'a, R: ?Sized = [u8]> {
     /// Where connections go.
     pub(super) address: &'a Address,
-    /// What [`Carrier::send`] sends each time, where that is the same.
+    /// The request that [`Carrier::send`] sends each time, where it is always the same.
     pub(super) constant_request: Option<&'a R>,
     pub(super) connections: usize,
-    /// Slots of one connection: streams, or places in its pipeline.
+    /// Slots per connection: streams, or places in its pipeline.
     pub(super) streams: usize,
     pub(super) pace: Pace,
     /// Requests and answers may wait for others, to be moved together.
     pub(super) may_batch: bool,
-    /// Whom the request goes to by TLS.
+    /// The peer for TLS, where the load uses TLS.
     pub(super) tls: Option<&'a Client>,
 }
 
 /// What happened to a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum News {
-    /// Something can be received: bytes, or the end. `is_last` when the peer has closed or there
-    /// is more than what is received first.
+    /// Something can be received: bytes, or the end. `is_last` when the peer has closed or there is
+    /// more than one receive returns.
     Input { is_last: bool },
     /// The attempt to connect ended, or more of the request can be sent.
     Room,
@@ -61,7 +61,7 @@ pub(super) enum News {
     Failed,
 }
 
-/// What was received at once.
+/// Bytes received by one call.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReceivedPiece<'a, I: ?Sized = [u8]> {
     pub(super) input: &'a I,
@@ -71,21 +71,21 @@ pub(super) struct ReceivedPiece<'a, I: ?Sized = [u8]> {
 
 /// Sockets in slots, each of them empty, connecting or open.
 pub(super) trait Carrier: Sized {
-    /// What it sends as a request, and what it receives of an answer.
+    /// What is sent as a request, and what is received of an answer.
     type Request: ?Sized;
     type Input: ?Sized;
 
-    /// The longest that a connection may take to open.
+    /// The longest time that a connection may take to open.
     const PATIENCE_NS: u64;
 
     /// Makes empty slots.
     fn new(load: &Load<'_, Self::Request>) -> io::Result<Self>;
 
-    /// Starts to connect in an empty slot; news tells when that has ended.
+    /// Starts to connect in an empty slot; news reports when that has ended.
     fn open(&mut self, slot: usize) -> io::Result<()>;
 
-    /// Learns how the attempt to connect ended, and takes news of the connection from now on;
-    /// false while there is more to be done, of which there will be news.
+    /// Checks how the attempt to connect ended, and reports news of the connection from now on.
+    /// Returns false while there is more to be done, which will bring further news.
     fn finish_opening(&mut self, slot: usize) -> io::Result<bool>;
 
     /// Empties a slot. A connection in it is reset, which leaves no TIME_WAIT that would use up
@@ -95,51 +95,51 @@ pub(super) trait Carrier: Sized {
     /// Waits for news; true when there is some.
     fn wait(&mut self, timeout_ns: u64) -> io::Result<bool>;
 
-    /// The next piece of news that the last wait brought, of connections that are still there.
+    /// The next piece of news of the last wait, of connections that still exist.
     fn next(&mut self) -> Option<(usize, News)>;
 
-    /// Starts to send the request; true when it has left, or will but for a failure.
+    /// Starts to send the request. Returns true when it has left, or will leave unless it fails.
     fn send(&mut self, slot: usize, request: &Self::Request) -> io::Result<bool>;
 
-    /// Goes on with the same after [`News::Room`].
+    /// Goes on sending that request after [`News::Room`].
     fn resume(&mut self, slot: usize, request: &Self::Request) -> io::Result<bool>;
 
-    /// Receives what the last [`News::Input`] was about; `None` when nothing is there.
+    /// Receives the input that the last [`News::Input`] reported; `None` when nothing is there.
     fn receive(&mut self, slot: usize) -> io::Result<Option<ReceivedPiece<'_, Self::Input>>>;
 
-    /// Has there be news again of input that was not received; false where the carrier has taken
-    /// all of it already.
+    /// Asks for news again of input that was not received. Returns false where the carrier has
+    /// already received all of it.
     fn look_again(&mut self, _slot: usize) -> bool {
         false
     }
 
-    /// The answer in a slot has ended, before so many bytes of what was received last; whether they can
-    /// belong to another.
+    /// Called when the answer in a slot has ended, `unused_bytes` before the end of what was
+    /// received last. Returns whether these bytes can belong to another answer.
     fn answered(&mut self, _slot: usize, unused_bytes: usize) -> bool {
         unused_bytes == 0
     }
 
-    /// Whether the last [`News::Input`] concerns the carrier alone, on a connection without a
-    /// request.
+    /// Whether the last [`News::Input`], on a connection without a request, concerns the carrier
+    /// only.
     fn absorb(&mut self, _slot: usize) -> bool {
         false
     }
 
-    /// The handshakes of TLS so far, where there are any.
+    /// The TLS handshakes so far, where there are any.
     fn handshakes(&self) -> Option<&Handshakes> {
         None
     }
 
-    /// What happened to connections, where they are other than slots.
+    /// Counts of connections, where connections are not the same as slots.
     fn counts(&self) -> Option<ConnectionCounts> {
         None
     }
 }
 
-/// The engine to use where one was asked for. io_uring saves CPU where it moves many answers
-/// together, and there alone: with latency recorded it measured no cheaper than epoll, and it
-/// would note sends before they leave. A ring is given one message for good; records of TLS
-/// differ each time, and so do requests that are none of them `constant`.
+/// The engine to use for the one asked for. io_uring saves CPU only where it moves many answers
+/// together: with latency recorded it measured no cheaper than epoll, and it would record sends
+/// before they leave. A ring is given one message for good. TLS records differ each time, and so do
+/// requests that are not `constant`.
 pub(super) fn choose(plan: &LoadPlan, is_constant: bool) -> Result<Engine, LoadError> {
     match plan.engine {
         Engine::Uring if plan.tls.is_some() => Err(LoadError::NoUringUnderTls),
@@ -158,7 +158,7 @@ pub(super) fn choose(plan: &LoadPlan, is_constant: bool) -> Result<Engine, LoadE
     }
 }
 
-/// The engine of a load of HTTP/2, whose connections are told of readiness.
+/// The engine of a load of HTTP/2, whose connections always use epoll.
 pub(super) fn choose_for_streams(plan: &LoadPlan) -> Result<Engine, LoadError> {
     match plan.engine {
         Engine::Uring => Err(LoadError::NoUringForHttp2),

@@ -1,4 +1,4 @@
-//! The carrier that is told of readiness and moves the bytes itself: epoll, `send` and `recv`.
+//! The carrier that waits for readiness and moves the bytes itself: epoll, `send` and `recv`.
 
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -18,7 +18,7 @@ pub(in crate::load) struct EpollCarrier<L: Layer> {
     address: Address,
     epoll: Epoll,
     events: Events,
-    /// Events of the last wait that were looked at.
+    /// How many events of the last wait were looked at.
     looked_at: usize,
     slots: Vec<Slot<L>>,
     common: L::Common,
@@ -28,10 +28,10 @@ pub(in crate::load) struct EpollCarrier<L: Layer> {
 struct Slot<L> {
     socket: Option<OwnedFd>,
     layer: L,
-    /// Distinguishes an event of this socket from one of the socket before it.
+    /// Distinguishes an event of this socket from one of an earlier socket in the slot.
     generation: u32,
     is_connected: bool,
-    /// Watched for room to write as well.
+    /// The socket is also watched for room to write.
     wants_room: bool,
 }
 
@@ -125,7 +125,8 @@ impl<L: Layer> Carrier for EpollCarrier<L> {
         }
     }
 
-    /// Of what is watched anew there is news at once (`EPOLL_CTL_MOD`, epoll(7) on edges).
+    /// Sets the watch again, after which there is news at once (`EPOLL_CTL_MOD`, epoll(7) on
+    /// edges).
     fn look_again(&mut self, slot: usize) -> bool {
         let wants_room = self.slots[slot].wants_room;
         self.want_room(slot, wants_room).is_ok()
@@ -159,7 +160,7 @@ impl<L: Layer> EpollCarrier<L> {
         Ok(is_whole)
     }
 
-    /// The slot that an event is about; `None` when that socket is closed by now.
+    /// The slot of an event; `None` when its socket has been closed.
     #[inline]
     #[expect(
         clippy::cast_possible_truncation,

@@ -1,4 +1,4 @@
-//! The carrier that has the bytes moved and is told when that is done: io_uring.
+//! The carrier that has the bytes moved by io_uring and waits for completions.
 
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -10,13 +10,14 @@ use sys::uring::{Completion, Patience, Ring, What};
 
 use super::{CONNECT_PATIENCE_NS, Carrier, Load, News, ReceivedPiece};
 
-/// Requests of a closed loop that leave together. The time noted for the first is as much too
-/// early as it takes to send the others, some 5 µs each; more at once would gain little.
+/// Requests of a closed loop that are sent together. The time noted for the first is too early by
+/// the time it takes to send the others, some 5 µs each; more at once would gain little.
 const SENDS_AT_ONCE: usize = 8;
-/// In throughput mode a wait is for the answers of so many of each four connections; the others
-/// keep the server at work meanwhile.
+/// In throughput mode a wait is for the answers of this many of each four connections; the others
+/// keep the server busy meanwhile.
 const BATCH_QUARTERS: usize = 3;
-/// After so long those that came are enough, so that a few slow answers do not hold up the rest.
+/// After this time a wait ends with the answers that came, so that a few slow ones do not hold up
+/// the rest.
 const BATCH_PATIENCE_US: u32 = 200;
 
 /// One ring and the sockets that it works on.
@@ -24,7 +25,7 @@ pub(in crate::load) struct UringCarrier {
     address: Address,
     ring: Ring,
     sockets: Vec<Option<OwnedFd>>,
-    /// What the last news of input was about, until it is received.
+    /// The input that the last news reported, until it is received.
     input: Input,
     sends_at_once: usize,
     answers_at_once: u32,
@@ -111,7 +112,7 @@ impl Carrier for UringCarrier {
         Some((slot, news))
     }
 
-    /// The ring has had the request from the beginning.
+    /// Queues the request, which the ring has had from the beginning.
     #[inline]
     fn send(&mut self, slot: usize, _request: &[u8]) -> io::Result<bool> {
         let is_whole = self.ring.send(slot)?;
@@ -121,7 +122,7 @@ impl Carrier for UringCarrier {
         Ok(is_whole)
     }
 
-    /// The ring tells of room only when everything has left.
+    /// Nothing to do: the ring reports room only when everything has been sent.
     fn resume(&mut self, _slot: usize, _request: &[u8]) -> io::Result<bool> {
         Ok(true)
     }

@@ -1,4 +1,4 @@
-//! Records of TLS, and the handshakes before them.
+//! The layer of TLS: records, and the handshakes before them.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -10,8 +10,8 @@ use super::layer::{Layer, Opening};
 use crate::load::outcome::Handshakes;
 use crate::tls::{Buffers, Client, ClientEnd, Handshake};
 
-/// The longest that a connection may take to open: with a signature each, of which a slow CPU makes
-/// some hundreds a second.
+/// The longest time that a connection may take to open: each needs a signature, of which a slow CPU
+/// makes some hundreds a second.
 const SECURED_PATIENCE_NS: u64 = 10_000_000_000;
 
 /// A connection under TLS.
@@ -24,7 +24,7 @@ pub(in crate::load) struct Secured {
     taken: usize,
 }
 
-/// Whom requests go to, and memory to encrypt and decrypt in.
+/// The peer of the requests, and memory to encrypt and decrypt in.
 pub(in crate::load) struct SecuredCommon {
     client: Client,
     buffers: Buffers,
@@ -110,7 +110,7 @@ impl Layer for Secured {
         }))
     }
 
-    /// Tickets come when the handshake is over, and new keys at any time.
+    /// Processes input outside answers: tickets come after the handshake, and new keys at any time.
     fn absorb(&mut self, common: &mut SecuredCommon, socket: BorrowedFd<'_>) -> bool {
         matches!(self.receive(common, socket), Ok(None))
     }

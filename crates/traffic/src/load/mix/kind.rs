@@ -1,4 +1,4 @@
-//! One kind of request of a mix: as it was asked for, and ready to be sent.
+//! One kind of request of a mix, prepared from its specification.
 
 use model::random::SplitMix64;
 use model::request::{Content, KindSpec};
@@ -10,14 +10,14 @@ use crate::load::http::HttpProtocol;
 /// One kind of request.
 #[derive(Debug)]
 pub(super) struct Kind {
-    /// A request of this kind, whose bytes are sent where there is no template, and the check of
-    /// the answers to all of them.
+    /// A request of this kind, with the check of the answers to all of them. Its bytes are sent
+    /// where there is no template.
     pub(super) request: HttpProtocol,
     pub(super) template: Option<Template>,
 }
 
 impl Kind {
-    /// Puts it together; the request to show is drawn from `samples`.
+    /// Prepares the kind; the request to show is drawn from `samples`.
     pub(super) fn new(
         host: &str,
         spec: &KindSpec,
@@ -39,7 +39,8 @@ impl Kind {
         Ok(Self { request, template })
     }
 
-    /// Length of the longest request that is made from the template, bytes.
+    /// Returns the length of the longest request that the template can make, bytes; 0 without a
+    /// template.
     pub(super) fn most_bytes(&self) -> usize {
         self.template.as_ref().map_or(0, Template::most_bytes)
     }

@@ -1,5 +1,5 @@
-//! Requests of several kinds as one protocol of the load loop: each connection draws its next one
-//! from a generator of its own, so that a seed repeats the sequence of every connection.
+//! Requests of several kinds as one protocol of the load loop. Each connection draws its next
+//! request from a generator of its own, so that a seed repeats the sequence of every connection.
 
 mod kind;
 mod template;
@@ -15,12 +15,12 @@ use kind::Kind;
 
 pub use template::{TemplateError, VARIABLES_MAX, has_template};
 
-/// Streams of the seed: one whose streams the connections have, and one for the requests that are
-/// shown beforehand. Blocks of open loop have those from 0 on.
+/// Streams of the seed: each connection derives its own from the first; the second draws the
+/// requests that are shown beforehand. Blocks of an open loop use the streams from 0 on.
 const CONNECTIONS_STREAM: u32 = u32::MAX;
 const SAMPLES_STREAM: u32 = u32::MAX - 1;
 
-/// Why requests cannot be mixed.
+/// The reasons why requests cannot be mixed.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MixError {
     #[error("there is no request in it")]
@@ -33,21 +33,21 @@ pub enum MixError {
     Template(#[from] TemplateError),
 }
 
-/// Several kinds of request, and how often each comes.
+/// Several kinds of request and how often each is sent.
 #[derive(Debug)]
 pub struct Mix {
     kinds: Vec<Kind>,
-    /// Of each kind, its weight and those of all before it.
+    /// For each kind, the sum of its weight and the weights of all kinds before it.
     sums: Vec<u64>,
     seed: u64,
 }
 
 impl Mix {
-    /// Puts the kinds together. `host` is that of [`HttpProtocol::new`]. An error comes with the
-    /// index of the kind that it is about.
+    /// Prepares the kinds. `host` is that of [`HttpProtocol::new`]. An error comes with the index
+    /// of the kind that it is about.
     ///
     /// # Errors
-    /// [`MixError`] for none at all, and for what cannot be sent.
+    /// [`MixError`] if there is no kind at all, or for a kind that cannot be sent.
     pub fn new(host: &str, spec: &MixSpec) -> Result<Self, (usize, MixError)> {
         let MixSpec { seed, kinds: specs } = spec;
         let samples = SplitMix64::new(*seed).stream(SAMPLES_STREAM);
@@ -71,17 +71,17 @@ impl Mix {
         })
     }
 
-    /// One request of each kind as it may be sent, in the order of the specifications.
+    /// Returns one request of each kind as it may be sent, in the order of the specifications.
     pub fn samples(&self) -> Vec<&HttpProtocol> {
         self.kinds.iter().map(|kind| &kind.request).collect()
     }
 
-    /// Whether each request of a kind is the same.
+    /// Whether all requests of a kind are identical.
     pub fn is_constant(&self, kind: usize) -> bool {
         self.kinds[kind].template.is_none()
     }
 
-    /// Switches the comparison of bodies off for one kind, whose answers differ by right.
+    /// Switches the comparison of bodies off for one kind, whose answers rightly differ.
     pub fn compare_no_bodies(&mut self, kind: usize) {
         self.kinds[kind].request.compare_no_bodies();
     }
@@ -94,7 +94,7 @@ impl Mix {
     }
 }
 
-/// What one thread remembers, kind by kind.
+/// What one thread remembers of each kind.
 #[derive(Debug)]
 pub struct MixMemory {
     kinds: Vec<KindMemory>,
@@ -106,14 +106,14 @@ struct KindMemory {
     ledger: Ledger,
 }
 
-/// Where one connection is: which request it sends, and how far its answer has come.
+/// The state of one connection: which request it sends, and how far its answer has come.
 #[derive(Debug)]
 pub struct MixExchange {
     random: SplitMix64,
     kind: usize,
-    /// The request, where it is made from a template; room for the longest.
+    /// The request, where it is made from a template. It has room for the longest.
     bytes: Vec<u8>,
-    /// For answers with bodies, and for those to HEAD, which have none.
+    /// One reader for answers with bodies, and one for those to HEAD, which have none.
     readers: [ResponseReader; 2],
 }
 

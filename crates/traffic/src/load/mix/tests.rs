@@ -23,7 +23,7 @@ fn made(specs: &[KindSpec], seed: u64) -> Result<Mix, (usize, MixError)> {
     Mix::new("a", &MixSpec { seed, kinds })
 }
 
-/// The first lines of what a connection sends.
+/// The request lines of the first `count` requests of a connection.
 fn sent(mix: &Mix, connection: u32, count: usize) -> Vec<String> {
     let (mut memory, mut exchange) = (mix.memory(), mix.exchange(connection));
     let next = |_| {
@@ -57,11 +57,11 @@ fn kinds_come_by_their_weights() {
     assert!(of(&specs, "/b") > 29_980);
     let specs = [spec(3, "GET", "/a"), spec(1, "GET", "/b")];
     let share = of(&specs, "/a") as f64 / 30_000.0;
-    // Four standard deviations of a share of three in four.
+    // Within four standard deviations of a share of three in four.
     assert!((share - 0.75).abs() < 4.0 * 0.0025, "{share}");
 }
 
-/// One exchange whose kind is known by its path.
+/// Begins an exchange and reads `text` as its answer.
 fn answer(mix: &Mix, memory: &mut MixMemory, exchange: &mut MixExchange, text: &str) -> Framing {
     mix.begin(memory, exchange);
     let framing = mix.read(memory, exchange, text.as_bytes());

@@ -1,4 +1,4 @@
-//! One request of HTTP/2 and its answer, waited for.
+//! A single HTTP/2 request and its answer, with blocking calls.
 
 use std::io;
 use std::task::Waker;
@@ -14,13 +14,13 @@ use crate::protocol::Protocol as _;
 use crate::tls::Client;
 use wire::response::BodyMark;
 
-/// How an answer of HTTP/1 begins, to whom HTTP/2 is no request.
+/// First bytes of an answer of HTTP/1, from a server that cannot read an HTTP/2 request.
 const HTTP1: &[u8] = b"HTTP/1.";
 
-/// As [`probe`](super::probe), by HTTP/2.
+/// Like [`probe`](super::probe), over HTTP/2.
 ///
 /// # Errors
-/// Those of [`probe`](super::probe), and for a server that does not speak HTTP/2.
+/// Those of [`probe`](super::probe), and an error for a server that does not speak HTTP/2.
 pub fn probe_http2(
     address: impl Into<Address>,
     tls: Option<&Client>,
@@ -45,7 +45,7 @@ pub fn probe_http2(
     })
 }
 
-/// A connection on which the server has said its settings.
+/// A connection on which the server has sent its settings.
 struct Talk {
     line: Line,
     connection: Connection,
@@ -69,13 +69,13 @@ impl Talk {
         while talk.connection.streams_at_once() == 0 {
             talk.exchange()?;
         }
-        // What was told about the connection is no part of a request.
+        // Bytes that set up the connection are no part of a request.
         talk.send()?;
         (talk.sent_bytes, talk.heard_bytes) = (0, 0);
         Ok(talk)
     }
 
-    /// The answer, and its content type.
+    /// Sends a request and returns its answer and the content type.
     fn ask(
         &mut self,
         protocol: &Http2Protocol,
@@ -101,7 +101,7 @@ impl Talk {
         }
     }
 
-    /// Sends what waits, and receives what comes next.
+    /// Sends what is waiting, then receives the next piece.
     fn exchange(&mut self) -> Result<(), ExchangeFailure> {
         self.send()?;
         if let Some(refusal) = self

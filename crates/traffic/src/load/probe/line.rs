@@ -1,4 +1,4 @@
-//! A connection that is waited for, in the clear or by TLS, until a deadline.
+//! A connection with blocking calls and a deadline, in the clear or over TLS.
 
 use std::io;
 use std::net::TcpStream;
@@ -9,10 +9,10 @@ use sys::{clock, socket};
 
 use crate::tls::{Agreed, Buffers, Client, ClientEnd, Handshake, TlsFailure};
 
-/// What is received at once in the clear.
+/// Size of the receive buffer in the clear.
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// One connection, whose calls fail with `TimedOut` after the deadline.
+/// A connection whose calls fail with `TimedOut` after the deadline.
 pub(super) struct Line {
     stream: TcpStream,
     deadline_ns: u64,
@@ -25,10 +25,10 @@ enum Carried {
 }
 
 impl Line {
-    /// Over a stream that is connected: with the handshake, where there is to be one.
+    /// Takes over a connected stream, and does the handshake if `tls` is given.
     ///
     /// # Errors
-    /// Why there is no TLS; without it only those of the socket.
+    /// Why TLS failed; in the clear only errors of the socket.
     pub(super) fn open(
         stream: TcpStream,
         tls: Option<&Client>,
@@ -61,7 +61,7 @@ impl Line {
         }
     }
 
-    /// What came before anything was sent.
+    /// Returns content that came before anything was sent.
     pub(super) fn take_early(&mut self) -> Vec<u8> {
         match &mut self.carried {
             Carried::Clear(_) => Vec::new(),
@@ -91,7 +91,7 @@ impl Line {
         }
     }
 
-    /// The next piece; none is the end.
+    /// Receives the next piece; an empty one is the end.
     pub(super) fn receive(&mut self) -> io::Result<&[u8]> {
         let (stream, deadline_ns) = (&self.stream, self.deadline_ns);
         match &mut self.carried {
@@ -113,7 +113,7 @@ impl Line {
     }
 }
 
-/// Tries again until something is there.
+/// Repeats the attempt until it returns something.
 fn wait<T>(
     stream: &TcpStream,
     deadline_ns: u64,
@@ -127,13 +127,13 @@ fn wait<T>(
     }
 }
 
-/// What is left until the deadline is all that the next call may take.
+/// Limits the next call to the time that is left until the deadline.
 fn set_patience(stream: &TcpStream, deadline_ns: u64) -> io::Result<()> {
     let left_ns = deadline_ns.saturating_sub(clock::monotonic_ns());
     if left_ns == 0 {
         return Err(io::ErrorKind::TimedOut.into());
     }
-    // The kernel takes microseconds, and none at all for forever.
+    // The kernel counts in microseconds, and 0 means forever.
     let left = Duration::from_nanos(left_ns).max(Duration::from_micros(1));
     stream.set_read_timeout(Some(left))?;
     stream.set_write_timeout(Some(left))

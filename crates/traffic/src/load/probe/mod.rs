@@ -1,4 +1,4 @@
-//! One request and its answer, without a loop: is the target ready, and how long are its bytes?
+//! One request and its answer, without a loop: is the target ready, and how long are its messages?
 
 mod http2;
 mod line;
@@ -15,25 +15,25 @@ use super::http::HttpProtocol;
 use crate::tls::{Agreed, Client, TlsFailure};
 use line::Line;
 
-/// What one exchange with a target showed.
+/// The result of one exchange with a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probe {
     pub status: u16,
-    /// The request, whole.
+    /// Length of the whole request.
     pub request_bytes: usize,
-    /// The answer, whole: head, body and any chunk framing. Of HTTP/2 all that came for it, other
-    /// frames included.
+    /// Length of the whole answer: head, body and any chunk framing. For HTTP/2, everything that
+    /// came for it, including other frames.
     pub response_bytes: u64,
     pub body: BodyMark,
-    /// As the head has it; `None` where it has none.
+    /// The header's value; `None` where the answer has none.
     pub content_type: Option<String>,
-    /// What the handshake of TLS came to; `None` in the clear.
+    /// What the TLS handshake agreed on; `None` in the clear.
     pub tls: Option<Agreed>,
-    /// Streams of a connection that the server takes at once; `None` for HTTP/1, which has none.
+    /// Streams that the server allows at once on a connection; `None` for HTTP/1, which has none.
     pub streams_at_once: Option<usize>,
 }
 
-/// Why a target gave no answer to a single request.
+/// The reasons why a target gave no answer to a single request.
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeError {
     #[error(
@@ -52,10 +52,10 @@ pub enum ProbeError {
     },
 }
 
-/// Why there was no whole answer on a connection, as it follows the address.
+/// The reasons why a connection gave no whole answer, worded to follow the address.
 #[derive(Debug, thiserror::Error)]
 pub enum ExchangeFailure {
-    #[error("closed the connection or fell silent before its answer was whole: {0}")]
+    #[error("closed the connection or fell silent before its answer was complete: {0}")]
     Io(#[from] io::Error),
     #[error("speaks HTTP/1 there and no HTTP/2 in the clear (h2c with prior knowledge)")]
     SpeaksHttp1,
@@ -74,11 +74,11 @@ impl From<::http2::Failure> for ExchangeFailure {
     }
 }
 
-/// Sends one request on a connection of its own and reads the answer, within `timeout_ns`; by TLS
-/// where it says with whom.
+/// Sends one request on a connection of its own and reads the answer, within `timeout_ns`; over TLS
+/// if `tls` is given.
 ///
 /// # Errors
-/// [`ProbeError`] when there is no whole answer; one with an error status is an answer.
+/// [`ProbeError`] when there is no whole answer; an answer with an error status counts as one.
 pub fn probe(
     address: impl Into<Address>,
     tls: Option<&Client>,
@@ -90,7 +90,7 @@ pub fn probe(
     })
 }
 
-/// As [`probe`], with the head of the answer and, as far as its first `most_bytes`, the body.
+/// Like [`probe`], and also returns the head of the answer and at most `most_bytes` of the body.
 ///
 /// # Errors
 /// Those of [`probe`].
@@ -113,22 +113,22 @@ pub fn probe_whole(
 
 const CONTENT_TYPE: &str = "content-type";
 
-/// The value of a header.
+/// Returns a header's value as text.
 fn text(value: &[u8]) -> String {
     String::from_utf8_lossy(value).into_owned()
 }
 
-/// What the head of an answer to a single request says, for those whose bodies are long.
+/// What the head of an answer says, for answers with long bodies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeadProbe {
     pub status: u16,
-    /// `None` where the length is known at the end of the body alone.
+    /// `None` where only the end of the body tells its length.
     pub body_bytes: Option<u64>,
-    /// Those of [`Probe::tls`].
+    /// See [`Probe::tls`].
     pub tls: Option<Agreed>,
 }
 
-/// As [`probe`], and goes away when the head was read.
+/// Like [`probe`], but closes the connection when the head has been read.
 ///
 /// # Errors
 /// Those of [`probe`].
@@ -148,7 +148,7 @@ pub fn probe_head(
     })
 }
 
-/// Exchanges something on a connection of its own.
+/// Opens a connection and runs `exchange` on it.
 fn over_line<T>(
     address: &Address,
     tls: Option<&Client>,
@@ -173,7 +173,7 @@ fn over_line<T>(
     })
 }
 
-/// The status and the length of the body, as far as the head has it.
+/// Returns the status and, as far as the head states it, the length of the body.
 fn head(line: &mut Line, protocol: &HttpProtocol) -> Result<(u16, Option<u64>), ExchangeFailure> {
     line.send(protocol.bytes())?;
     let mut reader = protocol.reader();
@@ -195,7 +195,7 @@ fn head(line: &mut Line, protocol: &HttpProtocol) -> Result<(u16, Option<u64>), 
     }
 }
 
-/// `known` has the head of the answer afterwards.
+/// Sends the request and reads the answer. `known` holds the head of the answer afterwards.
 fn ask(
     line: &mut Line,
     protocol: &HttpProtocol,

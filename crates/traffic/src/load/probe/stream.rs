@@ -1,4 +1,4 @@
-//! A connected socket that is waited for.
+//! A connected socket with blocking calls.
 
 use std::io;
 use std::net::TcpStream;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use sys::address::Address;
 use sys::clock;
 
-/// Connects within so long. Of the type nothing is used but what sockets of a path have too.
+/// Connects within `timeout_ns`. Of `TcpStream`, only what Unix sockets support too is used.
 ///
 /// # Errors
 /// Those of [`Address::connect`], and `TimedOut`.
@@ -23,8 +23,8 @@ pub(super) fn connect(address: &Address, timeout_ns: u64) -> io::Result<TcpStrea
     }
 }
 
-/// Tries again while those who wait to be accepted are too many: connect(2) of such a socket is
-/// over at once, and has no attempt under way that could be waited for.
+/// Tries again while the queue of connections to accept is full: connect(2) of a Unix socket
+/// returns at once, so there is no attempt under way to wait for.
 fn connect_to_path(address: &Address, timeout: Duration) -> io::Result<TcpStream> {
     let mut outcome = Err(io::ErrorKind::TimedOut.into());
     clock::wait_until(timeout, || {

@@ -1,4 +1,4 @@
-//! One thread of load: waits, takes answers, sends requests, and stops when the block is over.
+//! One thread of load: it waits, handles answers, sends requests, and stops when the block is over.
 
 mod requests;
 
@@ -21,27 +21,28 @@ use super::{LoadError, Observer};
 use crate::protocol::{Fate, Protocol};
 use crate::schedule::Schedule;
 
-/// How long answers are waited for after the block; what is late then is unfinished.
+/// How long answers are awaited after the block; a request without one by then is unfinished.
 const GRACE_NS: u64 = 50_000_000;
-/// A sleep ends this long before a request is due; the rest is spun away, because a sleeping
-/// thread is woken tens of µs late.
+/// A sleep ends this long before a request is due; the rest of the time is spent spinning, because
+/// a sleeping thread is woken tens of µs late.
 const SPIN_NS: u64 = 60_000;
-/// A turn of the spinning loop that took longer was interrupted, and its time was not spun.
+/// A turn of the spinning loop that took longer was interrupted, and its time does not count as
+/// spun.
 const SPIN_TURN_MAX_NS: u64 = 20_000;
 
-/// A worker that has no request left to begin with looks as often whether the others are done.
+/// A worker that has no request left to begin checks at this interval whether the others are done.
 const OTHERS_NS: u64 = 500_000;
 
-/// How far a worker is.
+/// The phase of a block that a worker is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Settling,
     Scoring,
-    /// Nothing is sent any more; the last answers are waited for.
+    /// Nothing is sent any more; the last answers are awaited.
     Draining,
 }
 
-/// One thread of load and all that is its own.
+/// One thread of load and everything that it owns.
 pub(super) struct Worker<'a, P: Protocol, C: Carrier> {
     plan: &'a LoadPlan,
     protocol: &'a P,
@@ -52,11 +53,11 @@ pub(super) struct Worker<'a, P: Protocol, C: Carrier> {
     phase: Phase,
     /// `None` in closed loop.
     schedule: Option<Schedule>,
-    /// `None` where the requests are as many as the time allows.
+    /// `None` where only time limits the number of requests.
     countdown: Option<&'a Countdown>,
     free: FreeQueue,
     next_sweep_ns: u64,
-    /// Connections that had been opened by the last sweep, each time that they were.
+    /// Connections opened until the last sweep; one that was opened again counts again.
     opened_by_sweep: u64,
     spun_ns: u64,
     opened: Usage,
@@ -68,7 +69,7 @@ where
     P: Protocol,
     C: Carrier<Request = P::Request, Input = P::Input>,
 {
-    /// The whole life of one thread. The first one has the observer.
+    /// Runs one thread from beginning to end. The first thread has the observer.
     pub(super) fn live(
         plan: &'a LoadPlan,
         protocol: &'a P,
@@ -105,7 +106,7 @@ where
         if let Some(cpu) = plan.cpu_of(index) {
             sys::cpu::pin(&[cpu]).map_err(|source| LoadError::Pin { cpu, source })?;
         }
-        // Without it requests leave later, and their lateness says so.
+        // If this fails, requests leave later, which shows in their lateness.
         let _ = sys::scheduling::set_timer_slack_ns(1);
         let connections = plan.connections_of(index);
         let streams = plan.streams();
@@ -143,7 +144,7 @@ where
         })
     }
 
-    /// Opens all connections, or as many as the target accepts within the patience: the block
+    /// Opens all connections, or as many as the target accepts within the patience; the block
     /// begins without the others.
     fn open_connections(&mut self) -> io::Result<()> {
         let deadline_ns = clock::monotonic_ns() + C::PATIENCE_NS.min(self.plan.timeout_ns);
@@ -163,7 +164,7 @@ where
     }
 
     fn pass(&self, gate: &Gate) -> Result<u64, LoadError> {
-        // Those that have not even failed are tried as well.
+        // Count attempts that have not even failed yet.
         let tried = self.connections.counts().failed;
         let wanted = self.connections.len() as u64 / u64::from(self.plan.streams());
         let tried = tried.max(wanted);
@@ -178,7 +179,7 @@ where
         }
     }
 
-    /// Sets the edges of the block and sends on every connection what is due.
+    /// Sets the edges of the block and sends what is due on every connection.
     fn begin(&mut self, start_ns: u64, index: u32) {
         let open_ns = start_ns + self.plan.settle_ns;
         self.edges = Edges {
@@ -215,7 +216,8 @@ where
         }
     }
 
-    /// The loop: edges, what is due, what is to be looked after, a wait, and what it brought.
+    /// Runs the loop of the block: pass the edges, tend what needs care, send what is due, wait,
+    /// and handle what came.
     fn drive(&mut self, gate: &Gate, mut observer: Option<&mut dyn Observer>) -> io::Result<()> {
         let mut now_ns = clock::monotonic_ns();
         loop {
@@ -237,19 +239,19 @@ where
         }
     }
 
-    /// When the last of so many requests had ended; `u64::MAX` before.
+    /// Returns when the last of a limited number of requests ended; `u64::MAX` before.
     #[inline]
     fn over_ns(&self) -> u64 {
         self.countdown.map_or(u64::MAX, Countdown::over_ns)
     }
 
-    /// Whether so many requests were to be begun with, and were.
+    /// Whether the number of requests is limited and all have been begun.
     #[inline]
     pub(super) fn is_spent(&self) -> bool {
         self.countdown.is_some_and(Countdown::is_spent)
     }
 
-    /// Draws the edges in when the block was cut short.
+    /// Moves the edges to `cut_ns` where the block was cut short.
     fn end_by(&mut self, cut_ns: u64) {
         if cut_ns < self.edges.close_ns {
             self.edges.open_ns = self.edges.open_ns.min(cut_ns);
@@ -258,7 +260,7 @@ where
         }
     }
 
-    /// Opens and closes the scored window. What the observer does there is not scored.
+    /// Opens and closes the scored window. The observer's calls there are not scored.
     fn pass_edges(&mut self, now_ns: u64, observer: &mut Option<&mut dyn Observer>) {
         if self.phase == Phase::Settling && now_ns >= self.edges.open_ns {
             self.phase = Phase::Scoring;
@@ -270,7 +272,7 @@ where
         }
         if self.phase == Phase::Scoring && now_ns >= self.edges.close_ns {
             self.phase = Phase::Draining;
-            // A window that the end came before has no time, and no shares of it.
+            // A window that never opened has no length, and no shares of it.
             self.closed = match self.recorder.window_ns() {
                 0 => self.opened,
                 _ => Usage::read(self.spun_ns),
@@ -288,12 +290,12 @@ where
             && (!self.recorder.has_open_requests() || now_ns >= self.edges.close_ns + GRACE_NS)
     }
 
-    /// Gives up on requests that took too long, and opens connections again.
+    /// Gives up on requests that took too long, and opens closed connections again.
     fn look_after(&mut self, now_ns: u64) {
         if now_ns >= self.next_sweep_ns {
             self.next_sweep_ns = now_ns + self.sweep_gap_ns();
             if let Some(countdown) = self.countdown {
-                // One that is closed with each answer may be open between two sweeps alone.
+                // A connection that is closed with each answer may be open only between two sweeps.
                 let counts = self.connections.counts();
                 let opened = counts.opened + counts.reopened;
                 let before = std::mem::replace(&mut self.opened_by_sweep, opened);
@@ -321,20 +323,21 @@ where
         (self.plan.timeout_ns / 10).clamp(1_000_000, 100_000_000)
     }
 
-    /// When the next request of an open loop is due; `None` in closed loop and after the last.
+    /// Returns when the next request of an open loop is due; `None` in closed loop and after the
+    /// last.
     #[inline]
     fn due_ns(&self) -> Option<u64> {
         let due_ns = self.edges.start_ns + self.schedule.as_ref()?.due_ns();
         (due_ns < self.edges.close_ns && !self.is_spent()).then_some(due_ns)
     }
 
-    /// Waits for an answer or for the next thing to do, and returns the time.
+    /// Waits for an answer or for the next thing to do; returns the time.
     fn wait(&mut self) -> io::Result<u64> {
         let now_ns = clock::monotonic_ns();
         let (wait_ns, spins) = self.wait_time(now_ns);
-        let came = self.connections.carrier.wait(wait_ns)?;
+        let has_events = self.connections.carrier.wait(wait_ns)?;
         let woken_ns = clock::monotonic_ns();
-        if spins && !came {
+        if spins && !has_events {
             let turn_ns = woken_ns - now_ns;
             self.spun_ns += if turn_ns <= SPIN_TURN_MAX_NS {
                 turn_ns
@@ -345,7 +348,7 @@ where
         Ok(woken_ns)
     }
 
-    /// How long to wait from now on, and whether that is spinning.
+    /// Returns how long to wait from `now_ns` on, and whether that is spinning.
     fn wait_time(&self, now_ns: u64) -> (u64, bool) {
         let edge_ns = match self.phase {
             Phase::Settling => self.edges.open_ns,
@@ -369,11 +372,11 @@ where
         }
     }
 
-    /// Closes everything and counts what is still out and what was never sent.
+    /// Closes everything, and counts the requests that are still under way and those never sent.
     fn finish(mut self) -> WorkerOutcome<'a> {
         let now_ns = clock::monotonic_ns();
-        self.recorder.is_at_the_end();
-        // What is closed now has not failed.
+        self.recorder.note_end();
+        // Read before closing, because a connection that is closed now has not failed.
         let connections = self.connections.counts();
         for slot in 0..self.connections.len() {
             if self.connections.stage(slot).has_request() {
@@ -398,7 +401,7 @@ where
         }
     }
 
-    /// Books what was due and found no connection until the end.
+    /// Records requests that were due and found no connection until the end.
     fn give_up_unsent(&mut self, now_ns: u64) {
         while let Some(due_ns) = self.due_ns() {
             self.recorder.never_sent(due_ns, now_ns);

@@ -1,4 +1,4 @@
-//! One request from the moment it is due to the bin it ends in.
+//! The path of a request from the moment it is due to the bin it ends in.
 
 use std::io;
 
@@ -11,7 +11,7 @@ use crate::load::countdown::Countdown;
 use crate::load::recorder::RequestTimes;
 use crate::protocol::{Fate, Framing, Protocol, Received as _};
 
-/// What is taken of one answer before others have their turn: a millisecond or so of work.
+/// Bytes read of one answer before others have their turn: about a millisecond of work.
 const TURN_BYTES: usize = 4 << 20;
 
 impl<P, C> Worker<'_, P, C>
@@ -19,8 +19,8 @@ where
     P: Protocol,
     C: Carrier<Request = P::Request, Input = P::Input>,
 {
-    /// Sends what is due in an open loop, on connections that are free, in the order in which it
-    /// was due. What finds none waits for the next one, its intended time kept.
+    /// Sends the due requests of an open loop on free connections, in the order in which they were
+    /// due. A request that finds no connection waits for the next one and keeps its intended time.
     #[inline]
     pub(super) fn send_due(&mut self) {
         while let Some(intended_ns) = self.due_ns() {
@@ -61,7 +61,7 @@ where
             }
             (Stage::Idle, News::Input { is_last: false })
                 if self.connections.carrier.absorb(slot) => {}
-            // Nobody was asked anything: the peer hung up, or speaks out of turn.
+            // No request is under way here: the peer hung up, or it speaks out of turn.
             (Stage::Idle, _) => self.connections.reopen(slot, now_ns),
             (Stage::Down { .. }, _) => {}
             (Stage::Waiting | Stage::Sending, News::Input { is_last }) => {
@@ -75,8 +75,9 @@ where
         }
     }
 
-    /// Takes what has come of an answer, and with the last of a connection its end. A peer that sends
-    /// faster than we receive would never let go: after a turn the others and the clock come first.
+    /// Reads what has come of an answer and, if the connection has ended, up to its end. A peer
+    /// that sends faster than we receive would never let go: after a turn, the other connections
+    /// and the clock come first.
     #[inline]
     fn receive(&mut self, slot: usize, is_last: bool, now_ns: u64) {
         let mut turn_bytes = 0;
@@ -106,8 +107,8 @@ where
         }
     }
 
-    /// Reads once: what came of it, in how many bytes, and whether there may be more; `None` when
-    /// nothing was there.
+    /// Reads once. Returns the result, the number of bytes, and whether there may be more; `None`
+    /// when nothing was there.
     #[inline]
     fn read(&mut self, slot: usize) -> Option<(Framing, usize, bool)> {
         let memory = &mut self.memory;
@@ -125,13 +126,13 @@ where
             false => self.protocol.read(memory, exchange, piece.input),
         };
         let (framing, taken) = match framing {
-            // Where no other request was out, bytes after the answer belong to nothing.
+            // Where no other request was under way, bytes after the answer belong to nothing.
             Framing::Whole { used, .. }
                 if !self.connections.carrier.answered(slot, bytes - used) =>
             {
                 (Framing::Malformed, bytes)
             }
-            // The others are looked at again, for the next.
+            // The other bytes are read again, for the next answer.
             Framing::Whole { used, .. } => (framing, used),
             framing => (framing, bytes),
         };
@@ -141,14 +142,14 @@ where
 
     #[inline]
     fn take_answer(&mut self, slot: usize, fate: Fate, is_last: bool, batch_ns: u64) {
-        // Without distributions the time of the batch is near enough.
+        // Without distributions, the time of the batch is precise enough.
         let now_ns = if self.plan.record_latency {
             clock::monotonic_ns()
         } else {
             batch_ns
         };
         let connection = self.connections.at(slot);
-        connection.bore_fruit();
+        connection.reset_failures();
         connection.stage = Stage::Idle;
         self.end(slot, fate, now_ns);
         if is_last {
@@ -158,7 +159,7 @@ where
         }
     }
 
-    /// Books a request that has met its fate.
+    /// Records a request that has ended.
     #[inline]
     pub(super) fn end(&mut self, slot: usize, fate: Fate, now_ns: u64) {
         let connection = self.connections.at(slot);
@@ -175,7 +176,7 @@ where
         self.connections.reopen(slot, now_ns);
     }
 
-    /// A connection can carry the next request: at once in closed loop, else when one is due.
+    /// Uses a connection that is free: at once in closed loop, otherwise when a request is due.
     #[inline]
     pub(super) fn ready(&mut self, slot: usize, now_ns: u64) {
         if self.phase == Phase::Draining {
@@ -195,7 +196,7 @@ where
         }
     }
 
-    /// Whether one more request may be begun with, which is taken off what is left.
+    /// Whether one more request may be begun; if so, it is taken off the countdown.
     #[inline]
     fn may_begin(&self) -> bool {
         self.countdown.is_none_or(Countdown::take)
@@ -212,7 +213,7 @@ where
         self.push(slot, true, request.sent_ns);
     }
 
-    /// Lets the carrier take what it takes of the request.
+    /// Passes as much of the request to the carrier as it accepts.
     #[inline]
     fn push(&mut self, slot: usize, is_new: bool, now_ns: u64) {
         if self.connections.send(slot, is_new, self.protocol).is_err() {

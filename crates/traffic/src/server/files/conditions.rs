@@ -1,4 +1,4 @@
-//! What of a file a request gets, by its preconditions and its range.
+//! Decides what a request gets of a file, by its preconditions and its range.
 
 use std::time::SystemTime;
 
@@ -6,17 +6,17 @@ use wire::entity_tag::{self, Comparison};
 use wire::range::{self, Selection};
 use wire::request::{Method, Request};
 
-/// What is known of a file.
+/// What is known about the present version of a file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FileVersion<'a> {
-    /// An entity tag with its quotes, and `W/` before them where it is a weak one.
+    /// Entity tag with its quotes, and with `W/` before them if it is weak.
     pub(super) tag: &'a str,
-    /// To the second, as it is told.
+    /// Time of the last modification as the answer states it, in whole seconds.
     pub(super) modified: SystemTime,
     pub(super) bytes: u64,
 }
 
-/// What is to be answered.
+/// The answer to a request for a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FileAnswer {
     Content(Selection),
@@ -26,52 +26,52 @@ pub(super) enum FileAnswer {
 
 /// Evaluates the preconditions in the order of RFC 9110 §13.2.2, then the range, for GET or HEAD.
 pub(super) fn judge(request: &Request<'_>, file: FileVersion<'_>) -> FileAnswer {
-    if !is_as_wanted(request, file) {
+    if !precondition_holds(request, file) {
         return FileAnswer::PreconditionFailed;
     }
-    if is_known(request, file) {
+    if is_unmodified(request, file) {
         return FileAnswer::NotModified;
     }
     FileAnswer::Content(selection(request, file))
 }
 
-/// `If-Match`, or else `If-Unmodified-Since`.
-fn is_as_wanted(request: &Request<'_>, file: FileVersion<'_>) -> bool {
+/// Evaluates `If-Match`, or if absent `If-Unmodified-Since`.
+fn precondition_holds(request: &Request<'_>, file: FileVersion<'_>) -> bool {
     match has_tag(request, "If-Match", file, Comparison::Strong) {
         Some(has_tag) => has_tag,
         None => date(request, "If-Unmodified-Since").is_none_or(|since| file.modified <= since),
     }
 }
 
-/// `If-None-Match`, or else `If-Modified-Since`.
-fn is_known(request: &Request<'_>, file: FileVersion<'_>) -> bool {
+/// Evaluates `If-None-Match`, or if absent `If-Modified-Since`.
+fn is_unmodified(request: &Request<'_>, file: FileVersion<'_>) -> bool {
     match has_tag(request, "If-None-Match", file, Comparison::Weak) {
         Some(has_tag) => has_tag,
         None => date(request, "If-Modified-Since").is_some_and(|since| file.modified <= since),
     }
 }
 
-/// Ranges are defined for GET alone.
+/// Evaluates `Range`, which is defined for GET only.
 fn selection(request: &Request<'_>, file: FileVersion<'_>) -> Selection {
     let range = request.value("Range");
-    match range.filter(|_| request.method == Method::Get && is_same(request, file)) {
+    match range.filter(|_| request.method == Method::Get && has_same_version(request, file)) {
         Some(range) => range::select(range, file.bytes),
         None => Selection::Whole,
     }
 }
 
-/// `If-Range`: whether the part that is wanted is one of what the client has the rest of. A strong
-/// tag alone says so: files get dates from whoever writes them, so two versions may share one
-/// (RFC 9110 §13.1.5).
-fn is_same(request: &Request<'_>, file: FileVersion<'_>) -> bool {
+/// Evaluates `If-Range`: whether the requested part is of the version that the client has the rest
+/// of. Only a strong tag proves that: file dates can be set by anyone who writes the files, so two
+/// versions may share one (RFC 9110 §13.1.5).
+fn has_same_version(request: &Request<'_>, file: FileVersion<'_>) -> bool {
     let Some(condition) = request.value("If-Range") else {
-        // Of several none is to be trusted.
+        // If there are several, none is to be trusted.
         return request.values("If-Range").next().is_none();
     };
     condition.starts_with(b"\"") && condition == file.tag.as_bytes()
 }
 
-/// `None` where the field is absent.
+/// Returns whether the field lists the file's tag; `None` where the field is absent.
 fn has_tag(
     request: &Request<'_>,
     name: &str,
@@ -83,7 +83,7 @@ fn has_tag(
     Some(lists.any(|list| entity_tag::matches(list, file.tag.as_bytes(), comparison)))
 }
 
-/// `None` also for what is no date, which is to be overlooked.
+/// Returns the date in a field; `None` also for a value that is no date, which must be ignored.
 fn date(request: &Request<'_>, name: &str) -> Option<SystemTime> {
     let date = std::str::from_utf8(request.value(name)?).ok()?;
     httpdate::parse_http_date(date).ok()

@@ -9,7 +9,7 @@ use wire::status::Status;
 
 use super::conditions::FileVersion;
 
-/// Heads up to the date, by what they say.
+/// Prepared heads up to the date, one for each status.
 pub(super) struct Heads {
     whole: HeadTemplate,
     part: HeadTemplate,
@@ -18,7 +18,7 @@ pub(super) struct Heads {
     unsatisfiable: HeadTemplate,
 }
 
-/// What is answered to a request, as it is seen by [`Heads`].
+/// The part of an answer that [`Heads`] needs: where it goes, and whether the connection is kept.
 pub(super) struct Answering<'a> {
     pub(super) output: &'a mut Vec<u8>,
     pub(super) persistence: Persistence,
@@ -48,14 +48,14 @@ impl Heads {
         }
     }
 
-    /// All of a file.
+    /// Appends the head of an answer with the whole file.
     pub(super) fn whole(&self, to: &mut Answering<'_>, kind: &str, file: FileVersion<'_>) {
         self.whole.append_head(to.output, to.persistence, |head| {
             content(head, kind, file, file.bytes);
         });
     }
 
-    /// So many bytes of it, at least one, from a first on.
+    /// Appends the head of an answer with `bytes` of the file, at least one, from byte `first` on.
     pub(super) fn part(
         &self,
         to: &mut Answering<'_>,
@@ -78,12 +78,13 @@ impl Heads {
         head.append_head(to.output, to.persistence, |head| validators(head, file));
     }
 
-    /// From a folder's name to the same with a slash, so that what its index refers to is found.
+    /// Redirects from a folder's name to the name with a slash, so that the relative links of its
+    /// index work.
     pub(super) fn moved(&self, to: &mut Answering<'_>, target: &[u8]) {
         let folder = path::without_query(target);
         let query = &target[folder.len()..];
-        // Two slashes at the beginning would be read as the name of another host; browsers take a
-        // backslash for one.
+        // Two slashes at the beginning would be read as the name of another host; browsers read a
+        // backslash as a slash.
         let begin = folder.iter().position(|byte| !matches!(byte, b'/' | b'\\'));
         let folder = &folder[begin.unwrap_or(folder.len())..];
         self.moved.append_head(to.output, to.persistence, |head| {
@@ -94,7 +95,8 @@ impl Heads {
         });
     }
 
-    /// Says how long the file is of which no part was met, and where its body starts.
+    /// Appends the answer to a range outside the file, with the file's length; returns where the
+    /// body starts.
     pub(super) fn unsatisfiable(&self, to: &mut Answering<'_>, file: FileVersion<'_>) -> usize {
         let body = Status::RangeNotSatisfiable.line();
         let head = &self.unsatisfiable;
@@ -112,7 +114,7 @@ impl Heads {
     }
 }
 
-/// The fields of an answer with content.
+/// Appends the fields of an answer with content.
 fn content(head: &mut Vec<u8>, kind: &str, file: FileVersion<'_>, bytes: u64) {
     say(
         head,

@@ -21,35 +21,37 @@ use self::conditions::{FileAnswer, FileVersion};
 use self::heads::{Answering, Heads};
 use crate::engine::{FilePart, FileWay, Output};
 
-/// What is sent for a folder.
+/// The file that is sent for a folder.
 const INDEX: &[u8] = b"index.html";
-/// The type of what has a name that does not tell it.
+/// The type of a file whose name does not tell it.
 const UNKNOWN_TYPE: &str = "application/octet-stream";
-/// How long two changes of a file may bear one time, seconds: a tick of the kernel on most file
-/// systems, 2 s on FAT.
+/// Seconds within which two changes of a file may get the same time: a tick of the kernel on most
+/// file systems, 2 s on FAT.
 const TIME_STEP_S: u64 = 2;
 
-/// Files to serve. Those of a folder are not listed: for `/a/` there is `a/index.html` or nothing,
-/// and `/a` is sent on to `/a/`.
+/// Files to serve. Folders are not listed: for `/a/` there is `a/index.html` or nothing, and `/a`
+/// is redirected to `/a/`.
 pub struct Files {
     root: RootFolder,
     way: FileWay,
     content_type: ContentType,
     heads: Heads,
     now: SystemTime,
-    /// Of the request under way, kept for its room; it ends with a NUL once it was opened.
+    /// Path of the request under way, stored here to reuse its memory; it ends with a NUL once it
+    /// was opened.
     path: Vec<u8>,
     tag: String,
 }
 
-/// The content type of an extension, without its dot; `None` for one that is unknown.
+/// A function from an extension without its dot to a content type; `None` for an unknown one.
 pub type ContentType = fn(&str) -> Option<&'static str>;
 
 impl Files {
-    /// Serves what lies below `root`, and nothing to which a path or a symbolic link leads outside.
+    /// Serves what lies below `root`, and nothing outside it to which a path or a symbolic link
+    /// leads.
     ///
     /// # Errors
-    /// That there is no such folder, or no such lookup.
+    /// When there is no such folder, or the kernel cannot look files up in this way.
     pub fn below(root: &Path, content_type: ContentType) -> Result<Self, NoRoot> {
         Ok(Self {
             root: RootFolder::open(root)?,
@@ -62,12 +64,12 @@ impl Files {
         })
     }
 
-    /// The folder of them.
+    /// Returns the folder that holds the files.
     pub fn root(&self) -> &RootFolder {
         &self.root
     }
 
-    /// These files by another way out in the clear.
+    /// Sets the way in which files are sent in the clear.
     #[must_use]
     pub fn by(self, way: FileWay) -> Self {
         Self { way, ..self }
@@ -78,10 +80,10 @@ impl Files {
         self.heads.set_date(date);
     }
 
-    /// Appends the answer to a GET or HEAD, and tells where the body starts of what was appended.
+    /// Appends the answer to a GET or HEAD; returns where the body starts in what was appended.
     ///
     /// # Errors
-    /// The status that says why there is none; then nothing was appended.
+    /// The status that says why there is no answer; then nothing was appended.
     pub(super) fn answer(
         &mut self,
         request: &Request<'_>,
@@ -89,13 +91,13 @@ impl Files {
         output: &mut Output,
     ) -> Result<usize, Status> {
         path::resolve(request.target, &mut self.path).map_err(|_| Status::BadRequest)?;
-        let of_folder = matches!(self.path.last(), None | Some(b'/'));
-        let file = self.open(of_folder)?;
+        let is_folder = matches!(self.path.last(), None | Some(b'/'));
+        let file = self.open(is_folder)?;
         let metadata = file.metadata().map_err(|_| Status::InternalServerError)?;
         if metadata.is_file() {
             return self.send(request, persistence, file, &metadata, output);
         }
-        if !metadata.is_dir() || of_folder {
+        if !metadata.is_dir() || is_folder {
             return Err(Status::Forbidden);
         }
         let to = &mut Answering {
@@ -106,17 +108,17 @@ impl Files {
         Ok(output.bytes().len())
     }
 
-    /// Opens what the path leads to; for a folder, its index.
-    fn open(&mut self, of_folder: bool) -> Result<File, Status> {
+    /// Opens the file at the path; for a folder, its index.
+    fn open(&mut self, is_folder: bool) -> Result<File, Status> {
         let folder_bytes = self.path.len();
-        if of_folder {
+        if is_folder {
             self.path.extend_from_slice(INDEX);
         }
         match self.open_path() {
-            Err(NotOpened::Absent) if of_folder => {
+            Err(NotOpened::Absent) if is_folder => {
                 self.path.truncate(folder_bytes);
                 self.path.push(b'.');
-                // A folder that is there is not listed.
+                // The folder exists, but it is not listed.
                 Err(self
                     .open_path()
                     .map_or_else(status_of, |_| Status::Forbidden))
@@ -142,7 +144,7 @@ impl Files {
         write_tag(&mut self.tag, metadata, self.now);
         let version = FileVersion {
             tag: &self.tag,
-            modified: told_time(metadata.mtime(), self.now),
+            modified: stated_time(metadata.mtime(), self.now),
             bytes: metadata.size(),
         };
         let kind = content_type(&self.path, self.content_type);
@@ -176,8 +178,9 @@ impl Files {
     }
 }
 
-/// The file's inode, its length and the time of its last change, which nobody can set as the time
-/// of its content can be. The tag is weak as long as another change may come to bear that time.
+/// Writes the tag of a file: its inode, its length and the time of its last change, which cannot be
+/// set by users as the time of its content can. The tag is weak as long as another change may get
+/// the same time.
 fn write_tag(tag: &mut String, metadata: &Metadata, now: SystemTime) {
     let (seconds, nanoseconds) = (metadata.ctime(), metadata.ctime_nsec());
     let (inode, bytes) = (metadata.ino(), metadata.size());
@@ -190,10 +193,10 @@ fn write_tag(tag: &mut String, metadata: &Metadata, now: SystemTime) {
     .expect("a text takes what is written");
 }
 
-/// Whether a change from now on would bear another time than the last one.
+/// Whether a change from now on would get a later time than the last one.
 fn is_settled(metadata: &Metadata, now: SystemTime) -> bool {
     let changed = u64::try_from(metadata.ctime()).unwrap_or(0);
-    // Both are whole seconds, so they say one more than has gone by for sure.
+    // Both are whole seconds, so their difference may be one more than has passed.
     changed.saturating_add(TIME_STEP_S) < unix_seconds(now)
 }
 
@@ -202,7 +205,8 @@ fn unix_seconds(time: SystemTime) -> u64 {
     since.unwrap_or_default().as_secs()
 }
 
-/// By the letters after the last dot of the path's last name; the path ends with a NUL.
+/// Returns the type for the letters after the last dot in the last name of the path; the path ends
+/// with a NUL.
 fn content_type(path: &[u8], by_extension: ContentType) -> &'static str {
     let path = path.strip_suffix(b"\0").unwrap_or(path);
     let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
@@ -213,15 +217,15 @@ fn content_type(path: &[u8], by_extension: ContentType) -> &'static str {
         .unwrap_or(UNKNOWN_TYPE)
 }
 
-/// A time that an HTTP date can say; file systems know earlier and later ones. What is still to
-/// come is told as the present second (RFC 9110 §8.8.2.1).
-fn told_time(seconds: i64, now: SystemTime) -> SystemTime {
+/// Returns a time that an HTTP date can express; file systems have earlier and later ones. A time
+/// in the future becomes the present second (RFC 9110 §8.8.2.1).
+fn stated_time(seconds: i64, now: SystemTime) -> SystemTime {
     let seconds = u64::try_from(seconds).unwrap_or(0);
     let seconds = seconds.min(unix_seconds(now));
     SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
 }
 
-/// What a failure to open is to the client.
+/// Returns the status for a failure to open a file.
 fn status_of(error: NotOpened) -> Status {
     match error {
         NotOpened::Absent => Status::NotFound,

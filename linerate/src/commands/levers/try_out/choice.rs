@@ -1,4 +1,5 @@
-//! What of the levers that were asked for can be tried on a server that runs, and why the others cannot.
+//! Which of the levers that were asked for can be tried on a running server, and why the others
+//! cannot.
 
 use std::cell::OnceCell;
 use std::net::SocketAddr;
@@ -14,46 +15,47 @@ use study::did_you_mean;
 
 use super::their_load;
 
-/// The load goes over it: what else is offered to a server of this machine by this machine does too.
+/// Device that the load goes over, like everything that this machine sends to its own servers.
 const LOOPBACK: &str = "lo";
-/// Where nobody has said where the second server listens.
+/// Placeholder for the URL of the second server, which is not known.
 const SECOND: &str = "http://127.0.0.1:SECOND_PORT/";
 
 /// A lever that was asked for and is not tried.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct Untried {
-    /// The lever, with its value where one was meant.
+    /// The lever, with its value if there is one.
     pub(super) lever: String,
-    /// Why it is not.
+    /// Why it is not tried.
     pub(super) why: String,
-    /// What a person would type to measure it all the same; none where there is no such way.
+    /// Commands that measure it by hand; empty where there is no such way.
     pub(super) commands: Vec<String>,
 }
 
-/// What is tried, and what is not.
+/// Levers that are tried, and levers that are not.
 #[derive(Default)]
 pub(super) struct Choice {
     pub(super) tried: Vec<LeverSetting>,
     pub(super) untried: Vec<Untried>,
-    /// As of [`Chooser::settle_ms`].
+    /// See [`Chooser::settle_ms`].
     pub(super) settle_ms: Option<u32>,
 }
 
-/// Who asks: how far levers may reach, and the server as it is typed.
+/// Chooses levers: how far they may reach, and the server that they are tried on.
 pub(super) struct Chooser<'a> {
     pub(super) leave: Leave,
+    /// URL of the server, as it is typed.
     pub(super) url: &'a str,
-    /// Where the server listens under whose own traffic they are tried.
+    /// Address of the server, if levers are tried under its own traffic.
     pub(super) their_load: Option<SocketAddr>,
-    /// How soon new connections carry that, ms, once it was asked.
+    /// How soon new connections carry that traffic, ms; measured when it is first needed.
     pub(super) takeover_ms: OnceCell<Result<u32, String>>,
 }
 
 impl Chooser<'_> {
-    /// Of those that were typed.
+    /// Chooses among the levers that were typed.
     ///
     /// # Errors
-    /// A lever that there is not, a value that it does not take, one that was typed twice.
+    /// An unknown lever, a value that a lever does not accept, or a lever that was typed twice.
     pub(super) fn of_typed(&self, typed: &[LeverSetting]) -> anyhow::Result<Choice> {
         let mut choice = Choice::default();
         for (nth, setting) in typed.iter().enumerate() {
@@ -68,7 +70,8 @@ impl Chooser<'_> {
         Ok(choice)
     }
 
-    /// All that take hold at once and cost speed at worst, at each other value that is known.
+    /// Chooses all levers that take hold at once and at worst cost speed, with each other known
+    /// value.
     pub(super) fn of_all_safe(&self) -> Choice {
         let mut choice = Choice::default();
         for lever in levers::all() {
@@ -82,7 +85,7 @@ impl Chooser<'_> {
             }
             let values = lever.other_values(&site());
             if values.is_empty() {
-                let why = "it is as it should be, or no other value is known: say LEVER=VALUE";
+                let why = "it is as it should be, or no other value is known: give LEVER=VALUE";
                 choice.untried.push(untried(&setting(None), why.to_owned()));
             }
             for setting in values.into_iter().map(|value| setting(Some(value))) {
@@ -113,7 +116,7 @@ impl Chooser<'_> {
         };
         let why = match lever.unavailable(wanted) {
             Some(why) => Some(why),
-            None if lever.is_so(wanted) => Some("this machine is so already".to_owned()),
+            None if lever.is_so(wanted) => Some("this machine is set so already".to_owned()),
             None => refused(lever, wanted).map(|error| error.to_string()),
         };
         match why {
@@ -123,7 +126,8 @@ impl Chooser<'_> {
         }
     }
 
-    /// What connections that stay open do not take on, and how it is measured all the same.
+    /// Objection to a lever that connections which stay open do not take on, with the command that
+    /// measures it by load of ours.
     fn at_a_connection(&self, setting: &LeverSetting) -> Option<Untried> {
         let address = self.their_load?;
         let takeover = || their_load::takeover_ms(address);
@@ -135,17 +139,19 @@ impl Chooser<'_> {
             )],
             ..untried(
                 setting,
-                format!("it takes hold as a connection is opened, and {why}"),
+                format!("it takes hold when a connection is opened, and {why}"),
             )
         })
     }
 
-    /// How long a block waits for connections that were opened with its levers, ms; `None` where none has to.
+    /// How long a block waits for connections that were opened with its levers, ms; `None` where no
+    /// block has to wait.
     pub(super) fn settle_ms(&self) -> Option<u32> {
         self.takeover_ms.get()?.as_ref().ok().copied()
     }
 
-    /// What takes a restart of the server, and how it is measured beside it.
+    /// Objection to a lever that needs a restart of the server, with the commands that measure it
+    /// on a second server.
     fn at_a_restart(&self, setting: &LeverSetting, lever: &'static dyn Planted) -> Untried {
         let compare = format!("linerate versus {} {SECOND}", self.url);
         let known = levers::find(&setting.name);
@@ -165,8 +171,8 @@ impl Chooser<'_> {
             ],
         };
         let why = match (lever.only_serve(), lever.binds()) {
-            (true, _) => "it is a switch of our own server: `linerate help serve` has it",
-            (_, Binds::Boot) => "it takes a reboot",
+            (true, _) => "it is a switch of our own server: see `linerate help serve`",
+            (_, Binds::Boot) => "it needs a reboot",
             (_, Binds::Listen) => {
                 "it takes hold when a server begins to listen, and yours is not restarted"
             }
@@ -179,8 +185,8 @@ impl Chooser<'_> {
     }
 }
 
-/// What speaks against it once it is set, and put back at once: what a kernel refuses is known by that
-/// alone, such as a congestion control in a namespace.
+/// Sets a lever, puts it back at once, and returns the error if there is one. Only this shows what
+/// a kernel refuses, such as a congestion control in a namespace.
 fn refused(lever: &'static dyn Planted, wanted: Wanted<'_>) -> Option<PlantedError> {
     match lever.set(wanted) {
         Ok(SetLever::Held(held)) => {
@@ -200,7 +206,7 @@ fn binds_at_once(binds: Binds) -> bool {
 /// Why a lever is not tried unless it is named.
 fn not_safe(lever: &Lever) -> Option<&'static str> {
     match &lever.worst {
-        _ if !binds_at_once(lever.binds) => Some("it takes a restart of the server, or more"),
+        _ if !binds_at_once(lever.binds) => Some("it needs a restart of the server, or more"),
         Worst::None(_) | Worst::Slower(_) => None,
         _ => Some("it may do harm at worst: name it to try it"),
     }
@@ -218,13 +224,13 @@ fn wanted_of(setting: &LeverSetting) -> Option<&str> {
     setting.value.as_deref()
 }
 
-/// This machine, as the load sees it.
+/// This machine, with the device that the load goes over.
 pub(super) fn site() -> Site {
     let loopback: DeviceName = LOOPBACK.parse().expect("it is a name");
     Site::here(Some(loopback))
 }
 
-/// The lever of a setting, or the cost that is planted by that name.
+/// The lever of a setting, or the planted cost of that name.
 fn find(setting: &LeverSetting) -> anyhow::Result<&'static dyn Planted> {
     planted::find(&setting.name).ok_or_else(|| {
         let names = levers::all().map(|lever| lever.name.as_str());
@@ -236,7 +242,7 @@ fn find(setting: &LeverSetting) -> anyhow::Result<&'static dyn Planted> {
     })
 }
 
-/// Refuses a value that the lever takes nowhere.
+/// Refuses a value that the lever accepts on no machine.
 fn check_value(setting: &LeverSetting, planted: &'static dyn Planted) -> anyhow::Result<()> {
     let shape = LeverShape {
         name: planted.name(),

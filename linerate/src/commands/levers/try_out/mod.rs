@@ -1,4 +1,4 @@
-//! `linerate levers try`: what would a setting buy the server that is running?
+//! `linerate levers try`: what would a running server gain from a setting?
 
 mod choice;
 pub(crate) mod outcome;
@@ -32,51 +32,53 @@ use crate::shown;
 use crate::values;
 use choice::{Choice, Chooser};
 
-/// Measure levers on the server that is running, and put them back
+/// Measure levers on a running server, and put them back
 ///
-/// The server is neither restarted nor configured. Levers that take hold at once are set and put back
-/// between blocks of load, in random order within each round, over fresh connections; the machine as it
-/// is stands in twice, as its own control. The verdict is about server CPU per request where the
-/// server's processes may be seen, as their user or as root; otherwise about throughput. Each old value
-/// is in the journal before a new one is set, and goes back also when all of Linerate is killed.
+/// The server is neither restarted nor configured. Levers that take hold at once are set and put
+/// back between blocks of load, in random order within each round, over fresh connections; the
+/// unchanged machine is measured twice in each round, as its own control. The verdict is about
+/// server CPU per request where the server's processes are visible, as their user or as root;
+/// otherwise about throughput. Each old value is in the journal before a new one is set, and is put
+/// back even if all of Linerate is killed.
 ///
-/// With --their-load nothing is sent: levers are set and put back under the traffic that the server has, and
-/// the verdict is about its CPU per kilobyte that its TCP connections carry, as the kernel counts them.
+/// With --their-load nothing is sent: levers are set and put back under the server's own traffic,
+/// and the verdict is about its CPU per kilobyte that its TCP connections carry, as the kernel
+/// counts them.
 ///
-/// Levers of the network namespace are those of all servers there while a block lasts. What reaches
-/// further, or a device, is tried with --host.
+/// Levers of the network namespace affect all servers there while a block lasts. Levers that reach
+/// further, or a device, are tried with --host.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  What would these buy the server at port 8080?
+  What would the server at port 8080 gain from these?
     sudo linerate levers try tcp-autocorking=0 busy-poll=50 --host --url http://127.0.0.1:8080/
-  All that take hold at once and do no harm, in three minutes:
+  All levers that take hold at once and do no harm, in three minutes:
     sudo linerate levers try --all-safe --port 8080 --for 3m
-  By a POST of a body, and what was proven as a file of sysctls:
+  With a POST of a body, and the proven levers as a file of sysctls:
     sudo linerate levers try --all-safe --url http://127.0.0.1:8080/items --body @item.json --json \\
       | jq -r .levers.sysctl_d
-  Under the traffic that the server has, with no load of ours:
+  Under the server's own traffic, with no load of ours:
     sudo linerate levers try --all-safe --port 8080 --their-load --for 10m
   On a host of a rig, where nothing of this machine is touched:
     linerate rig exec server -- linerate levers try segmentation-offload=off --port 8080
 
-What takes a restart of the server is not tried, and listed with the commands that measure it.
+Levers that need a restart of the server are not tried, but listed with the commands that measure them.
 
 Exit codes:
-  0    measured, and all is as it was before
+  0    measured, and everything is as it was before
   2    could not run
   3    something that was set could not be put back: linerate levers journal")]
 pub(crate) struct Arguments {
-    /// Levers, each with `=VALUE` for another value than the recommended
+    /// Levers, each with `=VALUE` for another value than the recommended one
     #[arg(value_name = "LEVER[=VALUE]", required_unless_present = "all_safe")]
     levers: Vec<LeverSetting>,
-    /// All that take hold at once, cost speed at worst and have another value that is known
+    /// All levers that take hold at once, at worst cost speed and have another known value
     #[arg(long, conflicts_with = "levers")]
     all_safe: bool,
     /// Also set levers that reach this whole machine, or a device
     #[arg(long)]
     host: bool,
-    /// Where the server is asked, and for what
+    /// URL of the server, and what to request there
     #[arg(long, value_name = "URL", value_hint = ValueHint::Url, required_unless_present = "port", conflicts_with = "port", help_heading = WHERE)]
     url: Option<String>,
     /// Short for --url http://127.0.0.1:PORT/
@@ -85,11 +87,11 @@ pub(crate) struct Arguments {
     /// This host is mine: needed for another address of this machine than loopback
     #[arg(long, value_name = "HOST", help_heading = WHERE, hide_short_help = true)]
     mine: Vec<String>,
-    /// Offer no load: measure under the traffic that the server has
+    /// Offer no load: measure under the server's own traffic
     ///
-    /// Its CPU time must be visible, as its user or as root. A kilobyte is 1,000 bytes of payload, in either
-    /// direction. What takes hold as a connection is opened is tried where clients open new ones within seconds, and
-    /// each block waits for those: the others keep what they have.
+    /// Its CPU time must be visible, as its user or as root. A kilobyte is 1,000 bytes of payload,
+    /// in either direction. What takes hold when a connection is opened is tried where clients open
+    /// new ones within seconds, and each block waits for those: older ones keep what they have.
     #[arg(long, conflicts_with_all = NOT_THEIRS, help_heading = WHERE)]
     their_load: bool,
     /// Connections held open to the server
@@ -101,7 +103,7 @@ pub(crate) struct Arguments {
     /// The smallest difference worth knowing, in per cent
     #[arg(long, default_value = "3", value_name = "PERCENT", value_parser = values::parse_percent, hide_short_help = true)]
     smallest_effect: f64,
-    /// Measure for about so long, in place of 16 rounds
+    /// Measure for about this long, instead of 16 rounds
     #[arg(long = "for", value_name = "TIME", value_parser = values::parse_duration, conflicts_with_all = ["rounds", "smoke"])]
     time: Option<Duration>,
     #[command(flatten)]
@@ -110,7 +112,7 @@ pub(crate) struct Arguments {
     flags: RunFlags,
 }
 
-/// What says how load is offered: the names of flags in clap.
+/// Flags that say how load is offered, by their names in clap.
 const NOT_THEIRS: [&str; 13] = [
     "connections",
     "threads",
@@ -127,7 +129,7 @@ const NOT_THEIRS: [&str; 13] = [
     "tls",
 ];
 
-/// The fewest that verdicts come from.
+/// Fewest rounds that give verdicts.
 const FEWEST_ROUNDS: u32 = 10;
 
 pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<ExitCode> {
@@ -135,7 +137,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<Ex
     let url = arguments.url();
     let seed = arguments.flags.seed();
     let address = address(arguments, &url)?;
-    // What a run that was killed has left is not what the machine is like.
+    // What a killed run has left behind is not the normal state of the machine.
     overdue::put_back(console)?;
     let targets = targets(arguments, &url, address, seed)?;
     let choice = choice(arguments, &url, address)?;
@@ -185,18 +187,19 @@ impl Arguments {
     }
 }
 
-/// Where the server listens, once it is known that it runs here: levers of another machine are not set.
+/// Address where the server listens. Fails if it does not run here, because levers of another
+/// machine are not set.
 fn address(arguments: &Arguments, text: &str) -> anyhow::Result<SocketAddr> {
     let url = HttpUrl::parse(text)?;
     let mine = match arguments.their_load {
-        // Nothing goes there, so that nobody's word is needed.
+        // Nothing is sent there, so nobody has to allow it.
         true => std::slice::from_ref(&url.host),
         false => &arguments.mine,
     };
     for address in ownership::addresses(&url, mine)? {
         match targets::listening_on(address) {
             Err(TargetError::NobodyListens(_)) => {}
-            // Whose it is decides only whether its CPU time is seen.
+            // Who owns the server decides only whether its CPU time is visible.
             _ => return Ok(address),
         }
     }
@@ -207,7 +210,7 @@ fn address(arguments: &Arguments, text: &str) -> anyhow::Result<SocketAddr> {
     )
 }
 
-/// What is driven: the server by load of ours, or by the traffic that it has.
+/// What is measured: the server under load of ours, or under its own traffic.
 fn targets(
     arguments: &Arguments,
     url: &str,
@@ -243,7 +246,7 @@ fn choice(arguments: &Arguments, url: &str, address: SocketAddr) -> anyhow::Resu
 
 fn study(arguments: &Arguments, url: &str, choice: &Choice) -> Study {
     let question = format!(
-        "What would these levers buy the server at {}?",
+        "What would the server at {} gain from these levers?",
         url_without_secrets(url)
     );
     let workload = Workload {
@@ -262,15 +265,15 @@ fn study(arguments: &Arguments, url: &str, choice: &Choice) -> Study {
         title: "Levers on a running server".to_owned(),
         method: format!(
             "The server is loaded in closed loop with each lever by itself and without, in random \
-             order within each round, over fresh connections for each block; the machine as it is \
-             stands in a second time as its own control. Verdicts come from pairs of blocks of one \
+             order within each round, over fresh connections for each block; the unchanged machine \
+             is measured a second time as its own control. Verdicts come from pairs of blocks of one \
              round. {}",
             arguments.request.sentence()
         ),
         pitfalls: vec![
             "One start of the server was measured: what differs between its restarts is not sampled."
                 .to_owned(),
-            "Each lever was set by itself: two together may buy more or less than both alone."
+            "Each lever was set by itself: two together may gain more or less than both alone."
                 .to_owned(),
         ],
         baseline: BaselineSpec {
@@ -286,13 +289,13 @@ fn study(arguments: &Arguments, url: &str, choice: &Choice) -> Study {
     }
 }
 
-/// The same under the traffic that the server has.
+/// The study as it is under the server's own traffic.
 fn under_their_load(tried: Study, settle_ms: Option<u32>) -> Study {
     let mut study = Study {
         name: "levers-try-their-load".to_owned(),
-        title: "Levers on a running server, under the traffic that it has".to_owned(),
-        method: "No load is offered. Each lever by itself is set and put back under the traffic that the server \
-                 has, in random order within each round; the machine as it is stands in a second time as its own \
+        title: "Levers on a running server, under its own traffic".to_owned(),
+        method: "No load is offered. Each lever by itself is set and put back under the server's own traffic, in \
+                 random order within each round; the unchanged machine is measured a second time as its own \
                  control. What is compared is the CPU time of the server's processes per kilobyte of payload that \
                  its TCP connections carried, in either direction, by the kernel's own count of each connection. Verdicts come from pairs of neighbouring blocks of one round."
             .to_owned(),
@@ -300,32 +303,32 @@ fn under_their_load(tried: Study, settle_ms: Option<u32>) -> Study {
     };
     study.design.score_ms = their_load::LOOK_MS;
     study.pitfalls.push(
-        "A kilobyte is no request: where what clients ask for changes from block to block, so does its cost, and \
-         the intervals widen. CPU time for what is no TCP payload, such as HTTP/3 or work in the background, is \
-         counted with it."
+        "A kilobyte is not a request: if what clients ask for changes from block to block, so does its cost, and \
+         the intervals widen. CPU time for anything but TCP payload, such as HTTP/3 or work in the background, is \
+         included."
             .to_owned(),
     );
     if let Some(settle_ms) = settle_ms {
         study.design.settle_ms = study.design.settle_ms.max(settle_ms);
         study.pitfalls.push(
-            "Some of these levers take hold as a connection is opened: each block waits until connections that were \
-             opened after its levers were set carry nearly all. Those that the server opens itself, as a proxy \
-             does, are not looked at, and keep what they had."
+            "Some of these levers take hold when a connection is opened: each block waits until connections that \
+             were opened after its levers were set carry nearly all traffic. Those that the server opens itself, \
+             as a proxy does, are not observed, and keep what they had."
                 .to_owned(),
         );
     }
     study
 }
 
-/// So many rounds as there is time for.
+/// Number of rounds that fit into the time.
 fn rounds(time: Duration, study: &Study) -> anyhow::Result<u32> {
     let levers = study.steps.len();
-    // The machine as it is stands there twice.
+    // The unchanged machine is measured twice in each round.
     let rounds = versus::rounds_within(study, levers + 2, time);
     ensure!(
         rounds >= FEWEST_ROUNDS,
         "--for is too short for {levers} levers: verdicts need {FEWEST_ROUNDS} rounds, and there is time \
-         for {rounds}; give it more, or fewer levers"
+         for {rounds}; give it more time, or fewer levers"
     );
     Ok(rounds)
 }

@@ -1,4 +1,5 @@
-//! What came of it: the levers that were proven, and how they are kept; those that were not tried.
+//! The outcome of a trial: the proven levers and how to keep them set, and those that were not
+//! tried.
 
 use machine::levers::{self, Lasting};
 use minijinja::context;
@@ -13,23 +14,23 @@ use crate::console::Console;
 use crate::shown::Addition;
 use crate::told::{self, template};
 
-/// What was proven, how it is kept, and what was not tried.
+/// Levers that were proven, how to keep them set, and levers that were not tried.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct LeversTried {
     /// The levers with which the server was better, each by itself.
     proven: Vec<String>,
-    /// What a person would type to set them, until the next boot.
+    /// Commands that set them by hand, until the next boot.
     commands: Vec<String>,
     /// A file for /etc/sysctl.d that sets those of them that are sysctls; null where none is.
     sysctl_d: Option<String>,
     /// A profile of tuned, /etc/tuned/linerate/tuned.conf, that sets those of them that are sysctls or
     /// files of /sys; null where none is.
     tuned: Option<String>,
-    /// What was asked for and not tried.
+    /// Levers that were asked for and not tried.
     untried: Vec<Untried>,
 }
 
-/// Beside the judgement of a run.
+/// What the trial adds to the judgement of a run.
 pub(super) fn of(choice: Choice, judgement: &Judgement, console: &Console) -> Addition {
     let verdicts = judgement.steps.iter();
     let better = verdicts.filter(|step| step.verdict == Verdict::Better);
@@ -79,12 +80,12 @@ fn tuned(lasting: &[Lasting]) -> Option<String> {
 }
 
 fn section(lasting: &[Lasting], of_sysctls: bool, between: &str) -> String {
-    let of_it = lasting.iter().filter(|it| it.is_sysctl == of_sysctls);
-    let lines = of_it.map(|Lasting { name, value, .. }| format!("{name}{between}{value}\n"));
+    let chosen = lasting.iter().filter(|it| it.is_sysctl == of_sysctls);
+    let lines = chosen.map(|Lasting { name, value, .. }| format!("{name}{between}{value}\n"));
     lines.collect()
 }
 
-/// What was not tried, in words; none where all was.
+/// The levers that were not tried, in words; empty where all were.
 pub(super) fn untried(untried: &[Untried], console: &Console) -> String {
     let untried = context! { untried => Serde(untried) };
     told::page(&untried, template!("levers-try"), console.width())

@@ -1,4 +1,5 @@
-//! A look at the traffic that a server has, before anything is changed: what can be measured under it?
+//! Looks at a server's own traffic before anything is changed, to see what can be measured under
+//! it.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -8,16 +9,16 @@ use machine::instruments::carried::{CarriedWatch, Known};
 use machine::targets;
 use model::reading::CarriedReading;
 
-/// How long it is looked at: as long as a block is scored.
+/// Length of one look at the traffic, ms: as long as a block is scored.
 pub(super) const LOOK_MS: u32 = 1000;
 
-/// How many such times new connections are waited for.
+/// Most looks while new connections are waited for.
 const MOST_LOOKS: u32 = 10;
-/// After so many without a new one nobody waits for more.
+/// Looks after which the waiting ends if there was no new connection at all.
 const LOOKS_FOR_ONE: u32 = 3;
 
-/// Sees whether levers can be tried under the traffic of a server: its CPU time is visible, and there is enough
-/// traffic that can be counted.
+/// Checks that levers can be tried under the traffic of a server: its CPU time is visible, and
+/// there is enough traffic that can be counted.
 pub(super) fn look(address: SocketAddr, url: &str) -> anyhow::Result<()> {
     let pids = targets::listening_on(address).with_context(|| {
         format!(
@@ -27,7 +28,7 @@ pub(super) fn look(address: SocketAddr, url: &str) -> anyhow::Result<()> {
     })?;
     let carried = carried(&targets::addresses_of_all(&pids), None);
     let carried = carried.context("reading what the server's connections carry")?;
-    let rest = "Nothing was changed. Leave --their-load out: load is offered then";
+    let rest = "Nothing was changed. Leave out --their-load to have load offered";
     let went = match carried.segments {
         0 => "no TCP connection carried anything".to_owned(),
         few => format!(
@@ -38,7 +39,7 @@ pub(super) fn look(address: SocketAddr, url: &str) -> anyhow::Result<()> {
     ensure!(
         carried.is_seen(),
         "the traffic of the server at {url} cannot be counted: within a second {} connections came and went in \
-         this network namespace, of which the kernel tells too late, and {} segments with payload over those \
+         this network namespace, which the kernel reports too late, and {} segments with payload went over those \
          that stay. {rest}",
         carried.unseen,
         carried.segments
@@ -51,7 +52,7 @@ pub(super) fn look(address: SocketAddr, url: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What goes over the connections of a server while it is looked at.
+/// Traffic on the connections of a server during one look.
 fn carried(listens: &[SocketAddr], known: Option<&Known>) -> std::io::Result<CarriedReading> {
     let mut watch = CarriedWatch::open(listens.to_vec())?;
     sys::clock::wait_until(Duration::from_millis(LOOK_MS.into()), || {
@@ -61,8 +62,8 @@ fn carried(listens: &[SocketAddr], known: Option<&Known>) -> std::io::Result<Car
     watch.close(known)
 }
 
-/// How long it takes until connections that are opened from now on carry nearly all of a server's traffic, ms; in
-/// words why no lever can be tried that takes hold of those alone.
+/// How long it takes until connections that are opened from now on carry nearly all of a server's
+/// traffic, ms. The error says why no lever can be tried that only new connections take on.
 pub(super) fn takeover_ms(address: SocketAddr) -> Result<u32, String> {
     let pids = targets::listening_on(address).map_err(|error| error.to_string())?;
     let listens = targets::addresses_of_all(&pids);
@@ -77,7 +78,7 @@ pub(super) fn takeover_ms(address: SocketAddr) -> Result<u32, String> {
         let is_alone = older.connections == older.of && looks >= LOOKS_FOR_ONE;
         if is_alone || looks == MOST_LOOKS {
             return Err(format!(
-                "after {looks} s {} of {} connections were still those that there were before, and carried {:.0} % of \
+                "after {looks} s {} of {} connections were still those from before, and carried {:.0} % of \
                  the bytes",
                 older.connections,
                 older.of,

@@ -36,12 +36,12 @@ pub(super) enum Csv<'a> {
 }
 
 impl Csv<'_> {
-    /// The line of names.
+    /// Writes the line of column names.
     pub(super) fn begin(&mut self) -> io::Result<()> {
         self.line(&names())
     }
 
-    /// The line of an interval of a window that opened at this time of the wall clock.
+    /// Writes the line of an interval. Its window opened at `opened_wall_ns` of the wall clock.
     pub(super) fn write(&mut self, opened_wall_ns: u64, interval: &Interval) -> io::Result<()> {
         self.line(&row(opened_wall_ns, interval))
     }
@@ -104,7 +104,7 @@ fn row(opened_wall_ns: u64, interval: &Interval) -> Vec<String> {
     cells
 }
 
-/// In µs; empty where there is nothing, or too little to tell a quantile from.
+/// Cells of a distribution, in µs; empty where there is nothing, or too little for a quantile.
 fn figures(histogram: &Histogram) -> Vec<String> {
     let cell = |ns: Option<f64>| ns.map_or_else(String::new, |ns| format!("{:.1}", ns / 1e3));
     let quantile = |(quantile, _): &(f64, _)| histogram.carried(*quantile).map(|ns| ns as f64);

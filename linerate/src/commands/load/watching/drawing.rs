@@ -1,4 +1,4 @@
-//! The line on a terminal, and the plain lines elsewhere, of a load under way.
+//! Shows a load under way: by one changing line on a terminal, by plain lines elsewhere.
 
 use super::sight::Sight;
 use super::words::Recent;
@@ -6,8 +6,8 @@ use crate::progress_line::ProgressLine;
 use model::reading::Ledger;
 use traffic::load::LoadPlan;
 
-/// After so long the line is changed. Its words and its bar may be drawn one after the other, which
-/// makes eight pictures a second.
+/// Time between two changes of the line. Its words and its bar may be drawn one after the other,
+/// which makes eight frames a second.
 const FRAME_NS: u64 = 250_000_000;
 
 pub(super) struct Drawing<'a> {
@@ -22,7 +22,7 @@ pub(super) struct Drawing<'a> {
 }
 
 impl<'a> Drawing<'a> {
-    /// Of a load that is about to begin.
+    /// The drawing of a load that is about to begin.
     pub(super) fn new(line: ProgressLine<'a>, now_ns: u64, plan: &LoadPlan) -> Self {
         Self {
             line,
@@ -36,12 +36,12 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// When it is to be drawn next.
+    /// When the line is to be drawn next, on the monotonic clock.
     pub(super) fn next_ns(&self) -> u64 {
         self.next_ns
     }
 
-    /// Draws it, if it is time.
+    /// Draws the line, if it is time.
     pub(super) fn look(&mut self, sight: &Sight, now_ns: u64) {
         if now_ns < self.next_ns {
             return;
@@ -65,13 +65,13 @@ impl<'a> Drawing<'a> {
         self.line.step(parts(done_ns), parts(total_ns), &words);
     }
 
-    /// Takes the changing line away.
+    /// Removes the changing line.
     pub(super) fn end(&self) {
         self.line.end();
     }
 }
 
-/// How long so many requests take, if they go on as those before.
+/// How long `requests` requests take if they go on at the rate so far, ns.
 fn expected_ns(ledger: &Ledger, requests: u64, done_ns: u64) -> u64 {
     let ended = ledger.answered + ledger.errors.failed();
     let expected_ns = u128::from(done_ns) * u128::from(requests) / u128::from(ended.max(1));

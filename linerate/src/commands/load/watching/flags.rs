@@ -1,4 +1,4 @@
-//! The flags that say what is written of each interval of a load.
+//! The flags that say what is written for each interval of a load.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use clap::{ArgGroup, ValueHint};
 use crate::commands::load::OUTPUT;
 use crate::values;
 
-/// Standard output by the name that tools have for it.
+/// Standard output, by its usual name on command lines.
 const STANDARD_OUTPUT: &str = "-";
 
 #[derive(clap::Args)]
@@ -18,15 +18,15 @@ pub(in crate::commands::load) struct WatchFlags {
     /// Write a line of figures for each second of the scored window, comma-separated
     ///
     /// The first line names the columns, with their units: counts, throughput, failures by kind,
-    /// quantiles. A quantile with fewer than ten requests beyond it is empty. Lines are written while
-    /// the load goes on, which therefore is put on once, also where throughput settles late. With `-`
-    /// they go to standard output, and the page to standard error.
+    /// quantiles. A quantile with fewer than ten requests beyond it is empty. Lines are written
+    /// while the load goes on, which is therefore not repeated where throughput settles late. With
+    /// `-` they go to standard output, and the page to standard error.
     #[arg(long, value_name = "FILE|-", value_hint = ValueHint::FilePath, conflicts_with_all = ["slo", "sweep"], hide_short_help = true, help_heading = OUTPUT)]
     csv: Option<PathBuf>,
     /// Write the latency of each second as a log of HdrHistogram, in nanoseconds
     ///
-    /// Lines without a tag are what the page puts first: response times in open loop, service times
-    /// in closed loop. In open loop those tagged `service` and `lateness` stand beside them. The
+    /// Lines without a tag hold what the page shows first: response times in open loop, service
+    /// times in closed loop. In open loop there are also lines tagged `service` and `lateness`. The
     /// intervals add up to the distributions of the page. Precision is two digits.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["slo", "sweep", "throughput", "download"], hide_short_help = true, help_heading = OUTPUT)]
     pub(super) hlog: Option<PathBuf>,
@@ -42,7 +42,7 @@ pub(super) enum CsvTo<'a> {
 }
 
 impl WatchFlags {
-    /// Whether standard output, and each file, is asked for by one of them alone.
+    /// Checks that standard output, and each file, is asked for by one flag only.
     pub(in crate::commands::load) fn check(&self, json: bool) -> anyhow::Result<()> {
         ensure!(
             !(json && self.takes_standard_output()),
@@ -59,7 +59,7 @@ impl WatchFlags {
         Ok(())
     }
 
-    /// Whether anything is written of intervals.
+    /// Whether anything is written for intervals.
     pub(in crate::commands::load) fn writes(&self) -> bool {
         self.csv.is_some() || self.hlog.is_some()
     }
@@ -81,7 +81,8 @@ impl WatchFlags {
     }
 }
 
-/// Shorter ones would be cut less evenly than they are long.
+/// Parses the length of intervals. For shorter ones the time of a cut would vary by more than their
+/// length.
 fn parse_interval(text: &str) -> Result<Duration, String> {
     const SHORTEST: Duration = Duration::from_millis(10);
     let interval = values::parse_duration(text)?;

@@ -17,12 +17,13 @@ use model::reading::LatencyReading;
 use super::interval::Interval;
 use super::named_file::NamedFile;
 
-/// Two digits make the buckets that ours are: 128 for each power of two.
+/// With two digits their buckets are the same as ours: 128 for each power of two.
 const DIGITS: u8 = 2;
-/// Readers expect nanoseconds, and the column for people in milliseconds.
+/// Divisor of the column for people, which readers expect in milliseconds; all else is in
+/// nanoseconds.
 const NS_PER_MS: f64 = 1e6;
 
-/// What a log is written with.
+/// The file of a log, and the serializer of its histograms.
 pub(super) struct HdrFile {
     file: NamedFile,
     serializer: V2DeflateSerializer,
@@ -36,7 +37,7 @@ impl HdrFile {
         }
     }
 
-    /// Writes what stands before the histograms of a window that opened then.
+    /// Writes the lines before the histograms of a window that opened at `opened_wall_ns`.
     pub(super) fn begin(&mut self, opened_wall_ns: u64) -> io::Result<HdrLog<'_>> {
         let opened = SystemTime::UNIX_EPOCH + Duration::from_nanos(opened_wall_ns);
         let log = IntervalLogWriterBuilder::new()
@@ -55,14 +56,14 @@ impl HdrFile {
     }
 }
 
-/// A log that was begun.
+/// A log whose first lines are written.
 pub(super) struct HdrLog<'f> {
     log: IntervalLogWriter<'f, 'f, NamedFile, V2DeflateSerializer>,
 }
 
 impl HdrLog<'_> {
-    /// Writes the distributions of an interval: the one that matters most without a tag, which is
-    /// what readers take unless told otherwise.
+    /// Writes the distributions of an interval. The one that matters most has no tag, which is what
+    /// readers use by default.
     pub(super) fn write(&mut self, interval: &Interval) -> io::Result<()> {
         let Some(latency) = &interval.counted.latency else {
             return Ok(());
@@ -97,7 +98,7 @@ fn lines(latency: &LatencyReading) -> Vec<(Option<&'static str>, &Histogram)> {
     }
 }
 
-/// Our counts in the same buckets of theirs.
+/// Converts our histogram into theirs, whose buckets are the same.
 fn theirs(ours: &Histogram) -> io::Result<hdrhistogram::Histogram<u64>> {
     let new = hdrhistogram::Histogram::new_with_bounds(1, Histogram::LONGEST_NS, DIGITS);
     let mut histogram = new.map_err(io::Error::other)?;

@@ -5,8 +5,9 @@ use traffic::load::SoFar;
 /// One piece of the scored window and what was counted in it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Interval {
-    /// Both from the opening of the window on.
+    /// Start of the interval, from the opening of the window on.
     pub(super) from_ns: u64,
+    /// End of the interval, from the opening of the window on.
     pub(super) until_ns: u64,
     pub(super) counted: SoFar,
 }
@@ -21,7 +22,7 @@ pub(super) struct Cutter {
 }
 
 impl Cutter {
-    /// For a window that opens when `seen` was counted.
+    /// A cutter for a window that opens when `seen` was counted.
     pub(super) fn new(interval_ns: u64, window_ns: u64, seen: SoFar) -> Self {
         Self {
             interval_ns: interval_ns.max(1),
@@ -31,8 +32,8 @@ impl Cutter {
         }
     }
 
-    /// When the present interval is to end, from the opening on; `None` for the last, which ends
-    /// with the window, whenever that is.
+    /// When the present interval is to end, from the opening of the window on; `None` for the last,
+    /// which ends with the window, whenever that is.
     pub(super) fn next_ns(&self) -> Option<u64> {
         let next_ns = (self.until_ns / self.interval_ns + 1) * self.interval_ns;
         (next_ns < self.window_ns).then_some(next_ns)
@@ -52,7 +53,7 @@ impl Cutter {
 }
 
 impl Interval {
-    /// Its length in s, never nought.
+    /// Its length in s, never zero.
     pub(super) fn seconds(&self) -> f64 {
         (self.until_ns - self.from_ns).max(1) as f64 / 1e9
     }

@@ -1,9 +1,9 @@
-//! A load that is watched while it goes on: a line for a person, lines of figures and a log of
-//! histograms for programs.
+//! Watches a load while it goes on: a line for a person, lines of figures and a log of histograms
+//! for programs.
 //!
-//! The load threads count in memory that others may read (`traffic::load::Live`) and do nothing for
-//! it. A thread of its own reads, draws and writes. It has a table of open files of its own, so that
-//! the kernel takes the load for the single thread that it otherwise is.
+//! The load threads count in memory that others may read (`traffic::load::Live`) and do no more for
+//! it. A separate thread reads, draws and writes. It has its own table of open files, so that for
+//! the kernel the load is still the single thread that it is without the watching.
 
 mod csv;
 mod drawing;
@@ -33,19 +33,19 @@ use named_file::NamedFile;
 use recording::{Outputs, Recording};
 use sight::{Showing, Sight};
 
-/// A load that is over before a person wonders is not shown.
+/// A shorter load is not shown: it is over before a person wonders.
 const WORTH_SHOWING_NS: u64 = 2_000_000_000;
-/// Plain lines where no line can be drawn.
+/// Plain lines that are printed where no changing line can be drawn.
 const PLAIN_LINES: usize = 10;
 
-/// Who watches one load.
+/// What watches one load.
 pub(super) struct Watching<'a> {
     drawing: Option<Drawing<'a>>,
     outputs: Option<Outputs<'a>>,
 }
 
 impl<'a> Watching<'a> {
-    /// As the flags say; opens the files that are to be written.
+    /// Prepares what the flags ask for, and opens the files to write.
     pub(super) fn prepare(
         arguments: &'a Arguments,
         plan: &LoadPlan,
@@ -75,7 +75,7 @@ impl<'a> Watching<'a> {
         })
     }
 
-    /// Puts the load on, and watches it where anybody wants to know.
+    /// Puts the load on, and watches it if there is anything to draw or to write.
     pub(super) fn over(
         self,
         observer: &mut dyn Observer,
@@ -93,7 +93,7 @@ impl<'a> Watching<'a> {
                 sight,
                 watcher: watcher.thread().clone(),
             };
-            // What was opened before would stay open in the watcher's table too.
+            // Files that the load opened earlier would stay open in the watcher's table too.
             let _ = is_ready.recv();
             let outcome = load(&mut Showing { observer, sight });
             drop(end);
@@ -111,7 +111,7 @@ impl<'a> Watching<'a> {
         let _ = ready.send(());
         let mut recording = self.outputs.as_mut().map(Recording::new);
         loop {
-            // Asked before the last look, which is to see all.
+            // Read before the look, so that the last look sees everything.
             let is_over = sight.is_over();
             let now_ns = clock::monotonic_ns();
             if let Some(recording) = &mut recording {
@@ -134,7 +134,7 @@ impl<'a> Watching<'a> {
     }
 }
 
-/// Ends the watching with the load, also with one that panics.
+/// Ends the watching when the load ends, even by a panic.
 struct EndOfLoad<'a> {
     sight: &'a Sight,
     watcher: Thread,
@@ -147,7 +147,7 @@ impl Drop for EndOfLoad<'_> {
     }
 }
 
-/// Or until the load is over.
+/// Waits until a moment of the monotonic clock, or until the load is over.
 fn wait_until(moment_ns: u64) {
     let left_ns = moment_ns.saturating_sub(clock::monotonic_ns());
     thread::park_timeout(Duration::from_nanos(left_ns));

@@ -1,4 +1,4 @@
-//! A file that is written line by line and named in the errors of writing.
+//! A file that is written line by line and is named in the errors of writing.
 
 use std::fs::File;
 use std::io::{self, LineWriter, Write};
@@ -6,14 +6,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-/// Each line is in the file when it is whole, so that another program can follow.
+/// A file into which each line is written as soon as it is whole, so that another program can
+/// follow it.
 pub(super) struct NamedFile {
     lines: LineWriter<File>,
     path: PathBuf,
 }
 
 impl NamedFile {
-    /// An empty file in the place of what was there.
+    /// Creates an empty file, in place of one that was there.
     pub(super) fn create(path: &Path) -> anyhow::Result<Self> {
         let file = File::create(path);
         let file = file.with_context(|| format!("cannot write `{}`", path.display()))?;

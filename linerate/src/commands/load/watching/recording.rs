@@ -1,4 +1,4 @@
-//! What is written of each interval of a load under way.
+//! Writes the figures of each interval of a load under way.
 
 use std::io;
 
@@ -8,20 +8,20 @@ use super::interval::Cutter;
 use super::sight::{Opened, Sight};
 use crate::console::Console;
 
-/// Whether the window has opened is looked after so often.
+/// Time between two checks whether the window has opened.
 const PEEK_NS: u64 = 10_000_000;
 
 /// Where to write, and how often.
 pub(super) struct Outputs<'a> {
     pub(super) interval_ns: u64,
-    /// As long as the window is to be.
+    /// Planned length of the window.
     pub(super) window_ns: u64,
     pub(super) csv: Option<Csv<'a>>,
     pub(super) hlog: Option<HdrFile>,
     pub(super) console: &'a Console,
 }
 
-/// The writing of it.
+/// Writes the outputs of one load.
 pub(super) struct Recording<'o, 'a> {
     outputs: Option<&'o mut Outputs<'a>>,
     begun: Option<Begun<'o, 'a>>,
@@ -29,7 +29,7 @@ pub(super) struct Recording<'o, 'a> {
     is_closed: bool,
 }
 
-/// What is known from the opening of the window on.
+/// The state from the opening of the window on.
 struct Begun<'o, 'a> {
     opened: Opened,
     cutter: Cutter,
@@ -52,7 +52,7 @@ impl<'o, 'a> Recording<'o, 'a> {
     pub(super) fn next_ns(&self) -> u64 {
         match &self.begun {
             None => self.now_ns + PEEK_NS,
-            // What is left is written when all threads have closed their windows.
+            // The rest is written when all threads have closed their windows.
             Some(_) if self.is_closed => u64::MAX,
             Some(begun) => begun.next_ns(),
         }
@@ -87,13 +87,13 @@ impl<'o, 'a> Begun<'o, 'a> {
         let mut csv = csv.as_mut();
         let console = *console;
         let named = csv.as_mut().map(|csv| csv.begin());
-        kept(named.transpose(), console);
+        or_report(named.transpose(), console);
         let hlog = hlog.as_mut().map(|hlog| hlog.begin(opened.wall_ns));
         Self {
             cutter: Cutter::new(*interval_ns, *window_ns, opened.before.clone()),
             opened,
             csv,
-            hlog: kept(hlog.transpose(), console).flatten(),
+            hlog: or_report(hlog.transpose(), console).flatten(),
             console,
         }
     }
@@ -112,17 +112,17 @@ impl<'o, 'a> Begun<'o, 'a> {
         let interval = self.cutter.cut(until_ns, live.so_far());
         let wall_ns = self.opened.wall_ns;
         let csv = self.csv.as_mut().map(|csv| csv.write(wall_ns, &interval));
-        if kept(csv.transpose(), self.console).is_none() {
+        if or_report(csv.transpose(), self.console).is_none() {
             self.csv = None;
         }
         let hlog = self.hlog.as_mut().map(|hlog| hlog.write(&interval));
-        if kept(hlog.transpose(), self.console).is_none() {
+        if or_report(hlog.transpose(), self.console).is_none() {
             self.hlog = None;
         }
     }
 }
 
-/// What could not be written is told once, and the load goes on.
-fn kept<T>(written: io::Result<T>, console: &Console) -> Option<T> {
+/// Reports a write error and returns `None`; the load goes on.
+fn or_report<T>(written: io::Result<T>, console: &Console) -> Option<T> {
     written.map_err(|error| console.could_not_write(error)).ok()
 }

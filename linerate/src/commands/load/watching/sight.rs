@@ -1,4 +1,4 @@
-//! What a load under way lets others see of it.
+//! What other threads can see of a load under way.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use sys::clock;
 use traffic::load::{Live, Observer, SoFar};
 
-/// One load, from its beginning to its end, as it is known by now.
+/// What is known so far of one load, from its beginning to its end.
 #[derive(Debug, Default)]
 pub(super) struct Sight {
     pub(super) live: OnceLock<Arc<Live>>,
@@ -19,27 +19,27 @@ pub(super) struct Sight {
 /// The opening of the scored window.
 #[derive(Clone, Debug)]
 pub(super) struct Opened {
-    /// On the monotonic clock.
+    /// When it opened, on the monotonic clock.
     pub(super) at_ns: u64,
-    /// On the wall clock.
+    /// When it opened, on the wall clock.
     pub(super) wall_ns: u64,
-    /// What was counted before it.
+    /// What was counted before it opened.
     pub(super) before: SoFar,
 }
 
 impl Sight {
-    /// No more will be counted.
+    /// Marks the load as over: nothing more will be counted.
     pub(super) fn end(&self) {
         self.is_over.store(true, Ordering::Release);
     }
 
-    /// Whether what is read from now on is all.
+    /// Whether the load is over, so that what is read from now on is complete.
     pub(super) fn is_over(&self) -> bool {
         self.is_over.load(Ordering::Acquire)
     }
 }
 
-/// Shows what another observer observes.
+/// Passes each event to another observer, and notes it in a [`Sight`].
 pub(super) struct Showing<'a> {
     pub(super) observer: &'a mut dyn Observer,
     pub(super) sight: &'a Sight,
@@ -57,7 +57,7 @@ impl Observer for Showing<'_> {
 
     fn window_opens(&mut self) {
         self.observer.window_opens();
-        // Of the window nothing is counted yet.
+        // Nothing of the window is counted yet.
         let before = self.sight.live.get().map(|live| SoFar {
             ledger: live.ledger(),
             ..SoFar::default()

@@ -1,4 +1,4 @@
-//! What the line on a terminal says of a load under way.
+//! What the line on a terminal says about a load under way.
 
 use std::collections::VecDeque;
 
@@ -6,15 +6,15 @@ use model::Histogram;
 use report::numbers;
 use traffic::load::SoFar;
 
-/// Rate and latency are those of so long before now.
+/// How far back the readings go that rate and latency are computed from.
 const LOOKS_BACK_NS: u64 = 1_000_000_000;
 
-/// The last readings of a block, as far as they are looked back to.
+/// The last readings of a block, as far back as they are needed.
 #[derive(Debug, Default)]
 pub(super) struct Recent(VecDeque<(u64, SoFar)>);
 
 impl Recent {
-    /// Takes a reading, and says what went on lately.
+    /// Adds a reading, and says what went on lately.
     pub(super) fn words(
         &mut self,
         now_ns: u64,
@@ -48,13 +48,14 @@ fn rate(lately: &SoFar, seconds: f64) -> String {
     format!("{} requests/s", numbers::rate(answered / seconds))
 }
 
-/// Bytes are counted in the scored window alone.
+/// Throughput lately; `None` outside the scored window, in which alone bytes are counted.
 fn gbit_per_second(lately: &SoFar, seconds: f64) -> Option<String> {
     let bits = lately.received_bytes as f64 * 8.0;
     (bits > 0.0).then(|| format!("{} Gbit/s", numbers::rate(bits / 1e9 / seconds)))
 }
 
-/// Of the response in open loop, of the service in closed loop; of the scored window alone.
+/// Quantiles of the response time in open loop, of the service time in closed loop; only within the
+/// scored window.
 fn latency(lately: &SoFar) -> Option<String> {
     let latency = lately.latency.as_ref()?;
     let shown: &Histogram = match latency.response.total() {

@@ -21,7 +21,7 @@ const RX: [&str; 2] = [
     "sys/class/net/eth0/queues/rx-1/rps_cpus",
 ];
 
-/// A machine and a journal that go with the test.
+/// A machine and a journal that are removed when the test ends.
 struct Bench {
     machine: Planted,
     folder: PathBuf,
@@ -150,7 +150,7 @@ fn a_journal_cut_at_any_byte_of_its_last_entry_leaves_nothing_changed() {
     let whole = fs::read(&file).unwrap();
     for cut in 0..=whole.len() {
         fs::write(&file, &whole[..cut]).unwrap();
-        // A power cut before the entry was whole came before the knob was written.
+        // If the power was cut before the entry was complete, the knob was not written yet.
         bench.write(SWAP, if cut == whole.len() { "10\n" } else { "60\n" });
         bench.undo();
         assert_eq!(bench.holds(SWAP), "60", "cut at byte {cut}");
@@ -185,7 +185,7 @@ fn a_kill_between_two_knobs_is_undone_from_the_journal() {
 }
 
 #[test]
-fn an_entry_that_got_the_number_of_one_that_was_held_and_undone_stays() {
+fn an_entry_that_reuses_the_number_of_an_undone_hold_is_not_undone_in_its_place() {
     let (bench, us) = (Bench::new("number"), Owner::this_process().unwrap());
     let ours = |entry: &Entry, change: &LeverChange| is_held(entry, change, 1, us);
     let hold = || {
@@ -209,7 +209,7 @@ fn an_entry_that_got_the_number_of_one_that_was_held_and_undone_stays() {
 }
 
 #[test]
-fn what_was_held_is_left_over_once_its_holder_has_ended_and_what_is_to_stay_is_not() {
+fn a_held_change_is_left_over_once_its_holder_has_ended_and_a_lasting_change_is_not() {
     let bench = Bench::new("held");
     bench.apply("receive-packet-steering", "0-1").unwrap();
     let plan = bench.plan("swappiness", "10");
@@ -217,12 +217,12 @@ fn what_was_held_is_left_over_once_its_holder_has_ended_and_what_is_to_stay_is_n
     apply_in(&mut bench.journal(), &plan, &bench.site(), &until).unwrap();
     let left_over = |entry: &Entry, change: &LeverChange| is_left_over(entry, change, 0);
     assert_eq!(bench.undo_meant(left_over), Vec::<Vec<KnobFate>>::new());
-    let of_an_ended = |entry: &Entry, change: &LeverChange| {
+    let as_if_ended = |entry: &Entry, change: &LeverChange| {
         let mut entry = entry.clone();
         entry.owner.started_ticks += 1;
         is_left_over(&entry, change, 0)
     };
-    assert_eq!(bench.undo_meant(of_an_ended), [[put_back("60")]]);
+    assert_eq!(bench.undo_meant(as_if_ended), [[put_back("60")]]);
     assert_eq!(bench.journal().entries().len(), 1);
 }
 
@@ -290,8 +290,8 @@ fn a_refused_knob_takes_those_before_it_back() {
     assert_eq!(bench.journal().entries(), []);
 }
 
-/// Of a plan for the two masks, the second: what is typed in another order is held as the kernel
-/// sorts it, so it holds neither what was there nor what was written.
+/// A plan for the two masks whose second list is out of order. The kernel returns it sorted, so the
+/// knob then holds neither the old value nor the one that was written.
 fn out_of_order(bench: &Bench) -> Plan {
     let mut plan = bench.plan("receive-packet-steering", "0-1");
     plan.steps[1].new = Value::Numbers(vec![1, 0]);
@@ -309,11 +309,12 @@ fn a_knob_that_holds_another_value_than_was_written_gets_its_old_one_back() {
 }
 
 #[test]
-fn what_could_not_be_taken_back_is_known_for_ours_by_a_later_undo() {
+fn a_value_that_could_not_be_restored_is_recognised_as_ours_by_a_later_undo() {
     let bench = Bench::new("stuck");
     let plan = bench.plan("receive-packet-steering", "0-1");
     let file = bench.machine.tree.path(RX[0]);
-    // Once it was looked at, it holds a third value and takes none: the index of lo reads as CPU 0.
+    // After the plan was checked, the file holds a third value and accepts none: the index of lo,
+    // which reads as CPU 0.
     let start = |_| {
         fs::remove_file(&file)?;
         std::os::unix::fs::symlink("/sys/class/net/lo/ifindex", &file)

@@ -1,5 +1,5 @@
-//! What moves while a change stands: the time of a trial, the owner of an interrupt, and what the kernel
-//! moves along.
+//! What moves while a change is in force: the deadline of a trial, the owner of an interrupt, and
+//! settings that the kernel changes along with ours.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ fn a_trial_counts_from_when_all_was_set() {
         };
         assert_eq!((entry.id, bench.holds(SWAP).as_str()), (id, "60"));
         at_first_ms.set(change.reverts_at_ms.unwrap());
-        // What follows is set later than that.
+        // What is set after this wait has a later deadline.
         let is_later = || sys::clock::since_boot_ms() + TRIAL_MS > at_first_ms.get();
         assert!(sys::clock::wait_until(LONGEST, is_later));
         Ok(())
@@ -61,7 +61,8 @@ fn an_interrupt_whose_number_was_given_to_another_is_left_as_it_is() {
         fs::create_dir_all(bench.machine.tree.path(file).parent().unwrap()).unwrap();
         bench.write(file, text);
     }
-    // Somebody shares it, or nobody has it while the device is down: it is still ours.
+    // Where another device shares the interrupt, or nobody has it while the device is down, it is
+    // still ours.
     for ours in ["eth0-rx-0\n", "eth1, eth0-rx-0\n", "\n"] {
         bench.apply("interrupt-affinity", "1").unwrap();
         bench.write(ACTIONS, ours);
@@ -74,7 +75,7 @@ fn an_interrupt_whose_number_was_given_to_another_is_left_as_it_is() {
     assert_eq!(bench.undo(), [[KnobFate::ChangedHands { now }]]);
     assert_eq!(bench.holds(AFFINITY), "1");
     assert_eq!(bench.journal().entries(), []);
-    // The number has gone.
+    // The interrupt no longer exists.
     bench.write(ACTIONS, "eth0-rx-0\n");
     bench.apply("interrupt-affinity", "0").unwrap();
     fs::remove_dir_all(bench.machine.tree.path("proc/irq/24")).unwrap();
@@ -103,7 +104,7 @@ fn what_the_kernel_moves_along_is_put_back_and_what_somebody_has_set_since_is_no
     let others = KnobFate::SetByOthers { now, ours };
     for (is_under_way, moved_to, held, fate) in [
         (false, 5000, "5000", put_back("67584")),
-        // Killed before it could be noted where to.
+        // The process was killed before it could note where the value moved to.
         (true, 67_584, "5000", put_back("67584")),
         (false, 5000, "70000", others),
     ] {

@@ -1,13 +1,12 @@
-//! Levers that no machine of the tests has, over files that stand for it: baseline, tuned, verified,
-//! restored.
+//! Levers that no test machine has, on planted files: read, set, verified, put back.
 
 use super::*;
 use crate::levers::{TestBench, all};
 
 const CPUS: &str = "sys/devices/system/cpu/";
 
-/// The files of such a lever below a folder, each with what it holds, and the value to set: words of one
-/// length, since a file keeps what is not written over.
+/// The files of a lever below [`CPUS`], each with what it holds, and the value to set. Old and new
+/// values are of equal length, since a planted file keeps the bytes that are not written over.
 fn planted(lever: &str) -> (&'static [(&'static str, &'static str)], &'static str) {
     match lever {
         "energy-preference" => (

@@ -1,11 +1,12 @@
-//! One connection of a pipeline: whose answers are awaited, what is to leave, and what has come.
+//! One connection of a pipeline: the slots that await answers, the output, and the input.
 
 use std::collections::VecDeque;
 use std::io;
 
 use super::ReceivedPiece;
 
-/// What is taken of one connection before others have their turn: a millisecond or two of work.
+/// Most bytes received from one connection before others have their turn: a millisecond or two of
+/// work.
 const TURN_BYTES: usize = 256 << 10;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,7 +15,7 @@ pub(super) enum State {
     Down,
     Opening,
     Open,
-    /// Its server answers no more.
+    /// The server has announced that it answers no more on this connection.
     Leaving,
 }
 
@@ -22,30 +23,30 @@ pub(super) enum State {
 pub(super) struct Line {
     pub(super) state: State,
     pub(super) was_open: bool,
-    /// Why it went down.
+    /// Why the connection went down.
     failure: Option<io::Error>,
-    /// Slots whose answers are awaited, in the order in which these come.
+    /// Slots whose answers are awaited, in the order in which the answers come.
     pub(super) order: VecDeque<usize>,
-    /// How many of their requests have left.
-    left: usize,
-    /// Requests that have not left, and those of which the socket has taken a part.
+    /// How many of their requests were sent, or are being sent.
+    sent_requests: usize,
+    /// `queue` holds requests that were not sent yet; `leaving` those that are being sent.
     queue: Vec<u8>,
     leaving: Vec<u8>,
-    /// What was received last, and how much of it was looked at.
+    /// The bytes received last, and how many of them were looked at.
     input: Vec<u8>,
     seen_bytes: usize,
     /// There may be more to receive.
     may_go_on: bool,
-    /// What was received in this turn.
+    /// Bytes received in this turn.
     turn_bytes: usize,
-    /// It takes no more requests.
+    /// The connection accepts no more requests.
     is_broken: bool,
-    /// The peer has closed, behind what is still to be received.
+    /// The peer has closed, after what is still to be received.
     is_ending: bool,
 }
 
 impl Line {
-    /// Adds a request; true when none waited before.
+    /// Adds a request. Returns true when no other request waited.
     pub(super) fn append(&mut self, slot: usize, request: &[u8]) -> bool {
         let is_first = self.queue.is_empty();
         self.order.push_back(slot);
@@ -53,7 +54,8 @@ impl Line {
         is_first
     }
 
-    /// What is to be sent now, and whether that begins anew; `None` when nothing can be, or waits.
+    /// What is to be sent now, and whether it is a new batch. `None` when nothing waits, or nothing
+    /// can be sent.
     pub(super) fn output(&mut self) -> Option<(&[u8], bool)> {
         if self.is_broken || self.state != State::Open {
             return None;
@@ -61,29 +63,29 @@ impl Line {
         let is_new = self.leaving.is_empty();
         if is_new {
             std::mem::swap(&mut self.leaving, &mut self.queue);
-            self.left = self.order.len();
+            self.sent_requests = self.order.len();
         }
         (!self.leaving.is_empty()).then_some((&self.leaving[..], is_new))
     }
 
-    /// All of the output was sent.
+    /// Notes that all of the output was sent.
     pub(super) fn note_sent(&mut self) {
         self.leaving.clear();
     }
 
-    /// Sends nothing more, and looks what was received before.
+    /// Stops sending, and has the bytes looked at that were received before.
     pub(super) fn break_off(&mut self) {
         self.is_broken = true;
-        self.stir(false);
+        self.note_input(false);
     }
 
-    /// Something can be received; of an end there will be no news again.
-    pub(super) fn stir(&mut self, is_last: bool) {
+    /// Notes that something can be received. The end of a connection is not reported again.
+    pub(super) fn note_input(&mut self, is_last: bool) {
         self.may_go_on = true;
         self.is_ending |= is_last;
     }
 
-    /// Ends a turn; whether that leaves something to be received.
+    /// Ends a turn. Returns whether that leaves something to be received.
     pub(super) fn end_turn(&mut self) -> bool {
         let is_cut = self.may_go_on && self.turn_bytes >= TURN_BYTES;
         self.may_go_on &= !is_cut;
@@ -91,18 +93,19 @@ impl Line {
         is_cut
     }
 
-    /// Whether it is of no use: it will answer nothing more, or speaks although nobody asked.
+    /// Whether the connection is of no more use: it will answer nothing, or it speaks without being
+    /// asked.
     pub(super) fn is_useless(&self) -> bool {
         let is_over = self.is_broken || self.is_ending || self.has_unseen();
         is_over && self.order.is_empty()
     }
 
-    /// Lets others have their turn.
+    /// Lets other connections have their turn.
     pub(super) fn pause(&mut self) {
         self.may_go_on = false;
     }
 
-    /// Whose answer is to be looked at now; `None` when nothing of one may be there.
+    /// The slot whose answer is to be looked at now; `None` when nothing of an answer can be there.
     pub(super) fn goes_on(&self) -> Option<usize> {
         let may_receive = self.may_go_on && self.turn_bytes < TURN_BYTES;
         let has_input = may_receive || self.has_unseen();
@@ -110,12 +113,12 @@ impl Line {
         front.copied().filter(|_| self.state == State::Open)
     }
 
-    /// Whether bytes are there that nobody looked at.
+    /// Whether there are bytes that nobody has looked at.
     pub(super) fn has_unseen(&self) -> bool {
         self.seen_bytes < self.input.len()
     }
 
-    /// Those bytes.
+    /// Returns the bytes that nobody has looked at.
     pub(super) fn unseen(&mut self) -> ReceivedPiece<'_> {
         let from = std::mem::replace(&mut self.seen_bytes, self.input.len());
         ReceivedPiece {
@@ -124,11 +127,11 @@ impl Line {
         }
     }
 
-    /// Takes what was received.
+    /// Takes the received piece as the new input.
     ///
     /// # Errors
-    /// `InvalidData` where nothing was asked that it could answer; `ConnectionAborted` where nothing
-    /// more can come.
+    /// `InvalidData` where bytes came although no request was sent; `ConnectionAborted` where
+    /// nothing more can come.
     pub(super) fn take(
         &mut self,
         received: Option<ReceivedPiece<'_>>,
@@ -142,7 +145,7 @@ impl Line {
                 false => Ok(None),
             };
         };
-        if self.left == 0 && !piece.input.is_empty() {
+        if self.sent_requests == 0 && !piece.input.is_empty() {
             return Err(io::ErrorKind::InvalidData.into());
         }
         self.may_go_on = piece.may_go_on || self.is_ending;
@@ -151,23 +154,23 @@ impl Line {
         Ok(Some(self.unseen()))
     }
 
-    /// The first answer has ended before so many of the bytes that were looked at last; whether these
-    /// can be of the next.
+    /// Notes that the first awaited answer has ended, `unused_bytes` before the end of the bytes
+    /// looked at last. Returns whether these can belong to the next answer.
     pub(super) fn answered(&mut self, unused_bytes: usize) -> bool {
         self.order.pop_front();
-        self.left = self.left.saturating_sub(1);
+        self.sent_requests = self.sent_requests.saturating_sub(1);
         self.seen_bytes = self.input.len() - unused_bytes;
-        unused_bytes == 0 || self.left > 0
+        unused_bytes == 0 || self.sent_requests > 0
     }
 
-    /// The server has said that it answers no more.
+    /// Notes that the server has announced that it answers no more.
     pub(super) fn leave(&mut self) {
         if self.state == State::Open {
             self.state = State::Leaving;
         }
     }
 
-    /// Forgets what was sent and received, and has all requests wait to be sent again.
+    /// Forgets what was sent and received, and queues all requests again.
     pub(super) fn begin_again<'r>(&mut self, request_of: impl Fn(usize) -> &'r [u8]) {
         self.forget();
         for slot in &self.order {
@@ -175,7 +178,7 @@ impl Line {
         }
     }
 
-    /// Goes down; the slots whose requests are lost by that.
+    /// Takes the connection down. Returns the slots whose requests are lost by that.
     pub(super) fn go_down(&mut self, failure: io::Error) -> VecDeque<usize> {
         self.forget();
         self.state = State::Down;
@@ -183,7 +186,7 @@ impl Line {
         std::mem::take(&mut self.order)
     }
 
-    /// Why it is down.
+    /// Why the connection is down.
     pub(super) fn failure(&self) -> io::Error {
         let Some(error) = &self.failure else {
             return io::ErrorKind::NotConnected.into();
@@ -193,7 +196,7 @@ impl Line {
     }
 
     fn forget(&mut self) {
-        self.left = 0;
+        self.sent_requests = 0;
         self.queue.clear();
         self.leaving.clear();
         self.input.clear();

@@ -1,9 +1,11 @@
-//! The carrier whose slots are places in a pipeline: as many requests as the load has at once follow one
-//! another over one connection, and its answers come in that order (RFC 9112, §9.3.2).
+//! The carrier whose slots are places in a pipeline: as many requests as the load has at once
+//! follow one another over one connection, and the answers come in the same order (RFC 9112,
+//! §9.3.2).
 //!
-//! Requests that became due while one connection's answers were taken leave together. Those that wait
-//! behind an answer with `Connection: close` were not begun with (§9.6), and go to a new connection. When
-//! a request is given up, or its connection ends without that word, those behind it are lost as well.
+//! Requests that become due while answers of their connection are read are sent together. Requests
+//! that wait behind an answer with `Connection: close` were not processed (§9.6), and are sent
+//! again on a new connection. When a request is given up, or its connection ends without that
+//! header, those behind it are lost as well.
 
 mod line;
 
@@ -20,36 +22,37 @@ use line::{Line, State};
 
 /// The pipelines of one worker.
 pub(in crate::load) struct PipelinedCarrier<L: Layer> {
-    /// Of which a slot is a connection.
+    /// The connections; here a slot is a connection.
     connections: EpollCarrier<L>,
     lines: Vec<Line>,
     slots: Vec<Slot>,
-    /// Slots of one connection.
+    /// Slots per connection.
     depth: usize,
-    /// The connection whose answers are being taken.
+    /// The connection whose answers are being read.
     current: Option<usize>,
     /// Slots that are to be told what has become of their connection.
     noticed: VecDeque<usize>,
-    /// Connections with requests that wait to leave.
+    /// Connections with requests that wait to be sent.
     waiting: Vec<usize>,
-    /// Those that take no more requests, and may have answered some.
+    /// Connections that accept no more requests, but may have answered some.
     broken: VecDeque<usize>,
-    /// In an open loop each request leaves by itself.
+    /// In an open loop each request is sent by itself.
     sends_at_once: bool,
     counts: ConnectionCounts,
 }
 
-/// One request after the other, as part of a pipeline.
+/// A place in a pipeline, which carries one request after the other.
 #[derive(Default)]
 struct Slot {
-    /// What is out, to be sent again where it was not begun with.
+    /// The request under way, stored so that it can be sent again where the server did not process
+    /// it.
     request: Vec<u8>,
     is_out: bool,
-    /// Waits for its connection to be open.
+    /// The slot waits for its connection to open.
     is_opening: bool,
-    /// Its request was lost, and it does not know yet.
+    /// Its request was lost, and the load does not know yet.
     is_lost: bool,
-    /// Its connection was lost while it had none.
+    /// Its connection was lost while the slot had no request.
     is_cut_off: bool,
 }
 
@@ -80,7 +83,7 @@ impl<L: Layer> Carrier for PipelinedCarrier<L> {
         self.slots[slot].is_opening = true;
         match self.lines[key].state {
             State::Down => self.connect(key),
-            // It is told when that has ended.
+            // It is told when the opening has ended.
             State::Opening | State::Leaving => {}
             State::Open => self.noticed.push_back(slot),
         }
@@ -107,7 +110,7 @@ impl<L: Layer> Carrier for PipelinedCarrier<L> {
             return;
         }
         if std::mem::take(&mut slot.is_opening) {
-            // The next attempt is not to wait for the same connection.
+            // The next attempt must not wait for the same connection.
             if self.lines[key].state == State::Opening {
                 self.give_up(key, io::ErrorKind::TimedOut.into());
             }
@@ -168,7 +171,7 @@ impl<L: Layer> Carrier for PipelinedCarrier<L> {
         Ok(true)
     }
 
-    /// What a connection has no room for waits in it.
+    /// Nothing to do: output that the connection has no room for waits in its line.
     fn resume(&mut self, _slot: usize, _request: &[u8]) -> io::Result<bool> {
         Ok(true)
     }
@@ -194,7 +197,7 @@ impl<L: Layer> Carrier for PipelinedCarrier<L> {
         self.lines[key].answered(unused_bytes)
     }
 
-    /// What came on the connection of a slot without a request is about others.
+    /// Input on the connection of a slot without a request concerns other slots.
     fn absorb(&mut self, _slot: usize) -> bool {
         true
     }
@@ -217,7 +220,7 @@ impl<L: Layer> PipelinedCarrier<L> {
         key * self.depth..(key + 1) * self.depth
     }
 
-    /// What a slot is to be told, by what has become of it meanwhile.
+    /// The news for a slot, according to the state of its connection.
     fn news_of(&self, index: usize) -> Option<News> {
         let slot = &self.slots[index];
         let state = self.lines[self.line_of(index)].state;
@@ -239,7 +242,7 @@ impl<L: Layer> PipelinedCarrier<L> {
         }
     }
 
-    /// Goes on with whatever a connection has to tell.
+    /// Handles news of a connection.
     fn hear(&mut self, key: usize, news: News) {
         match (self.lines[key].state, news) {
             (State::Opening, _) => match self.connections.finish_opening(key) {
@@ -249,13 +252,13 @@ impl<L: Layer> PipelinedCarrier<L> {
             },
             (_, News::Room) => self.flush(key),
             (_, News::Input { is_last }) if self.lines[key].order.is_empty() => {
-                // Nobody was asked anything: it hung up, or speaks out of turn.
+                // Nothing was asked: the server hung up, or speaks out of turn.
                 if is_last || !self.connections.absorb(key) {
                     self.cut_off(key);
                 }
             }
             (_, News::Input { is_last }) => {
-                self.lines[key].stir(is_last);
+                self.lines[key].note_input(is_last);
                 self.current = Some(key);
             }
             (_, News::Failed) => {}
@@ -272,7 +275,7 @@ impl<L: Layer> PipelinedCarrier<L> {
         self.flush(key);
     }
 
-    /// Tells those who wait for a connection to open.
+    /// Tells the slots that wait for a connection to open.
     fn tell_opening(&mut self, key: usize) {
         let is_opening = |slot: &usize| self.slots[*slot].is_opening;
         self.noticed.extend(self.slots_of(key).filter(is_opening));
@@ -290,7 +293,7 @@ impl<L: Layer> PipelinedCarrier<L> {
                 Ok(true) => line.note_sent(),
                 Ok(false) => return,
                 Err(_) => {
-                    // What the server said before it closed is there to be read.
+                    // What the server sent before it closed can still be read.
                     line.break_off();
                     return self.broken.push_back(key);
                 }
@@ -298,7 +301,8 @@ impl<L: Layer> PipelinedCarrier<L> {
         }
     }
 
-    /// All that came on the connection was looked at: what that brought forth leaves together.
+    /// Ends the turn of a connection when all its input was looked at: the requests that this
+    /// brought forth are sent together.
     fn end_turn(&mut self) {
         let Some(key) = self.current.take() else {
             return;
@@ -326,7 +330,7 @@ impl<L: Layer> PipelinedCarrier<L> {
         }
     }
 
-    /// Asks on a new connection what this one has not begun with.
+    /// Sends the requests that this connection has not processed on a new one.
     fn begin_again(&mut self, key: usize) {
         self.connections.close(key);
         let slots = &self.slots;
@@ -344,7 +348,7 @@ impl<L: Layer> PipelinedCarrier<L> {
         self.connections.close(key);
         for index in self.lines[key].go_down(error) {
             let slot = &mut self.slots[index];
-            // Whoever gives up knows already.
+            // A slot that gives up its own request already knows.
             if std::mem::take(&mut slot.is_out) {
                 slot.is_lost = true;
                 self.noticed.push_back(index);
@@ -355,7 +359,8 @@ impl<L: Layer> PipelinedCarrier<L> {
 }
 
 impl<L: Layer> Drop for PipelinedCarrier<L> {
-    /// As each connection is closed before: reset, without a port left in TIME_WAIT.
+    /// Closes every connection as [`Carrier::close`] does: by a reset, which leaves no port in
+    /// TIME_WAIT.
     fn drop(&mut self) {
         (0..self.lines.len()).for_each(|key| self.connections.close(key));
     }

@@ -1,4 +1,4 @@
-//! One connection of HTTP/2: its socket, what lies between, and h2.
+//! One connection of HTTP/2: its socket, the layer above it, and h2.
 
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -10,16 +10,16 @@ use sys::socket;
 
 use crate::load::carrier::layer::{Layer, Opening};
 
-/// What is taken of one connection before others have their turn.
+/// Most bytes received from one connection before others have their turn.
 const TURN_BYTES: usize = 256 << 10;
 
-/// What has become of a connection.
+/// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// The server has not said its settings.
+    /// The server has not sent its settings yet.
     Opening,
     Open,
-    /// It takes no more requests, and may answer those that it has.
+    /// It accepts no more requests, but may answer those that it has.
     Leaving,
     Over,
 }
@@ -31,35 +31,35 @@ pub(super) struct Link<L> {
     /// `None` until the first bytes of HTTP/2 can be sent.
     connection: Option<Connection>,
     pub(super) standing: Standing,
-    /// Why it is over.
+    /// Why the connection is over.
     end: Option<io::Error>,
     pub(super) group: usize,
-    /// Distinguishes an event of this socket from one of the socket before it.
+    /// Distinguishes an event of this socket from one of an earlier socket.
     pub(super) generation: u32,
-    /// Slots that are on it.
+    /// How many slots use it.
     pub(super) attached: usize,
     /// Something may wait to be sent.
     pub(super) is_touched: bool,
     /// Answers that have ended on it.
     pub(super) answered: u64,
-    /// It was answering nothing, and gets no more requests.
+    /// It answered nothing any more, and gets no more requests.
     is_given_up: bool,
-    /// Bytes that came and were not yet booked.
+    /// Bytes received that have not been counted yet.
     pub(super) heard_bytes: usize,
-    /// There may be more to receive, of which the kernel tells no more.
+    /// There may be more to receive, which the kernel will not report again.
     may_go_on: bool,
-    /// The peer has closed, behind what is still to be received.
+    /// The peer has closed, after what is still to be received.
     is_ending: bool,
-    /// Whether it is noted to be heard again.
+    /// Whether it is on the list of links to be heard again.
     pub(super) is_noted: bool,
     is_connected: bool,
     wants_room: bool,
-    /// Whether it is watched for room to write, as the kernel knows it.
+    /// Whether the kernel watches it for room to write; `None` before it was told.
     is_watched_for_room: Option<bool>,
 }
 
 impl<L: Layer> Link<L> {
-    /// Of a socket that connects.
+    /// Makes the link of a socket that is connecting.
     pub(super) fn new(socket: OwnedFd, group: usize, generation: u32) -> Self {
         Self {
             socket,
@@ -108,13 +108,13 @@ impl<L: Layer> Link<L> {
         }
     }
 
-    /// Asks nothing more of it.
+    /// Sends no more requests on it.
     pub(super) fn give_up(&mut self) {
         self.is_given_up = true;
         self.standing = Standing::Leaving;
     }
 
-    /// Streams that the server takes at once.
+    /// How many streams the server accepts at once.
     pub(super) fn streams_at_once(&self) -> usize {
         let connection = self.connection.as_ref();
         connection.map_or(0, Connection::streams_at_once)
@@ -128,7 +128,8 @@ impl<L: Layer> Link<L> {
         }
     }
 
-    /// Why a stream of it failed: what ended the connection says more than that it has ended.
+    /// Why a stream of it failed: the error that ended the connection says more than that it has
+    /// ended.
     pub(super) fn reason(&self, failure: Failure) -> io::Error {
         match (failure, &self.end) {
             (Failure::Closed | Failure::Unprocessed, Some(_)) => self.refusal(),
@@ -136,7 +137,7 @@ impl<L: Layer> Link<L> {
         }
     }
 
-    /// Has the kernel tell of room where there was none, and of bytes always.
+    /// Watches for bytes always, and for room where there was none.
     pub(super) fn watch(&mut self, epoll: &Epoll, token: u64) {
         let is_right = self.is_watched_for_room == Some(self.wants_room);
         if !self.is_connected || self.standing == Standing::Over || is_right {
@@ -152,7 +153,7 @@ impl<L: Layer> Link<L> {
         }
     }
 
-    /// Whether HTTP/2 can be spoken.
+    /// Opens the connection as far as possible. Returns whether HTTP/2 can be spoken.
     fn open(&mut self, common: &mut L::Common) -> io::Result<bool> {
         if self.connection.is_some() {
             return Ok(true);
@@ -172,13 +173,13 @@ impl<L: Layer> Link<L> {
         Ok(true)
     }
 
-    /// Whether it was cut short, and can be heard now.
+    /// Whether its turn was cut short, and it can be heard now.
     pub(super) fn can_be_heard(&self) -> bool {
         let connection = self.connection.as_ref();
         self.may_go_on && connection.is_some_and(|connection| !connection.is_held_back())
     }
 
-    /// One turn: what is not taken stays in the socket.
+    /// Receives one turn; the rest stays in the socket.
     fn receive(&mut self, common: &mut L::Common) -> io::Result<()> {
         let Some(connection) = &mut self.connection else {
             return Ok(());
@@ -215,8 +216,8 @@ impl<L: Layer> Link<L> {
         Ok(())
     }
 
-    /// What stands after something was tried. Streams of a connection that is over learn it by the
-    /// end of h2's, and keep what had come for them whole.
+    /// Updates the standing after an attempt. Streams of a connection that is over learn that from
+    /// the end of h2's connection, and still receive what had come for them whole.
     fn settle(&mut self, tried: io::Result<()>) {
         let standing = tried.and_then(|()| self.look());
         self.standing = standing.unwrap_or_else(|error| {
@@ -240,14 +241,15 @@ impl<L: Layer> Link<L> {
     }
 }
 
-/// Nothing is left behind that would use up local ports.
+/// Resets the connection, so that no local port stays in use.
 impl<L> Drop for Link<L> {
     fn drop(&mut self) {
         let _ = socket::reset_on_close(self.socket.as_fd());
     }
 }
 
-/// A failure as the load books it: what breaks the rules is invalid.
+/// Converts a failure to the kind of error that the load counts: a breach of the protocol is
+/// invalid data.
 pub(super) fn error(failure: Failure) -> io::Error {
     let kind = match failure {
         Failure::Broken => io::ErrorKind::InvalidData,

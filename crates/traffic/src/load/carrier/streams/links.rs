@@ -1,5 +1,5 @@
-//! The connections of a worker, by group: the one that new streams of it go to, and those that
-//! still have some.
+//! The connections of a worker, by group: the one that new streams of the group go to, and older
+//! ones that still have streams.
 
 use std::collections::VecDeque;
 use std::io;
@@ -22,20 +22,20 @@ const EVENTS_MAX: usize = 256;
 pub(super) struct Links<L: Layer> {
     epoll: Epoll,
     events: Events,
-    /// Events of the last wait that were looked at.
+    /// Events of the last wait that have been handled.
     looked_at: usize,
     pub(super) common: L::Common,
     address: Address,
     links: Slab<Link<L>>,
     groups: Vec<LinkGroup>,
-    /// Slots of a group.
+    /// Slots in each group.
     streams: usize,
-    /// Links of which a turn was cut short, and how many of them are heard again in this one.
+    /// Links whose turn was cut short, and how many of them are heard again in the current turn.
     noted: VecDeque<usize>,
     noted_in_turn: usize,
-    /// Links on which something may wait to be sent.
+    /// Links that may have something to send.
     touched: Vec<usize>,
-    /// What a link stood like before it was last worked on.
+    /// Standing of a link before it was last worked on.
     before: Standing,
     pub(super) counts: ConnectionCounts,
     generation: u32,
@@ -43,7 +43,7 @@ pub(super) struct Links<L: Layer> {
 
 #[derive(Clone, Copy, Default)]
 struct LinkGroup {
-    /// Where new streams go.
+    /// The link that new streams go to.
     link: Option<usize>,
     was_open: bool,
 }
@@ -68,7 +68,7 @@ impl<L: Layer> Links<L> {
         })
     }
 
-    /// A connection that is still there.
+    /// Returns a connection that still exists.
     pub(super) fn at(&mut self, key: usize) -> &mut Link<L> {
         &mut self.links[key]
     }
@@ -77,7 +77,8 @@ impl<L: Layer> Links<L> {
         self.links.get(key).map(|link| link.standing)
     }
 
-    /// The connection of a slot's group, opened where there is none, with one slot more.
+    /// Puts a slot on the connection of its group, which is opened where there is none. Returns the
+    /// key of the connection.
     pub(super) fn attach(&mut self, slot: usize) -> io::Result<usize> {
         let group = slot / self.streams;
         let key = match self.groups[group].link {
@@ -88,7 +89,8 @@ impl<L: Layer> Links<L> {
         Ok(key)
     }
 
-    /// Takes a slot off a connection, which goes with the last one unless it can be used again.
+    /// Takes a slot off a connection. When the last slot leaves, the connection is closed unless it
+    /// is open and can be used again.
     pub(super) fn detach(&mut self, key: usize) {
         let link = &mut self.links[key];
         link.attached -= 1;
@@ -99,7 +101,8 @@ impl<L: Layer> Links<L> {
         }
     }
 
-    /// Gives a connection up that has answered nobody since it had answered so many; whether it was one.
+    /// Gives up an open connection that has answered nothing since it had sent `answered_before`
+    /// answers. Returns whether it did.
     pub(super) fn give_up_if_mute(&mut self, key: usize, answered_before: u64) -> bool {
         let link = &mut self.links[key];
         let is_mute = link.standing == Standing::Open && link.answered == answered_before;
@@ -110,16 +113,16 @@ impl<L: Layer> Links<L> {
         is_mute
     }
 
-    /// The slots that may be on a connection.
+    /// Returns the slots that may be on a connection.
     pub(super) fn slots_of(&self, key: usize) -> Range<usize> {
         let group = self.links[key].group;
         group * self.streams..(group + 1) * self.streams
     }
 
-    /// Whether a slot may send on it.
+    /// Returns whether a slot may send on this connection yet.
     ///
     /// # Errors
-    /// Why it never will.
+    /// The reason why the slot never can.
     pub(super) fn is_open_for(&self, key: usize, slot: usize) -> io::Result<bool> {
         let link = &self.links[key];
         match link.standing {
@@ -143,14 +146,14 @@ impl<L: Layer> Links<L> {
         self.links[key].begin(request, waker)
     }
 
-    /// Has what waits on a connection be sent soon.
+    /// Marks a connection, so that what waits on it is sent soon.
     pub(super) fn touch(&mut self, key: usize) {
         if !std::mem::replace(&mut self.links[key].is_touched, true) {
             self.touched.push(key);
         }
     }
 
-    /// Sends what waits on one connection, and says which that was.
+    /// Sends what waits on one connection and returns its key.
     pub(super) fn flush_next(&mut self) -> Option<usize> {
         let key = self.touched.pop()?;
         if let Some(link) = self.links.get_mut(key) {
@@ -160,7 +163,7 @@ impl<L: Layer> Links<L> {
         Some(key)
     }
 
-    /// Waits for sockets; true when there is something.
+    /// Waits for events of the sockets; true when there is something to hear.
     pub(super) fn wait(&mut self, timeout_ns: u64) -> io::Result<bool> {
         self.looked_at = 0;
         self.noted_in_turn = self.noted.len();
@@ -170,7 +173,7 @@ impl<L: Layer> Links<L> {
         Ok(self.events.at(0).is_some() || !waits)
     }
 
-    /// Hears out the next connection that the last wait told of, and says which that was.
+    /// Reads from the next connection that the last wait reported and returns its key.
     pub(super) fn hear_next(&mut self) -> Option<usize> {
         while let Some(event) = self.events.at(self.looked_at) {
             self.looked_at += 1;
@@ -184,13 +187,13 @@ impl<L: Layer> Links<L> {
         self.hear_noted()
     }
 
-    /// Hears on one that was cut short before.
+    /// Goes on with the next connection whose turn was cut short before.
     fn hear_noted(&mut self) -> Option<usize> {
         while self.noted_in_turn > 0 {
             self.noted_in_turn -= 1;
             let key = self.noted.pop_front()?;
             let link = self.links.get_mut(key);
-            // In its place there may be another by now.
+            // Another link may have taken its place by now.
             if link.is_some_and(|link| std::mem::take(&mut link.is_noted)) {
                 self.work(key, |link, common| link.hear(common, false));
                 return Some(key);
@@ -199,8 +202,8 @@ impl<L: Layer> Links<L> {
         None
     }
 
-    /// What a connection became when it was last worked on, if that is news, and the slots that it
-    /// may concern.
+    /// Returns the standing that a connection got when it was last worked on, if it changed, and
+    /// the slots that it may concern.
     pub(super) fn take_change(&mut self, key: usize) -> Option<(Standing, Range<usize>)> {
         let (group, now) = self
             .links
@@ -233,7 +236,7 @@ impl<L: Layer> Links<L> {
         }
     }
 
-    /// Has new streams go elsewhere.
+    /// Makes new streams of the group go to another connection than this one.
     pub(super) fn leave(&mut self, key: usize) {
         let group = &mut self.groups[self.links[key].group];
         if group.link == Some(key) {

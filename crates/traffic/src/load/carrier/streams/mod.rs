@@ -1,10 +1,10 @@
-//! The carrier whose slots are streams of HTTP/2: as many of them as the load has share one
-//! connection, a group, and are told apart by what h2 wakes.
+//! The carrier whose slots are streams of HTTP/2. A group of slots shares one connection; h2 wakes
+//! each slot by its own waker.
 //!
-//! A connection that the server ends in good order keeps the streams that it has; the next request
-//! of each goes to a new connection of the group, and so does one that the server did not begin with.
-//! A request that is given up takes its connection along, as over HTTP/1.1, unless that has answered
-//! others meanwhile.
+//! A connection that the server ends in good order keeps its streams. The next request of each of
+//! their slots goes to a new connection of the group, and so does a request that the server did not
+//! begin to process. A request that is given up takes its connection along, as over HTTP/1.1,
+//! unless that connection has answered others in the meantime.
 
 mod link;
 mod links;
@@ -23,37 +23,38 @@ use crate::load::outcome::{ConnectionCounts, Handshakes};
 use link::Standing;
 use links::Links;
 
-/// Requests of a closed loop that leave together. The time noted for the first is as much too
-/// early as it takes to write the others, some 2 µs each.
+/// Requests of a closed loop that leave together. The time noted for the first is too early by the
+/// time it takes to write the others, some 2 µs each.
 const REQUESTS_AT_ONCE: usize = 8;
 
-/// The streams of one worker, and the connections that have them.
+/// The streams of one worker and their connections.
 pub(in crate::load) struct StreamsCarrier<L: Layer> {
     links: Links<L>,
     slots: Vec<StreamSlot>,
     request: Request,
-    /// Slots that h2 has news of, and those of them that were taken to be looked at, with others
-    /// whose connection changed.
+    /// `woken` has the slots that h2 has news of. `noticed` has those that were moved out of it to
+    /// be looked at, and others whose connection changed.
     woken: Woken,
     noticed: VecDeque<usize>,
-    /// What was received last.
+    /// The part that was received last.
     heard: Heard,
-    /// Requests that were begun and have not left.
+    /// Requests that were begun and have not been sent.
     waiting: usize,
     waiting_at_most: usize,
 }
 
-/// One stream after the other.
+/// A slot, which has one stream after the other.
 struct StreamSlot {
-    /// The connection that it is on, by its key.
+    /// Key of its connection.
     link: Option<usize>,
     stream: Option<Stream>,
     waker: Waker,
-    /// Waits for its connection to be open.
+    /// The slot waits for its connection to open.
     is_opening: bool,
-    /// Its request waits for that too: another connection ended without having begun with it.
+    /// Its request waits for a new connection to open: the previous one ended without having begun
+    /// to process the request.
     is_moving: bool,
-    /// It has done so once, which is enough.
+    /// Its request has moved to another connection once, which is the most that is allowed.
     has_moved: bool,
     /// Answers that had ended on its connection when its request began.
     answered_before: u64,
@@ -125,11 +126,11 @@ impl<L: Layer> Carrier for StreamsCarrier<L> {
         let slot = &mut self.slots[index];
         let gives_up = slot.is_opening || slot.is_moving;
         (slot.is_opening, slot.is_moving) = (false, false);
-        // A stream that has not ended is reset by this, and the server is to know.
+        // This drop resets a stream that has not ended, and the server must be told.
         let is_reset = slot.stream.take().is_some();
         let answered_before = slot.answered_before;
         if let Some(key) = slot.link.take() {
-            // The next attempt is not to wait for the same connection.
+            // The next attempt must not wait for this connection again.
             if gives_up && self.links.standing(key) == Some(Standing::Opening) {
                 self.links.leave(key);
             }
@@ -146,8 +147,8 @@ impl<L: Layer> Carrier for StreamsCarrier<L> {
     fn wait(&mut self, timeout_ns: u64) -> io::Result<bool> {
         self.flush();
         let has_news = !self.noticed.is_empty() || !self.woken.is_empty();
-        let came = self.links.wait(if has_news { 0 } else { timeout_ns })?;
-        Ok(came || has_news)
+        let has_events = self.links.wait(if has_news { 0 } else { timeout_ns })?;
+        Ok(has_events || has_news)
     }
 
     fn next(&mut self) -> Option<(usize, News)> {
@@ -165,7 +166,7 @@ impl<L: Layer> Carrier for StreamsCarrier<L> {
         }
     }
 
-    /// It is the request that the carrier has had from the beginning.
+    /// Sends the request that the carrier was created with, which is the same each time.
     fn send(&mut self, slot: usize, _request: &Request) -> io::Result<bool> {
         self.slots[slot].has_moved = false;
         self.begin(slot)?;
@@ -175,7 +176,7 @@ impl<L: Layer> Carrier for StreamsCarrier<L> {
         Ok(true)
     }
 
-    /// What a connection has no room for waits in it.
+    /// Does nothing: the connection itself keeps what it has no room to send.
     fn resume(&mut self, _slot: usize, _request: &Request) -> io::Result<bool> {
         Ok(true)
     }
@@ -200,7 +201,7 @@ impl<L: Layer> Carrier for StreamsCarrier<L> {
         }
     }
 
-    /// What came on the connection of a slot without a request is about others.
+    /// Accepts the input: on a slot without a request, it is about other streams.
     fn absorb(&mut self, _slot: usize) -> bool {
         true
     }
@@ -215,7 +216,7 @@ impl<L: Layer> Carrier for StreamsCarrier<L> {
 }
 
 impl<L: Layer> StreamsCarrier<L> {
-    /// What a slot is to be told, by what has become of its connection meanwhile.
+    /// Returns the news for a slot, which follow from the standing of its connection.
     fn news_of(&self, index: usize) -> Option<News> {
         let slot = &self.slots[index];
         let standing = self.links.standing(slot.link?)?;
@@ -233,7 +234,7 @@ impl<L: Layer> StreamsCarrier<L> {
         Ok(())
     }
 
-    /// Gives h2 the request of a slot.
+    /// Passes the request of a slot to h2.
     fn begin(&mut self, index: usize) -> io::Result<()> {
         let slot = &mut self.slots[index];
         let key = slot.link.ok_or(io::ErrorKind::NotConnected)?;
@@ -249,7 +250,7 @@ impl<L: Layer> StreamsCarrier<L> {
         }
     }
 
-    /// Sends a request again, on another connection than the one that did not begin with it.
+    /// Moves a request to another connection, because the last one did not begin to process it.
     fn move_on(&mut self, index: usize) -> io::Result<()> {
         self.close(index);
         self.slots[index].has_moved = true;
@@ -264,7 +265,8 @@ impl<L: Layer> StreamsCarrier<L> {
         }
     }
 
-    /// Where a request is that has no stream: on its way to another connection, or lost.
+    /// Handles a slot without a stream: `None` while its request waits for another connection, an
+    /// error when the request is lost.
     fn moved(&self, index: usize) -> io::Result<Option<ReceivedPiece<'_, Heard>>> {
         let slot = &self.slots[index];
         let standing = slot.link.and_then(|key| self.links.standing(key));
@@ -276,7 +278,7 @@ impl<L: Layer> StreamsCarrier<L> {
 
     fn piece(&mut self, key: usize, part: Part) -> ReceivedPiece<'_, Heard> {
         let may_go_on = part != Part::End;
-        // What was taken makes room, of which the server is to know.
+        // Reading the data frees room in the flow-control window, which the server must be told.
         if matches!(part, Part::Data(_)) {
             self.links.touch(key);
         }
@@ -298,15 +300,16 @@ impl<L: Layer> StreamsCarrier<L> {
         }
     }
 
-    /// Has the slots of a connection notice that it was given up.
+    /// Marks the slots of a connection that was given up, so that they notice it.
     fn have_noticed(&mut self, key: usize) {
         let slots = &self.slots;
-        let its = self.links.slots_of(key);
+        let candidates = self.links.slots_of(key);
         self.noticed
-            .extend(its.filter(|slot| slots[*slot].link == Some(key)));
+            .extend(candidates.filter(|slot| slots[*slot].link == Some(key)));
     }
 
-    /// Has the slots of a connection notice that something has become of it.
+    /// Marks the slots of a connection whose standing has changed, and begins requests that were
+    /// moved to it.
     fn follow(&mut self, key: usize) {
         let Some((standing, slots)) = self.links.take_change(key) else {
             return;
@@ -315,8 +318,8 @@ impl<L: Layer> StreamsCarrier<L> {
             if self.slots[index].link != Some(key) {
                 continue;
             }
-            let moves = std::mem::take(&mut self.slots[index].is_moving);
-            if !(moves && standing == Standing::Open && self.begin(index).is_ok()) {
+            let was_moving = std::mem::take(&mut self.slots[index].is_moving);
+            if !(was_moving && standing == Standing::Open && self.begin(index).is_ok()) {
                 self.noticed.push_back(index);
             }
         }

@@ -1,7 +1,7 @@
-//! Requests with numbers in them that are drawn anew each time: `{id:1..100000}`.
+//! Requests with numbers that are drawn again for each request: `{id:1..100000}`.
 //!
-//! A name stands for one number within a request: where `{id:1..100000}` stands once, `{id}` is the
-//! same number elsewhere. Other braces, as those of JSON, are what they are.
+//! A name stands for one number within a request: where `{id:1..100000}` occurs once, `{id}` is the
+//! same number elsewhere. Other braces, such as those of JSON, are ordinary text.
 
 mod scan;
 
@@ -11,21 +11,21 @@ use model::random::SplitMix64;
 
 use scan::{Placeholder, Span, places};
 
-/// The most numbers that one request draws.
+/// Largest number of variables in one request.
 pub const VARIABLES_MAX: usize = 16;
-/// Digits of the largest number.
+/// Digits of the largest number, `u64::MAX`.
 const DIGITS_MAX: usize = 20;
 const HEAD_END: &[u8] = b"\r\n\r\n";
 const LENGTH_HEADER: &[u8] = b"\r\nContent-Length: ";
 
-/// What is wrong with a template. No part of a query is repeated: it may be a secret.
+/// What is wrong with a template. No part of a query is repeated, because it may be a secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
     #[error(
         "`{0}` has no range of whole numbers from the lower to the higher: write {{id:1..1000}}"
     )]
     Range(String),
-    #[error("`{0}` stands there with two ranges, and a name is one number within a request")]
+    #[error("`{0}` has two different ranges, but a name stands for one number within a request")]
     TwoRanges(String),
     #[error("it draws more than {VARIABLES_MAX} numbers")]
     Many,
@@ -36,19 +36,19 @@ pub enum TemplateError {
     StrayBrace,
 }
 
-/// Whether a text has a template in it, right or wrong.
+/// Whether a text contains a template, right or wrong.
 pub fn has_template(text: &str) -> bool {
     places(text.as_bytes()).any(|place| place.span.is_some())
 }
 
-/// A request in pieces.
+/// A request in pieces: fixed text, and numbers to fill in.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Template {
     pieces: Vec<Piece>,
     variables: Vec<Variable>,
-    /// Of the body, without its numbers.
+    /// Length of the body without its numbers, bytes.
     body_bytes: usize,
-    /// Which numbers stand in the body, one by one.
+    /// Indices of the numbers in the body, one for each occurrence.
     in_body: Vec<usize>,
 }
 
@@ -56,7 +56,7 @@ pub(super) struct Template {
 enum Piece {
     Text(Box<[u8]>),
     Number(usize),
-    /// The length of the body.
+    /// The length of the body, in digits.
     Length,
 }
 
@@ -67,8 +67,8 @@ struct Variable {
 }
 
 impl Template {
-    /// Takes a whole request apart, its body too where that may have templates; `None` where there
-    /// is none.
+    /// Takes a whole request apart, including its body where `takes_body` is set; `None` where
+    /// there is no template.
     pub(super) fn of_request(
         request: &[u8],
         takes_body: bool,
@@ -93,17 +93,17 @@ impl Template {
             template.pieces.push(Piece::Length);
         }
         template.text(between);
-        let begun = template.pieces.len();
+        let body_start = template.pieces.len();
         if takes_body {
             template.add(body);
         } else {
             template.text(body);
         }
-        template.measure(begun);
+        template.measure(body_start);
         Ok(Some(template))
     }
 
-    /// Adds a piece of the request, numbers and all.
+    /// Adds a part of the request, as text and numbers.
     fn add(&mut self, bytes: &[u8]) {
         let mut from = 0;
         for place in places(bytes) {
@@ -123,9 +123,9 @@ impl Template {
         }
     }
 
-    /// Notes what the body consists of, which begins with this piece.
-    fn measure(&mut self, begun: usize) {
-        for piece in &self.pieces[begun..] {
+    /// Notes the text length and the numbers of the body, which begins with piece `body_start`.
+    fn measure(&mut self, body_start: usize) {
+        for piece in &self.pieces[body_start..] {
             match piece {
                 Piece::Text(text) => self.body_bytes += text.len(),
                 Piece::Number(index) => self.in_body.push(*index),
@@ -134,7 +134,7 @@ impl Template {
         }
     }
 
-    /// Length of the longest request that can come of it, bytes.
+    /// Returns the length of the longest request that the template can make, bytes.
     pub(super) fn most_bytes(&self) -> usize {
         let most = |piece: &Piece| match piece {
             Piece::Text(text) => text.len(),
@@ -143,7 +143,7 @@ impl Template {
         self.pieces.iter().map(most).sum()
     }
 
-    /// Writes the next request in the place of what is in `to`. Allocates nothing where there is
+    /// Writes the next request to `to`, in place of what is there. Allocates nothing where `to` has
     /// room for [`Self::most_bytes`].
     #[inline]
     pub(super) fn render(&self, random: &mut SplitMix64, to: &mut Vec<u8>) {
@@ -161,14 +161,14 @@ impl Template {
         }
     }
 
-    /// Length of the body with these numbers in it.
+    /// Returns the length of the body with these numbers in it.
     fn length(&self, numbers: &[u64; VARIABLES_MAX]) -> u64 {
         let digits = self.in_body.iter().map(|index| digits(numbers[*index]));
         (self.body_bytes + digits.sum::<usize>()) as u64
     }
 }
 
-/// The names that have a range, each once.
+/// Returns the names that have a range, each once.
 fn variables(texts: &[&[u8]]) -> Result<Vec<Variable>, TemplateError> {
     let mut found: Vec<Variable> = Vec::new();
     for place in texts.iter().flat_map(|text| places(text)) {
@@ -193,7 +193,7 @@ fn index_of(variables: &[Variable], name: &str) -> Option<usize> {
     variables.iter().position(|variable| variable.name == name)
 }
 
-/// In the first line a brace that is no template was meant to be one.
+/// Refuses a brace in the request line that belongs to no template, because it was meant to be one.
 fn check_path(head: &[u8], variables: &[Variable]) -> Result<(), TemplateError> {
     let line = &head[..find(head, b"\r\n").unwrap_or(head.len())];
     let known = places(line).filter(|place| index_of(variables, &place.name).is_some());
@@ -206,7 +206,8 @@ fn check_path(head: &[u8], variables: &[Variable]) -> Result<(), TemplateError> 
     Ok(())
 }
 
-/// Where the digits of the length begin that stands at the end of a head; its end without one.
+/// Returns where the digits of a `Content-Length` begin that is the last header of a head; the end
+/// of the head without one.
 fn length_at(head: &[u8]) -> usize {
     let last_line = head.windows(2).rposition(|bytes| bytes == b"\r\n");
     let last_line = &head[last_line.unwrap_or(head.len())..];

@@ -7,14 +7,14 @@ use model::random::SplitMix64;
 /// A name in braces, perhaps with a range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Placeholder {
-    /// From brace to brace.
+    /// Byte range in the text, from brace to brace.
     pub(super) at: Range<usize>,
     pub(super) name: String,
-    /// `None` for a name alone; an error has the whole text of what was to be a range.
+    /// `None` for a name alone; an error holds the whole text of what should be a range.
     pub(super) span: Option<Result<Span, String>>,
 }
 
-/// Numbers to draw from, both ends included.
+/// A range of numbers to draw from, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Span {
     low: u64,
@@ -40,13 +40,13 @@ impl Span {
     }
 }
 
-/// All places of a text, from its beginning on.
+/// Returns all placeholders of a text, in order.
 pub(super) fn places(text: &[u8]) -> impl Iterator<Item = Placeholder> {
     let braces = (0..text.len()).filter(|at| text[*at] == b'{');
     braces.filter_map(|at| place(text, at))
 }
 
-/// What the brace here begins, where it is a place.
+/// Returns the placeholder that begins at the brace at `at`, if it is one.
 fn place(text: &[u8], at: usize) -> Option<Placeholder> {
     let inside = &text[at + 1..];
     let length = inside.iter().position(|byte| *byte == b'}')?;
@@ -55,7 +55,7 @@ fn place(text: &[u8], at: usize) -> Option<Placeholder> {
         Some((name, span)) => (name, Some(span)),
         None => (inside, None),
     };
-    // `{id:3}` may well be something else's; with two dots in it a range was meant.
+    // `{id:3}` may well belong to another syntax; two dots show that a range was meant.
     let is_other =
         |span: &str| !(span.starts_with(|c: char| c.is_ascii_digit()) && span.contains(".."));
     if !is_name(name) || span.is_some_and(is_other) {

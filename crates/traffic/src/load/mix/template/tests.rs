@@ -51,7 +51,7 @@ fn a_request_without_a_range_has_no_template() {
 }
 
 #[test]
-fn what_was_to_be_a_template_and_is_none_is_told() {
+fn a_faulty_template_is_refused_with_its_fault() {
     for path in ["/{id:5..1}", "/{id:1..}", "/{id:1...5}", "/{id:1..x}"] {
         assert!(matches!(error(path), TemplateError::Range(_)), "{path}");
     }
